@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns import ANYTHING, Needs, NeedsAll, NeedsAny, compile_pattern
+from sourcelight.core.patterns import ANYTHING, And, Or, RequiredText, compile_pattern
 
 
 def test_what_re2_refuses_is_a_pattern_error_with_its_reason() -> None:
@@ -53,7 +53,7 @@ def test_k_and_s_match_their_twins_when_case_is_ignored() -> None:
     pattern = compile_pattern("tasks", kind="literal", case_sensitive=False)
     text = "x TA\u017f\u212aS\n".encode() * 3
     assert pattern.needs_fold_check
-    assert pattern.required == Needs(b"tasks")
+    assert pattern.required == RequiredText(b"tasks")
     assert len(pattern.lines(text, _whole(text))) == 3
     assert pattern.find(text[:-1])[0] == (2, 10)
     assert not compile_pattern("tasks", kind="literal", case_sensitive=True).needs_fold_check
@@ -62,13 +62,13 @@ def test_k_and_s_match_their_twins_when_case_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("pattern", "required"),
     [
-        (r"func \w+Handler\(", NeedsAll((Needs(b"func "), Needs(b"handler(")))),
-        ("(TODO|FIXME|XXX)\\(", NeedsAny((Needs(b"fixme("), Needs(b"todo("), Needs(b"xxx(")))),
+        (r"func \w+Handler\(", And((RequiredText(b"func "), RequiredText(b"handler(")))),
+        ("(TODO|FIXME|XXX)\\(", Or((RequiredText(b"fixme("), RequiredText(b"todo("), RequiredText(b"xxx(")))),
         ("abc|d.*", ANYTHING),
-        ("(foo)+", Needs(b"foo")),
-        ("x{3,}", Needs(b"xxx")),
-        ("ab?cde", NeedsAny((Needs(b"abcde"), Needs(b"acde")))),
-        ("[ab]cd[xyz]", NeedsAny(tuple(Needs(f"{a}cd{b}".encode()) for a in "ab" for b in "xyz"))),
+        ("(foo)+", RequiredText(b"foo")),
+        ("x{3,}", RequiredText(b"xxx")),
+        ("ab?cde", Or((RequiredText(b"abcde"), RequiredText(b"acde")))),
+        ("[ab]cd[xyz]", Or(tuple(RequiredText(f"{a}cd{b}".encode()) for a in "ab" for b in "xyz"))),
         (r"\w*", ANYTHING),
     ],
 )

@@ -18,7 +18,7 @@ import re2
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns import bulk, compile_pattern, compiled, texts
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.ranges import Buffers
+from sourcelight.core.patterns.ranges import BufferList
 from sourcelight.core.patterns.relaxed import weaker
 
 PINNED = [
@@ -230,7 +230,7 @@ def test_seeded_texts_without_case(route: str, seed: int) -> None:
         pattern = compile_pattern.__wrapped__(text, kind="literal", case_sensitive=False)
         source = re2.escape(text)
         assert found(pattern, documents) == matching(source, documents, case_sensitive=False)
-        starts = pattern.starts(Buffers.of(buffer), places + np.array([0, 1]))
+        starts = pattern.starts(BufferList.of(buffer), places + np.array([0, 1]))
         if starts is not None:
             expected = [
                 low + at
@@ -281,7 +281,7 @@ def test_a_text_goes_on_in_no_other() -> None:
 
 def test_several_buffers_are_several_texts() -> None:
     views = [memoryview(b"\nfoo"), memoryview(b"bar\n1"), memoryview(b"\nvalue = 1")]
-    buffers = Buffers(views, np.array([0, 10_000, 20_000]))
+    buffers = BufferList(views, np.array([0, 10_000, 20_000]))
     ranges = np.array([[1, 4], [10_000, 10_005], [20_001, 20_010]])
     for source, expected in ((r"o$", [1]), (r"\d$", [10_004, 20_001]), (r"^bar", [10_000]), ("foobar", [])):
         pattern = compile_pattern(source + "|#none", kind="regexp", case_sensitive=True)

@@ -17,7 +17,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.ranges import Buffers
+from sourcelight.core.patterns.ranges import BufferList
 from sourcelight.engines.search import (
     All,
     Atom,
@@ -186,7 +186,7 @@ def test_many_repositories_are_counted_as_they_are_searched(
 @pytest.mark.parametrize("pattern", [literal("needle"), regexp("needle"), regexp("need.e|x"), regexp(r"(?s)needle.")])
 def test_a_scan_of_several_texts_gives_addresses(pattern: CompiledPattern) -> None:
     views = [memoryview(text) for text in (b"a needle\n", b"\n", b"nee\n", b"dle needle\n" * 3)]
-    buffers = Buffers(views, np.array([0, 10_000, 20_000, 30_000]))
+    buffers = BufferList(views, np.array([0, 10_000, 20_000, 30_000]))
     ranges = np.array([[0, 9], [10_000, 10_001], [20_000, 20_004], [30_000, 30_011], [30_022, 30_033]])
     lines = sorted({int(at) for at in buffers.index_of(pattern.lines(buffers, ranges))})
     assert lines == [0, 3]

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Stopped, check
-from sourcelight.core.patterns.ranges import Buffers, Offsets, cut_at_lines, glued
+from sourcelight.core.patterns.ranges import BufferList, Offsets, cut_at_lines, glued
 
 BLOCK = 4096
 """Bytes of lines that RE2 is asked about together."""
@@ -81,7 +81,7 @@ class BulkMatcher:
             found[first:last] = self._among(data, _bounds(high - low), self._source)
         return found
 
-    def documents(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the ranges, each a text of its own, in which the pattern is found; raises `Halted`."""
         found = np.zeros(len(ranges), dtype=np.bool_)
         sizes = ranges[:, 1] - ranges[:, 0]
@@ -92,7 +92,7 @@ class BulkMatcher:
                 found[first:last] = self._among(data, _bounds(sizes[first:last]), text)
         return ranges[found]
 
-    def lines(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the starts of the lines with a match in ranges that end with lines; raises `Halted`.
 
         Right for patterns alone that can't match a newline and don't name the ends of the text.
@@ -110,7 +110,7 @@ class BulkMatcher:
                 found.append(self._lines(buffers, glued(part[held]), source.text))
         return np.concatenate(found)
 
-    def _lines(self, buffers: Buffers, ranges: Offsets, source: str) -> Offsets:
+    def _lines(self, buffers: BufferList, ranges: Offsets, source: str) -> Offsets:
         """Ask about every line of the ranges."""
         data, places = _joined(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
@@ -150,7 +150,7 @@ def mask_of(found: Any) -> NDArray[np.bool_]:
     return np.unpackbits(bits, count=len(found), bitorder="little").astype(np.bool_)
 
 
-def _joined(buffers: Buffers, ranges: Offsets) -> Any:
+def _joined(buffers: BufferList, ranges: Offsets) -> Any:
     """Give the bytes of ranges one after another; they are copied only where something stands between."""
     texts = buffers.slices(glued(ranges))
     return texts[0] if len(texts) == 1 else b"".join(texts)

@@ -12,9 +12,9 @@ from sourcelight.core.cancellation import Stopped, check, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
 from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re2, quote
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, fold
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, RequiredText, fold
 from sourcelight.core.patterns.ranges import (
-    Buffers,
+    BufferList,
     Offsets,
     as_ranges,
     bridged,
@@ -32,8 +32,8 @@ from sourcelight.core.patterns.ranges import (
 from sourcelight.core.patterns.relaxed import weaker
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import (
-    Syntax,
-    Unknown,
+    ParsedPattern,
+    UnknownNode,
     anchors,
     literal_tree,
     matches_newline,
@@ -95,7 +95,7 @@ class CompiledPattern:
         flagged = source if whole_text else b"(?m)" + source
         regexp = compile_re2(flagged, case_sensitive=case_sensitive, shown=text)
         if kind == "literal":
-            syntax = Syntax(literal_tree(text, fold=not case_sensitive), source)
+            syntax = ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
         else:
             syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
         self._tree = syntax.tree
@@ -106,13 +106,13 @@ class CompiledPattern:
         self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(self._tree)
         self.exact = self.literal is not None
         literal = kind == "literal" and (self.literal or (not case_sensitive and text.isascii()))
-        self.required: Formula = Needs(fold(raw)) if raw and literal else required_texts(self._tree)
+        self.required: Formula = RequiredText(fold(raw)) if raw and literal else required_texts(self._tree)
         self.needs_fold_check = drops_hazards(self._tree)
         self._folded = fold(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
         self.folded = b"" if case_sensitive or self.literal is not None else self._folded
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)
-        looks_behind = bool(places - {"line-end", "text-end"}) or isinstance(self._tree, Unknown)
+        looks_behind = bool(places - {"line-end", "text-end"}) or isinstance(self._tree, UnknownNode)
         self._matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self.matches_empty)
         shorter = never_empty(syntax) if kind == "regexp" and not places else None
         if shorter is not None:
@@ -156,7 +156,7 @@ class CompiledPattern:
         Parameters
         ----------
         buffer
-            Bytes-like, a memory map for one, or `Buffers`.
+            Bytes-like, a memory map for one, or `BufferList`.
         ranges
             n x 2 byte offsets, ascending and apart, each at line bounds (whole documents when `multi_line`).
         stopped
@@ -169,7 +169,7 @@ class CompiledPattern:
             reported that hold no match, and a line more than once; no line that holds one is left out, nor, when
             `multi_line`, a document.
         """
-        buffers = Buffers.of(buffer)
+        buffers = BufferList.of(buffer)
         wanted = as_ranges(ranges)
         if not len(wanted):
             return np.empty(0, dtype=np.int64)
@@ -186,7 +186,7 @@ class CompiledPattern:
         found = self._candidates(buffers, passes, stopped)
         return found if passes is wanted else inside(found, wanted)
 
-    def starts(self, buffers: Buffers, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
+    def starts(self, buffers: BufferList, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
         """Give where the matches begin, where all of them have one length and RE2 is not needed; else None.
 
         That is for a text (`literal`, or `folded` where no letter in the ranges is spelled beyond ASCII); buffers,
@@ -251,7 +251,7 @@ class CompiledPattern:
 
     def counts(self, buffer: Any, ranges: Any) -> Offsets:
         """Count the occurrences in each of the ranges of an `exact` pattern (buffer and bounds as for `lines`)."""
-        return counts_in_each(Buffers.of(buffer), self.literal or b"", as_ranges(ranges))
+        return counts_in_each(BufferList.of(buffer), self.literal or b"", as_ranges(ranges))
 
     def match_many(self, joined: Any, starts: Any, ends: Any, stopped: Stopped = never) -> NDArray[np.bool_]:
         r"""Tell for each text ``joined[start:end]`` whether the pattern is found in it; empty matches count.
@@ -280,14 +280,14 @@ class CompiledPattern:
         low = found - np.concatenate(([0], bounds))[rows]
         return rows, low, low + len(self._folded)
 
-    def _candidates(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _candidates(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         pieces = cut_at_lines(buffers, ranges, PORTION)
         needed = rarest(self._prefilters, buffers, pieces)
         if needed is None:
             return self._matching_lines(buffers, pieces, stopped)
         return _places(needed, buffers, pieces, stopped)
 
-    def _matching_lines(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _matching_lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         if not self._line_is_text:
             return self._bulk.lines(buffers, ranges, stopped)
         found = [np.empty(0, dtype=np.int64)]
@@ -297,7 +297,7 @@ class CompiledPattern:
             found.append(starts[self._bulk.matches(text, starts, ends, stopped)] + low)
         return np.concatenate(found)
 
-    def _documents(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the ranges in which RE2 finds the pattern."""
         needed = rarest(self._prefilters, buffers, ranges)
         if needed is not None:
@@ -306,7 +306,7 @@ class CompiledPattern:
         return self._bulk.documents(buffers, ranges, stopped)
 
 
-def _places(needed: Prefilter, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+def _places(needed: Prefilter, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
     """Give the places of needed texts in ranges, a portion at a time; raises `Halted` between two."""
     found = [np.empty(0, dtype=np.int64)]
     for portion in portions(ranges, PORTION):

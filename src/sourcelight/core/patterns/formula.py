@@ -17,30 +17,30 @@ FOLD_HAZARDS = ("\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".enco
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class RequiredText:
     """The folded text must stand somewhere in the folded haystack; `text` is never empty."""
 
     text: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsAll:
+class And:
     """Every part must hold; no part at all means that everything passes."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsAny:
+class Or:
     """At least one part must hold; no part at all means that nothing can match."""
 
     parts: tuple[Formula, ...]
 
 
-Formula: TypeAlias = Needs | NeedsAll | NeedsAny
+Formula: TypeAlias = RequiredText | And | Or
 
-ANYTHING: Formula = NeedsAll(())
-NOTHING: Formula = NeedsAny(())
+ANYTHING: Formula = And(())
+NOTHING: Formula = Or(())
 
 
 def fold(text: bytes) -> bytes:
@@ -54,9 +54,9 @@ def all_of(parts: Iterable[Formula]) -> Formula:
     for part in parts:
         if part == NOTHING:
             return NOTHING
-        for inner in part.parts if isinstance(part, NeedsAll) else (part,):
+        for inner in part.parts if isinstance(part, And) else (part,):
             kept[inner] = None
-    return next(iter(kept)) if len(kept) == 1 else NeedsAll(tuple(kept))
+    return next(iter(kept)) if len(kept) == 1 else And(tuple(kept))
 
 
 def any_of(parts: Iterable[Formula]) -> Formula:
@@ -65,15 +65,15 @@ def any_of(parts: Iterable[Formula]) -> Formula:
     for part in parts:
         if part == ANYTHING:
             return ANYTHING
-        for inner in part.parts if isinstance(part, NeedsAny) else (part,):
+        for inner in part.parts if isinstance(part, Or) else (part,):
             kept[inner] = None
-    return next(iter(kept)) if len(kept) == 1 else NeedsAny(tuple(kept))
+    return next(iter(kept)) if len(kept) == 1 else Or(tuple(kept))
 
 
 def satisfies(formula: Formula, text: bytes) -> bool:
     """Tell whether folded `text` passes `formula`: the slow reading of what an index does with its lists."""
-    if isinstance(formula, Needs):
+    if isinstance(formula, RequiredText):
         return formula.text in text
-    if isinstance(formula, NeedsAll):
+    if isinstance(formula, And):
         return all(satisfies(part, text) for part in formula.parts)
     return any(satisfies(part, text) for part in formula.parts)

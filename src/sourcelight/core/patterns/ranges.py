@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Offsets: TypeAlias = NDArray[np.int64]
 
 
-class Buffers:
+class BufferList:
     """Texts one after another: byte *n* of text *i* has the address ``first[i] + n``.
 
     Parameters
@@ -33,7 +33,7 @@ class Buffers:
         self.first = first
 
     @classmethod
-    def of(cls, buffer: Any) -> Buffers:
+    def of(cls, buffer: Any) -> BufferList:
         """Take one text, addressed from 0, as it is, or buffers."""
         return buffer if isinstance(buffer, cls) else cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
 
@@ -119,7 +119,7 @@ def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
     return kept
 
 
-def cut_at_lines(buffers: Buffers, ranges: Offsets, portion: int) -> Offsets:
+def cut_at_lines(buffers: BufferList, ranges: Offsets, portion: int) -> Offsets:
     """Cut ranges that are far longer than `portion` bytes at newlines into pieces of about that size."""
     if not (ranges[:, 1] - ranges[:, 0] > 2 * portion).any():
         return ranges
@@ -146,7 +146,7 @@ def portions(ranges: Offsets, size: int) -> Iterator[Offsets]:
         first = last
 
 
-def find_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> Offsets:
+def find_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
     """Give the addresses of what `find_texts` finds in each range."""
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
@@ -169,7 +169,7 @@ def find_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> Offsets:
     return np.array(starts, dtype=np.int64)
 
 
-def _is_dense(buffers: Buffers, text: bytes, ranges: Offsets) -> bool:
+def _is_dense(buffers: BufferList, text: bytes, ranges: Offsets) -> bool:
     """Whether comparing many bytes at once is quicker than a search for each occurrence, by the first ranges."""
     if not len(ranges) or not _never_overlaps(text):
         return False
@@ -273,12 +273,12 @@ def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
     return sum(haystack.count(text, low, high) for low, high in ranges.tolist())
 
 
-def count_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> int:
+def count_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> int:
     """Count what `find_in_all` would find."""
     return int(counts_in_each(buffers, text, ranges).sum())
 
 
-def counts_in_each(buffers: Buffers, text: bytes, ranges: Offsets) -> Offsets:
+def counts_in_each(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
     """Count the non-overlapping occurrences of a text in each range."""
     pieces = buffers.slices(ranges)
     text_in = stringzilla.Str
@@ -302,7 +302,7 @@ def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[O
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 
-def every_line(buffers: Buffers, ranges: Offsets) -> Offsets:
+def every_line(buffers: BufferList, ranges: Offsets) -> Offsets:
     """Give one offset for each line of the ranges: its newline, or the last byte of a range that ends without one."""
     found: list[Offsets] = []
     for (low, high), piece in zip(ranges.tolist(), buffers.slices(ranges), strict=True):

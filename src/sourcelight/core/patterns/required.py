@@ -16,7 +16,7 @@ from sourcelight.core.patterns.formula import (
     FOLD_HAZARDS,
     SHORTEST_TEXT,
     Formula,
-    Needs,
+    RequiredText,
     all_of,
     any_of,
     fold,
@@ -35,7 +35,7 @@ _TWINS = dict(zip((ord(hazard.decode()) for hazard in FOLD_HAZARDS), (b"k", b"s"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownTexts:
     exact: Texts | None
     heads: Texts
     tails: Texts
@@ -47,13 +47,13 @@ class _Known:
         return all_of((self.formula, _one_of(self.heads), _one_of(self.tails)))
 
 
-def _exactly(texts: Iterable[bytes]) -> _Known:
+def _exactly(texts: Iterable[bytes]) -> _KnownTexts:
     known = frozenset(texts)
-    return _Known(known, known, known, ANYTHING)
+    return _KnownTexts(known, known, known, ANYTHING)
 
 
 _NO_TEXT = _exactly((b"",))
-_ANY_TEXT = _Known(None, _EMPTY_TEXT, _EMPTY_TEXT, ANYTHING)
+_ANY_TEXT = _KnownTexts(None, _EMPTY_TEXT, _EMPTY_TEXT, ANYTHING)
 
 
 def required_texts(tree: Node, *, fold_case: bool = True) -> Formula:
@@ -76,10 +76,10 @@ def drops_hazards(tree: Node) -> bool:
 def _one_of(texts: Texts) -> Formula:
     if any(len(text) < SHORTEST_TEXT for text in texts):
         return ANYTHING
-    return any_of(Needs(text) for text in sorted(texts))
+    return any_of(RequiredText(text) for text in sorted(texts))
 
 
-def _know(node: Node, *, folded: bool) -> _Known:
+def _know(node: Node, *, folded: bool) -> _KnownTexts:
     if isinstance(node, Chars):
         return _know_chars(node, folded=folded)
     if isinstance(node, Anchor):
@@ -97,7 +97,7 @@ def _know(node: Node, *, folded: bool) -> _Known:
 
 
 @functools.lru_cache(maxsize=4096)
-def _know_chars(node: Chars, *, folded: bool) -> _Known:
+def _know_chars(node: Chars, *, folded: bool) -> _KnownTexts:
     if node.wide is None:
         return _ANY_TEXT
     texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
@@ -110,7 +110,7 @@ def _know_chars(node: Chars, *, folded: bool) -> _Known:
     return _exactly(texts) if len(texts) <= MOST_MEMBERS else _ANY_TEXT
 
 
-def _know_repeat(node: Repeat, *, folded: bool) -> _Known:
+def _know_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
     if node.high == 0:
         return _NO_TEXT
     one = _know(node.part, folded=folded)
@@ -122,7 +122,7 @@ def _know_repeat(node: Repeat, *, folded: bool) -> _Known:
         known = _join(known, one)
     if node.low == node.high == copies:
         return known
-    return _Known(None, known.heads, known.tails, known.whole())
+    return _KnownTexts(None, known.heads, known.tails, known.whole())
 
 
 def _cross(left: Texts, right: Texts) -> Texts | None:
@@ -132,7 +132,7 @@ def _cross(left: Texts, right: Texts) -> Texts | None:
     return None if any(len(text) > LONGEST_TEXT for text in texts) else texts
 
 
-def _join(left: _Known, right: _Known) -> _Known:
+def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
     if left.exact == _EMPTY_TEXT:
         return right
     if right.exact == _EMPTY_TEXT:
@@ -152,10 +152,10 @@ def _join(left: _Known, right: _Known) -> _Known:
         heads = seam if seam is not None else left.exact
     if right.exact is not None:
         tails = seam if seam is not None else right.exact
-    return _Known(None, heads, tails, all_of((left.formula, right.formula, between)))
+    return _KnownTexts(None, heads, tails, all_of((left.formula, right.formula, between)))
 
 
-def _either(branches: list[_Known]) -> _Known:
+def _either(branches: list[_KnownTexts]) -> _KnownTexts:
     exact: set[bytes] = set()
     for branch in branches:
         exact.update(branch.exact or ())
@@ -165,7 +165,7 @@ def _either(branches: list[_Known]) -> _Known:
         return _exactly(exact)
     heads = frozenset().union(*(branch.heads for branch in branches))
     tails = frozenset().union(*(branch.tails for branch in branches))
-    return _Known(
+    return _KnownTexts(
         None,
         heads if len(heads) <= MOST_TEXTS else _EMPTY_TEXT,
         tails if len(tails) <= MOST_TEXTS else _EMPTY_TEXT,

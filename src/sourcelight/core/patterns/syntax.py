@@ -1,7 +1,7 @@
 """RE2's syntax read into a small tree.
 
 google-re2 decides what is valid and what a character class holds; this reader only has to agree on the shape. What it
-can't read becomes `Unknown`, which stands for any text at all, so that every analysis of the tree stays a superset.
+can't read becomes `UnknownNode`, which stands for any text at all, so that every analysis of the tree stays a superset.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownNode:
     """Any text, newlines and no text included."""
 
 
-Node: TypeAlias = Chars | AnyByte | Anchor | Concat | Alternate | Repeat | Unknown
+Node: TypeAlias = Chars | AnyByte | Anchor | Concat | Alternate | Repeat | UnknownNode
 
 _ASCII = (1 << 128) - 1
 _NEWLINE = 1 << 10
@@ -91,7 +91,7 @@ class _Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Syntax:
+class ParsedPattern:
     """A pattern's tree, its source with every capturing group made plain, and whether no repetition is lazy."""
 
     tree: Node
@@ -99,16 +99,16 @@ class Syntax:
     greedy: bool = True
 
 
-def parse(source: str, *, fold: bool, multi_line: bool) -> Syntax:
+def parse(source: str, *, fold: bool, multi_line: bool) -> ParsedPattern:
     """Read a pattern that google-re2 accepts; `fold` and `multi_line` are the flags ``i`` and ``m`` at its start."""
-    reader = _Reader(source, fold=fold, multi_line=multi_line)
+    reader = _SyntaxReader(source, fold=fold, multi_line=multi_line)
     try:
         tree = reader.alternation(0)
         if reader.at != len(source):
-            return Syntax(Unknown(), None)
+            return ParsedPattern(UnknownNode(), None)
     except (_Unreadable, RecursionError, IndexError, ValueError, re2.error):
-        return Syntax(Unknown(), None)
-    return Syntax(tree, reader.without_captures().encode(), greedy=reader.greedy)
+        return ParsedPattern(UnknownNode(), None)
+    return ParsedPattern(tree, reader.without_captures().encode(), greedy=reader.greedy)
 
 
 def literal_tree(text: str, *, fold: bool) -> Node:
@@ -193,7 +193,7 @@ def char_class(source: str, *, fold: bool) -> Chars:
     return Chars(narrow, _members(re2.compile(b"(?:" + raw + b")+", options), _every_wide_character()))
 
 
-class _Reader:
+class _SyntaxReader:
     def __init__(self, source: str, *, fold: bool, multi_line: bool) -> None:
         self.source = source
         self.at = 0
@@ -372,7 +372,7 @@ def matches_newline(node: Node) -> bool:
         return any(map(matches_newline, node.parts))
     if isinstance(node, Repeat):
         return node.high != 0 and matches_newline(node.part)
-    return isinstance(node, AnyByte | Unknown)
+    return isinstance(node, AnyByte | UnknownNode)
 
 
 def nullable(node: Node) -> bool:
@@ -383,10 +383,10 @@ def nullable(node: Node) -> bool:
         return any(map(nullable, node.parts))
     if isinstance(node, Repeat):
         return node.low == 0 or nullable(node.part)
-    return isinstance(node, Anchor | Unknown)
+    return isinstance(node, Anchor | UnknownNode)
 
 
-def never_empty(syntax: Syntax) -> Syntax | None:
+def never_empty(syntax: ParsedPattern) -> ParsedPattern | None:
     """Give a pattern with the non-empty matches of ``E*`` alone, which is ``E+``; None for any other pattern.
 
     Where ``E*`` prefers a match that is not empty, one more of E is what it tried first; a lazy one never does.
@@ -399,7 +399,7 @@ def never_empty(syntax: Syntax) -> Syntax | None:
         return None
     if not isinstance(node, Repeat) or (node.low, node.high) != (0, None) or nullable(node.part):
         return None
-    return Syntax(Repeat(node.part, 1, None), source[:-1] + b"+")
+    return ParsedPattern(Repeat(node.part, 1, None), source[:-1] + b"+")
 
 
 def anchors(node: Node) -> frozenset[AnchorKind]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import stringzilla
 
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, NeedsAll
-from sourcelight.core.patterns.ranges import DENSE, Buffers, Offsets, find_in_all, find_texts
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, And, Formula, RequiredText
+from sourcelight.core.patterns.ranges import DENSE, BufferList, Offsets, find_in_all, find_texts
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import Node
 
@@ -49,7 +49,7 @@ class Prefilter:
     folded: bool = False
     hazards: bool = False
 
-    def places(self, buffers: Buffers, ranges: Offsets) -> Offsets:
+    def places(self, buffers: BufferList, ranges: Offsets) -> Offsets:
         """Give where a match may be: ascending addresses, of which every match in the ranges holds one."""
         if self.folded:
             found = [start for low, folded in lowered(buffers, ranges) for start in self._in_lowered(folded, low)]
@@ -76,7 +76,7 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     return tuple(found or spelled)
 
 
-def rarest(choices: tuple[Prefilter, ...], buffers: Buffers, ranges: Offsets) -> Prefilter | None:
+def rarest(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets) -> Prefilter | None:
     """Choose the one whose places are the fewest, by a sample; None when all have so many that RE2 reads as quickly."""
     if not choices:
         return None
@@ -89,25 +89,25 @@ def rarest(choices: tuple[Prefilter, ...], buffers: Buffers, ranges: Offsets) ->
 
 def _needed(formula: Formula) -> list[tuple[bytes, ...]]:
     """Give the texts, of which one is needed, for each part of a formula that asks for some: the longest first."""
-    parts = formula.parts if isinstance(formula, NeedsAll) else (formula,)
+    parts = formula.parts if isinstance(formula, And) else (formula,)
     found = {texts for texts in map(_alternatives, parts) if texts}
     return sorted(found, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MOST_CHOICES]
 
 
 def _alternatives(formula: Formula) -> tuple[bytes, ...]:
     """The texts of which one is needed, where that is all there is to it."""
-    if isinstance(formula, Needs):
+    if isinstance(formula, RequiredText):
         # What is looked for in pieces that end at newlines must hold none.
         line = max(formula.text.split(b"\n"), key=len)
         return (line,) if line else ()
-    if isinstance(formula, NeedsAll):
+    if isinstance(formula, And):
         return next(iter(_needed(formula)), ())
     found = [_alternatives(part) for part in formula.parts]
     texts = tuple(dict.fromkeys(text for part in found for text in part))
     return texts if all(found) and len(texts) <= MOST_TEXTS else ()
 
 
-def lowered(buffers: Buffers, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
+def lowered(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
     """Cut ranges at newlines into pieces of about `PIECE` and give address and text of each, in lower case."""
     for low, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
         at, size = 0, len(text)
@@ -120,7 +120,7 @@ def lowered(buffers: Buffers, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
             at = stop
 
 
-def find_lowered(buffers: Buffers, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
+def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
     """Give the starts of all non-overlapping occurrences of a text without newlines, whatever the case.
 
     None when `hazards` count and the ranges hold one: only RE2 can tell then.
@@ -141,7 +141,7 @@ def find_lowered(buffers: Buffers, text: bytes, ranges: Offsets, *, hazards: boo
     return np.array(starts, dtype=np.int64)
 
 
-def _find_together(buffers: Buffers, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
+def _find_together(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
     """Find a text that stands everywhere: in one piece, where all its places can be compared at once."""
     folded = b"\n".join(buffers.slices(ranges)).lower()
     if hazards and any(hazard in folded for hazard in FOLD_HAZARDS):

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
+from sourcelight.core.patterns.formula import And, Formula, RequiredText
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
@@ -327,11 +327,11 @@ def _pattern(atom: Atom, share: Share, units: int) -> PatternMeaning:
 
 def formula_text(formula: Formula) -> str:
     """What every match must hold, to be read; empty when nothing is known."""
-    if isinstance(formula, Needs):
+    if isinstance(formula, RequiredText):
         return json.dumps(formula.text.decode(errors="replace"), ensure_ascii=False)
     if not formula.parts:
-        return "" if isinstance(formula, NeedsAll) else "(nothing matches)"
-    word = " AND " if isinstance(formula, NeedsAll) else " OR "
+        return "" if isinstance(formula, And) else "(nothing matches)"
+    word = " AND " if isinstance(formula, And) else " OR "
     inner = [formula_text(part) for part in formula.parts]
     return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in inner)
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns import Formula, Needs, NeedsAll
+from sourcelight.core.patterns import And, Formula, RequiredText
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.postings import literal_keys, narrow
 from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
@@ -40,10 +40,10 @@ def candidate_units(fleet: Fleet, pattern: CompiledPattern, chosen: Selection) -
 
 
 def _units(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
-    if isinstance(formula, Needs):
+    if isinstance(formula, RequiredText):
         return _units_with(fleet, formula.text, chosen)
     parts = (_units(fleet, part, chosen) for part in formula.parts)
-    if isinstance(formula, NeedsAll):
+    if isinstance(formula, And):
         return _common([part for part in parts if part is not None])
     return _union(list(parts), fleet.units)
 
@@ -122,11 +122,11 @@ def _by_trigrams(fleet: Fleet, units: Places, trigrams: NDArray[np.uint32]) -> P
 
 
 def _documents(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
-    if isinstance(formula, Needs):
-        parts = [_units(fleet, Needs(line), chosen) for line in formula.text.split(b"\n") if line]
+    if isinstance(formula, RequiredText):
+        parts = [_units(fleet, RequiredText(line), chosen) for line in formula.text.split(b"\n") if line]
         return _common([unique_sorted(fleet.unit_doc[part]) for part in parts if part is not None])
     found = [_documents(fleet, part, chosen) for part in formula.parts]
-    if isinstance(formula, NeedsAll):
+    if isinstance(formula, And):
         return _common([part for part in found if part is not None])
     return _union(found, fleet.documents)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sourcelight.core.caching import Remembering
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.ranges import RANGE_COST, Buffers
+from sourcelight.core.patterns.ranges import RANGE_COST, BufferList
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
@@ -258,7 +258,7 @@ class Fleet(Remembering):
         self.doc_base = _sums([shard.documents for shard in shards])
         self.line_base = _sums([shard.line_ends for shard in shards])
         self.byte_base = _sums([shard.content_bytes + RANGE_COST + 1 for shard in shards])
-        self.buffers = Buffers(_Contents(shards), self.byte_base[:-1])
+        self.buffers = BufferList(_Contents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))
         self.unit_start = _joined([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Stopped
-from sourcelight.core.patterns import FOLD_HAZARDS, Formula, Needs, NeedsAll
+from sourcelight.core.patterns import FOLD_HAZARDS, And, Formula, RequiredText
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.ranges import find_texts
 
@@ -156,9 +156,9 @@ def _of_whole_texts(pattern: CompiledPattern) -> CompiledPattern:
 
 def _needed(formula: Formula) -> bytes:
     """The longest text that every match holds; empty where there is none."""
-    if isinstance(formula, Needs):
+    if isinstance(formula, RequiredText):
         return b"" if b"\n" in formula.text else formula.text
-    return max(map(_needed, formula.parts), key=len, default=b"") if isinstance(formula, NeedsAll) else b""
+    return max(map(_needed, formula.parts), key=len, default=b"") if isinstance(formula, And) else b""
 
 
 def unique_sorted(values: Places) -> Places:
