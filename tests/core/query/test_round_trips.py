@@ -13,7 +13,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.parse import effective_pattern_type, effective_type, read_tree
-from sourcelight.core.query.predicates import FaultyPredicate
+from sourcelight.core.query.predicates import InvalidPredicate
 from sourcelight.core.query.printer import to_text
 
 SEED = 20_261_122
@@ -279,7 +279,7 @@ def bare(form: Any) -> Any:
 def has_fault(node: Node) -> bool:
     if isinstance(node, And | Or):
         return any(has_fault(arg) for arg in node.args)
-    return isinstance(node, FaultyPredicate)
+    return isinstance(node, InvalidPredicate)
 
 
 @pytest.mark.parametrize("regexp", ["[)]", "[^)]", r"[(]\)", "(a|[)])"])

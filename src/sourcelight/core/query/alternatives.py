@@ -15,8 +15,8 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, quoted
 from sourcelight.core.query.lexer import WHITE
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate
-from sourcelight.core.query.normalize import Rewriter
-from sourcelight.core.query.predicates import FaultyPredicate
+from sourcelight.core.query.normalize import Normalizer
+from sourcelight.core.query.predicates import InvalidPredicate
 from sourcelight.core.query.regexps import regexp_fault
 
 MAX_ALTERNATIVES = 10_000
@@ -173,7 +173,7 @@ class Validator:
         The time relative dates count from.
     """
 
-    def __init__(self, text: str, source: Rewriter, now: datetime) -> None:
+    def __init__(self, text: str, source: Normalizer, now: datetime) -> None:
         self._text = text
         self._source = source
         self._now = now
@@ -227,7 +227,7 @@ class Validator:
             return
         owner = f"{'-' if node.negated else ''}{field.name}:"
         parts = self._source.values(node)
-        if isinstance(node, FaultyPredicate):
+        if isinstance(node, InvalidPredicate):
             if parts and "error parsing regexp" in node.fault:
                 self._blame(node.fault, node.fault, *parts[0], f"{owner}{node.name}()")
             self._fail(node.fault, node)

@@ -15,7 +15,7 @@ from sourcelight.core.query.language_table import PREFERRED, TABLE
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class ProgrammingLanguage:
     """One language; `extensions` are lower case with their dot, `filenames` are lower case."""
 
     name: str
@@ -24,11 +24,11 @@ class Language:
     filenames: tuple[str, ...]
 
 
-def _read(table: str) -> dict[str, Language]:
+def _read(table: str) -> dict[str, ProgrammingLanguage]:
     languages = {}
     for line in table.strip().splitlines():
         name, aliases, extensions, filenames = (part.strip() for part in line.split("|"))
-        languages[name] = Language(
+        languages[name] = ProgrammingLanguage(
             name,
             tuple(aliases.lower().split()),
             tuple(f".{extension}" for extension in extensions.lower().split()),
@@ -46,7 +46,7 @@ def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     return {key: tuple(names) for key, names in grouped.items()}
 
 
-LANGUAGES: Mapping[str, Language] = _read(TABLE)
+LANGUAGES: Mapping[str, ProgrammingLanguage] = _read(TABLE)
 _BY_EXTENSION = _group((ending, one.name) for one in LANGUAGES.values() for ending in one.extensions)
 _BY_FILENAME = _group((name, one.name) for one in LANGUAGES.values() for name in one.filenames)
 _MAIN = {ending: PREFERRED.get(ending, names[0]) for ending, names in _BY_EXTENSION.items()}

@@ -19,7 +19,7 @@ _TROUBLE = (
 _PARENS_TO_ESCAPE = re.compile(r"\\.|\(\)|\(\Z", re.DOTALL)
 
 
-class Rewriter:
+class Normalizer:
     """Turns raw trees of one query into nodes and remembers where each leaf began.
 
     Parameters

@@ -15,7 +15,7 @@ from sourcelight.core.query.alternatives import Validator, alternatives
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate, Query
-from sourcelight.core.query.normalize import Rewriter
+from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.parser import Group, Raw, parse_tree
 
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal")
@@ -124,8 +124,8 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
     return requested
 
 
-def _rewritten(text: str, effective: str) -> tuple[Node | None, Rewriter]:
-    rewriter = Rewriter(text, effective)
+def _rewritten(text: str, effective: str) -> tuple[Node | None, Normalizer]:
+    rewriter = Normalizer(text, effective)
     raw = parse_tree(text, effective)
     return (None if raw is None else rewriter.rewrite(raw)), rewriter
 

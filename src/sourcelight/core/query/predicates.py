@@ -23,7 +23,7 @@ _META_PART = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class FaultyPredicate(Predicate):
+class InvalidPredicate(Predicate):
     """A predicate whose arguments make no sense; validation raises `fault` when its turn comes."""
 
     fault: str = ""
@@ -52,7 +52,7 @@ def predicate(on: str, written: str, text: str, *, negated: bool) -> Predicate:
     except QueryError as error:
         forbidden, fault = fault, error.message
     if forbidden:
-        return FaultyPredicate(on, name, {}, negated, f"invalid predicate value: {fault}")
+        return InvalidPredicate(on, name, {}, negated, f"invalid predicate value: {fault}")
     return Predicate(on, name, args, negated=negated and on != "rev")
 
 
