@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from sourcelight.core.batches.decode import MatchDecoder
-from sourcelight.core.wire import Decoder, frame
+from sourcelight.core.wire import SseDecoder, frame
 from sourcelight.core.wire.encode import dump
 
 EVENT_BYTES = 32 * 1024
@@ -191,7 +191,7 @@ def to_dicts(payloads: list[bytes]) -> int:
 
 def to_batches(recorded: bytes, portion_bytes: int) -> int:
     """How many rows the recorded stream becomes."""
-    framing, matches = Decoder(), MatchDecoder()
+    framing, matches = SseDecoder(), MatchDecoder()
     kept = []
     for i in range(0, len(recorded), portion_bytes):
         kept += matches.decode(*(event.data for event in framing.feed(recorded[i : i + portion_bytes])))

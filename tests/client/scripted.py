@@ -11,7 +11,7 @@ from display.batches_for_tests import lines
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import QueryError, UnsupportedCall
-from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress, Skipped, Suggested
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress, QuerySuggestion, Skipped, SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
 T = TypeVar("T")
@@ -30,9 +30,15 @@ def progress(*skipped: Skipped, done: bool = True, matches: int = 0) -> Progress
     return Progress(done, matches, 5, 1, skipped)
 
 
-LIMIT = Skipped("shard-match-limit", "result limit hit", "m", "info", Suggested("increase limit", "count:all"))
-FORKS = Skipped("repository-fork", "1 forked", "m", "info", Suggested("include forked", "fork:yes"))
-COMPLETE: list[Step] = [batch(0), batch(1), Filters((Filter("repo:r1", "r1", 20, True, "repo"),)), progress(), Done()]
+LIMIT = Skipped("shard-match-limit", "result limit hit", "m", "info", QuerySuggestion("increase limit", "count:all"))
+FORKS = Skipped("repository-fork", "1 forked", "m", "info", QuerySuggestion("include forked", "fork:yes"))
+COMPLETE: list[Step] = [
+    batch(0),
+    batch(1),
+    Filters((SuggestedFilter("repo:r1", "r1", 20, True, "repo"),)),
+    progress(),
+    Done(),
+]
 LIMITED: list[Step] = [batch(0), progress(LIMIT, FORKS), Done()]
 FAILED: list[Step] = [batch(0), Alert("it broke", "badly", "error"), progress(), Done()]
 

@@ -10,7 +10,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, Pattern, parse
 from sourcelight.core.query.build import regexp, text
 from sourcelight.core.query.narrowing import in_pattern_type, narrowed, replaced, with_timeout, without
-from sourcelight.core.wire.events import Filter
+from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
 QUERIES = (
@@ -33,7 +33,7 @@ def test_added_filters_reach_every_alternative(query: str, pattern_type: str) ->
         read = parse(query, pattern_type)
     except QueryError:
         return  # not a query of this type
-    chosen = [Filter("lang:go", "Go", 1, True, "lang"), Filter("lang:c", "C", 1, True, "lang")]
+    chosen = [SuggestedFilter("lang:go", "Go", 1, True, "lang"), SuggestedFilter("lang:c", "C", 1, True, "lang")]
     for written in (narrowed(read, [("lang", "go")]), faceted(query, chosen[:1], pattern_type)):
         plan = parse(written, pattern_type).plan
         assert len(plan) == len(read.plan)

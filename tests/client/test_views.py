@@ -17,7 +17,7 @@ from sourcelight.client import AsyncClient, Client
 from sourcelight.client.explanation import faceted
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.core.query import parse
-from sourcelight.core.wire.events import Filter
+from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.display.notebook.views.diff_view import changes
 from sourcelight.testing import RepositoryBuilder
 
@@ -139,10 +139,10 @@ def test_views_can_be_awaited_too() -> None:
 
 
 FILTERS = (
-    Filter("repo:^r1$", "org/r1", 20, True, "repo"),
-    Filter("lang:go", f"Go {HOSTILE}", 15, False, "lang"),
-    Filter("lang:python", "Python", 5, True, "lang"),
-    Filter("-file:_test", "no tests", 3, True, "file"),
+    SuggestedFilter("repo:^r1$", "org/r1", 20, True, "repo"),
+    SuggestedFilter("lang:go", f"Go {HOSTILE}", 15, False, "lang"),
+    SuggestedFilter("lang:python", "Python", 5, True, "lang"),
+    SuggestedFilter("-file:_test", "no tests", 3, True, "file"),
 )
 
 

@@ -15,7 +15,7 @@ from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.batches.ordering import group_order, most_frequent, tie_key
 from sourcelight.core.errors import MissingExtra
-from sourcelight.core.wire.events import Alert, Filter, Progress, ProposedQuery, Skipped, Suggested
+from sourcelight.core.wire.events import Alert, Progress, ProposedQuery, QuerySuggestion, Skipped, SuggestedFilter
 from sourcelight.display.frames import columns_of, documentation, pandas_dtype
 from sourcelight.display.frames.aggregates import Counter, counts_frame
 from sourcelight.display.frames.facts import (
@@ -48,8 +48,8 @@ def test_matches_have_one_schema_full_or_empty() -> None:
 def test_small_frames_have_one_schema_full_or_empty() -> None:
     builders: list[tuple[str, Any, list[Any]]] = [
         ("progress", progress_frame, [Progress(False, 1, 2, None, (Skipped("a", "b"),)), Progress(True, 3, 4, 5)]),
-        ("filters", filters_frame, [Filter("repo:x", "x", 3, True, "repo")]),
-        ("skipped", skipped_frame, [Skipped("a", "b"), Skipped("c", "d", "e", "warn", Suggested("f", "g"))]),
+        ("filters", filters_frame, [SuggestedFilter("repo:x", "x", 3, True, "repo")]),
+        ("skipped", skipped_frame, [Skipped("a", "b"), Skipped("c", "d", "e", "warn", QuerySuggestion("f", "g"))]),
         ("alerts", alerts_frame, [Alert("t"), Alert("u", "d", "info", (ProposedQuery("q", "w"),))]),
         (
             "repositories",

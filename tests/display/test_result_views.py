@@ -12,7 +12,7 @@ import pytest
 from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.completeness import Status
-from sourcelight.core.wire.events import Alert, ProposedQuery, Skipped, Suggested
+from sourcelight.core.wire.events import Alert, ProposedQuery, QuerySuggestion, Skipped
 from sourcelight.display.notebook.result_view import ResultFacts, result_html, result_text
 from sourcelight.display.notebook.views import Places
 
@@ -56,7 +56,7 @@ def facts(
 
 
 MANY = lines("r1", "a.go", [(i, f"foo {i}", [(0, 3)]) for i in range(1, 26)])
-LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("increase limit", "count:all"))
+LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", QuerySuggestion("increase limit", "count:all"))
 
 
 def test_text_is_stable_and_says_what_is_missing() -> None:
@@ -143,7 +143,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
         query=text,
         status="failed",
         reasons=(text,),
-        skipped=(Skipped(text, text, text, text, Suggested(text, text)),),
+        skipped=(Skipped(text, text, text, text, QuerySuggestion(text, text)),),
         alerts=(Alert(text, text, text, (ProposedQuery(text, text),)),),
         facts=(RepositoryInfo(text, url=text), RepositoryInfo("r2", url="javascript:alert(1)")),
     )

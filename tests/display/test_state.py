@@ -9,11 +9,20 @@ import pytest
 
 from display.batches_for_tests import lines, record_batch
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, Suggested, UnknownEvent
+from sourcelight.core.wire.events import (
+    Alert,
+    Done,
+    ErrorEvent,
+    Filters,
+    Progress,
+    QuerySuggestion,
+    Skipped,
+    UnknownEvent,
+)
 from sourcelight.display.notebook import IndexState, Painter, SearchState, Snapshot, make_painter
 from sourcelight.display.notebook.painter import Lines
 
-LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("more", "count:all"))
+LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", QuerySuggestion("more", "count:all"))
 
 
 class Clock:

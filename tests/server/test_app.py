@@ -16,7 +16,7 @@ from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Serve, Servic
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, UnsupportedQuery
-from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress, SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import Cadence
@@ -29,7 +29,7 @@ Script = Callable[[SearchRequest, Viewer, Cancellation], Iterator[Event]]
 
 def _quiet(_: SearchRequest, __: Viewer, ___: Cancellation) -> Iterator[Event]:
     yield Progress(done=False, match_count=0, duration_ms=1)
-    yield Filters((Filter("fork:yes", "Include forked repos", 1, exhaustive=True, kind="utility"),))
+    yield Filters((SuggestedFilter("fork:yes", "Include forked repos", 1, exhaustive=True, kind="utility"),))
     yield Progress(done=True, match_count=0, duration_ms=2)
     yield Done()
 
@@ -200,7 +200,7 @@ def test_gzip_is_flushed_with_each_event(serve: Serve) -> None:
     go_on = threading.Event()
 
     def script(*_: Any) -> Iterator[Event]:
-        yield Filters((Filter("lang:go", "Go", 1, exhaustive=False, kind="lang"),))
+        yield Filters((SuggestedFilter("lang:go", "Go", 1, exhaustive=False, kind="lang"),))
         assert go_on.wait(BOUND_S)
         yield Progress(done=True, match_count=0, duration_ms=1)
         yield Done()
@@ -253,7 +253,7 @@ def test_a_reader_that_takes_nothing_makes_the_engine_wait_and_is_dropped_in_the
 
     def script(_: SearchRequest, __: Viewer, cancellation: Cancellation) -> Iterator[Event]:
         nonlocal produced
-        filters = Filters((Filter("f", "x" * 1_000_000, 1, exhaustive=False, kind="file"),))
+        filters = Filters((SuggestedFilter("f", "x" * 1_000_000, 1, exhaustive=False, kind="file"),))
         while not cancellation.stopped:
             produced += 1
             yield filters

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, SuggestedFilter
 from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
 
 CADENCE = Cadence(tick_s=0.1, flush_bytes=1000, heartbeat_s=5.0)
-FILTERS = Filters((Filter("lang:go", "Go", 1, exhaustive=False, kind="lang"),))
+FILTERS = Filters((SuggestedFilter("lang:go", "Go", 1, exhaustive=False, kind="lang"),))
 
 
 def _matches(*names: str) -> EncodedMatches:

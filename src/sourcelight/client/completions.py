@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from sourcelight.core.wire.events import Filter
+from sourcelight.core.wire.events import SuggestedFilter
 
 _MOST = 20_000
 _LONGEST_DICTIONARY = 5_000
@@ -60,7 +60,7 @@ class Known:
             if words is not None:
                 self.add(kind, words.slice(0, _LONGEST_DICTIONARY).to_pylist())
 
-    def learn_filters(self, filters: Iterable[Filter]) -> None:
+    def learn_filters(self, filters: Iterable[SuggestedFilter]) -> None:
         """Take in the names in suggested filters."""
         for one in filters:
             kind = {"repo": "repository", "lang": "language", "author": "author"}.get(one.kind)

@@ -20,7 +20,7 @@ from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped
-from sourcelight.core.wire.events import Filter as Suggestion
+from sourcelight.core.wire.events import SuggestedFilter as Suggestion
 from sourcelight.core.wire.request import SearchRequest
 
 MOST_REQUESTS = 1000

@@ -13,7 +13,7 @@ from sourcelight.core.markup import visible
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.query.nodes import tree_text
-from sourcelight.core.wire.events import Filter
+from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
 _UNTOLD = "{name} does not tell which repositories and files this comes down to; this is the query as it is read here."
@@ -80,7 +80,7 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
 _ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
 
 
-def faceted(query: str, chosen: Sequence[Filter], pattern_type: str = "standard") -> str:
+def faceted(query: str, chosen: Sequence[SuggestedFilter], pattern_type: str = "standard") -> str:
     """Text of `query` with some suggestions added.
 
     Parameters

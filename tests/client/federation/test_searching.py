@@ -15,7 +15,7 @@ from client.scripted import ScriptedBackend, Step, progress, run
 from display.batches_for_tests import lines
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.errors import ConnectFailed, QueryError, SearchFailed, StreamBroken, Unauthorized
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Skipped
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Skipped, SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
 BOUND_S = 20.0
@@ -220,7 +220,9 @@ def test_a_repository_at_two_commits_is_given_twice_and_said() -> None:
 def test_what_services_say_is_added_up_and_bears_their_names() -> None:
     fork = Skipped("repository-fork", "1 forked")
     nothing = Alert("No repositories found", "none", "warning")
-    wanted = Filters((Filter("lang:go", "Go", 2, True, "lang"), Filter("type:file", "Code", 2, True, "type")))
+    wanted = Filters(
+        (SuggestedFilter("lang:go", "Go", 2, True, "lang"), SuggestedFilter("type:file", "Code", 2, True, "type"))
+    )
     one = backend([found("r1"), wanted, progress(fork, matches=2), Done()])
     other = backend([found("r2"), wanted, progress(fork), Alert("odd", "very", "info"), Done()])
     empty = backend([progress(), nothing, Done()])

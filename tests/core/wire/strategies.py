@@ -69,13 +69,13 @@ SKIPPED = st.builds(
     TEXT,
     TEXT,
     st.sampled_from(["info", "warn", "error"]),
-    st.none() | st.builds(e.Suggested, TEXT, TEXT),
+    st.none() | st.builds(e.QuerySuggestion, TEXT, TEXT),
 )
 PROPOSED = st.builds(e.ProposedQuery, TEXT, TEXT, several(st.tuples(TEXT, TEXT)))
 EVENT: st.SearchStrategy[e.Event] = st.one_of(
     st.builds(e.Matches, several(MATCH)),
     st.builds(e.Progress, st.booleans(), NUMBER, NUMBER, st.none() | NUMBER, several(SKIPPED), TEXT),
-    st.builds(e.Filters, several(st.builds(e.Filter, TEXT, TEXT, NUMBER, st.booleans(), TEXT))),
+    st.builds(e.Filters, several(st.builds(e.SuggestedFilter, TEXT, TEXT, NUMBER, st.booleans(), TEXT))),
     st.builds(e.Alert, TEXT, TEXT, TEXT, several(PROPOSED)),
     st.builds(e.ErrorEvent, TEXT),
     st.just(e.Done()),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.wire.strategies import EVENT, MATCH
 from core.wire.strict_decoder import Malformed, read_strictly
 from sourcelight.core.errors import ProtocolError
-from sourcelight.core.wire import Decoder, RawEvent, decode_event, decode_match, decode_matches, encode, encode_match
+from sourcelight.core.wire import RawEvent, SseDecoder, decode_event, decode_match, decode_matches, encode, encode_match
 from sourcelight.core.wire import events as e
 
 STREAM = (
@@ -32,7 +32,7 @@ EXPECTED = [
 
 
 def read(*portions: bytes, limit: int = 10**6) -> list[RawEvent]:
-    decoder = Decoder(max_event_bytes=limit)
+    decoder = SseDecoder(max_event_bytes=limit)
     found = [event for portion in portions for event in decoder.feed(portion)]
     found += decoder.close()
     return found
@@ -77,7 +77,7 @@ def test_garbage_decodes_alike_under_any_split_and_raises_nothing_else(
     data: bytes, cuts: list[int], limit: int
 ) -> None:
     def outcome(parts: list[bytes]) -> tuple[list[RawEvent], bool]:
-        decoder, found = Decoder(max_event_bytes=limit), []
+        decoder, found = SseDecoder(max_event_bytes=limit), []
         try:
             for part in parts:
                 for event in decoder.feed(part):
@@ -124,14 +124,14 @@ def test_both_names_of_chunk_text_are_read() -> None:
 @pytest.mark.parametrize("limit_hit", [True, False])
 def test_an_older_limit_hit_is_the_opposite_of_exhaustive(limit_hit: bool) -> None:  # noqa: FBT001
     raw = RawEvent("filters", json.dumps([{"value": "x", "limitHit": limit_hit}]).encode())
-    assert decode_event(raw) == e.Filters((e.Filter("x", "", 0, not limit_hit, ""),))
+    assert decode_event(raw) == e.Filters((e.SuggestedFilter("x", "", 0, not limit_hit, ""),))
 
 
 @pytest.mark.parametrize("name", ["matches", "progress", "filters", "alert", "error"])
 @pytest.mark.parametrize("data", [b"null", b"", b"[]", b"{}", b"7", b'"text"', b"[null,1,[],{}]"])
 def test_unexpected_json_is_read_as_absent(name: str, data: bytes) -> None:
     event = decode_event(RawEvent(name, data))
-    assert decode_event(next(Decoder().feed(encode(event)))) == event
+    assert decode_event(next(SseDecoder().feed(encode(event)))) == event
 
 
 @pytest.mark.parametrize("name", ["matches", "progress", "filters", "alert", "error"])
@@ -157,7 +157,7 @@ def test_a_match_without_type_is_a_content_match() -> None:
 
 
 def test_an_event_above_the_limit_is_refused_after_those_before_it() -> None:
-    events = Decoder(max_event_bytes=50).feed(b"event: done\ndata: {}\n\nevent: matches\ndata: [" + b" " * 60)
+    events = SseDecoder(max_event_bytes=50).feed(b"event: done\ndata: {}\n\nevent: matches\ndata: [" + b" " * 60)
     assert next(events) == RawEvent("done", b"{}")
     with pytest.raises(ProtocolError, match="more than 50 bytes"):
         next(events)
@@ -166,14 +166,14 @@ def test_an_event_above_the_limit_is_refused_after_those_before_it() -> None:
 def test_a_large_event_in_many_portions_is_read_in_linear_time() -> None:
     data = b'["' + b"x" * (12 * 1024 * 1024) + b'"]'
     stream = b"event: matches\ndata: " + data + b"\n\n"
-    decoder = Decoder()
+    decoder = SseDecoder()
     found = [x for i in range(0, len(stream), 4096) for x in decoder.feed(stream[i : i + 4096])]
     assert found == [RawEvent("matches", data)]
 
 
 @pytest.mark.parametrize("tail", [b"", b"\n", b"\r\n", b"\r", b"\n\n"])
 def test_a_last_event_without_its_blank_line_is_read(tail: bytes) -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     found = [*decoder.feed(b"event: done\ndata: {}" + tail), *decoder.close()]
     assert found == [RawEvent("done", b"{}")]
     assert not decoder.incomplete
@@ -183,7 +183,7 @@ def test_a_last_event_without_its_blank_line_is_read(tail: bytes) -> None:
     "cut", [b"event: mat", b"event: matches\n", b"event: matches\ndata: [{", b"event: m\ndata: {}\ndata: {"]
 )
 def test_an_event_cut_inside_is_not_read_and_is_told(cut: bytes) -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     assert [*decoder.feed(cut), *decoder.close()] == []
     assert decoder.incomplete
 

@@ -29,7 +29,7 @@ from sourcelight.core.query import parse
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.narrowing import with_timeout
 from sourcelight.core.query.parse import effective_pattern_type
-from sourcelight.core.wire import Decoder, decode_event
+from sourcelight.core.wire import SseDecoder, decode_event
 from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Matches
 from sourcelight.core.wire.request import SearchRequest
 
@@ -254,7 +254,7 @@ class _Reader:
 
     def __init__(self, query: str) -> None:
         self._query = query
-        self._framing = Decoder()
+        self._framing = SseDecoder()
         self._matches = MatchDecoder()
         self._held: list[Alert | ErrorEvent] = []
         self._running = False

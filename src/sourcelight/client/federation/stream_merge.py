@@ -26,7 +26,7 @@ from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.completeness import Status, faults, limits
 from sourcelight.core.errors import QueryError, SearchFailed, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
 
 
@@ -62,7 +62,7 @@ class Part:
     duplicates: int = 0
     repeated: int = 0
     progress: Progress | None = None
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[SuggestedFilter, ...] = ()
     alerts: list[Alert] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     fault: SourcelightError | None = None
@@ -142,13 +142,13 @@ _NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
 _MOST_NAMED = 20
 
 
-def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[Filter, ...]:
+def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[SuggestedFilter, ...]:
     """Suggested filters, their counts added up, in the order of the wire.
 
     A row that several services gave counts for each of them; then, and unless `whole`, no count is the whole truth.
     """
     exact = whole and not any(part.duplicates or part.fault for part in parts)
-    found: dict[tuple[str, str, str], Filter] = {}
+    found: dict[tuple[str, str, str], SuggestedFilter] = {}
     for part in parts:
         for one in part.filters:
             key = one.kind, one.value, one.label

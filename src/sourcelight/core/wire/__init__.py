@@ -7,12 +7,12 @@ fast way between ``matches`` and batches is `sourcelight.core.batches`.
 from sourcelight.core.wire.decode import decode_event, decode_match, decode_matches
 from sourcelight.core.wire.encode import encode, encode_match, frame
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.core.wire.sse import Decoder, RawEvent
+from sourcelight.core.wire.sse import RawEvent, SseDecoder
 
 __all__ = [
-    "Decoder",
     "RawEvent",
     "SearchRequest",
+    "SseDecoder",
     "decode_event",
     "decode_match",
     "decode_matches",

@@ -19,7 +19,6 @@ from sourcelight.core.wire.events import (
     Done,
     ErrorEvent,
     Event,
-    Filter,
     Filters,
     Json,
     LineMatch,
@@ -29,10 +28,11 @@ from sourcelight.core.wire.events import (
     PathMatch,
     Progress,
     ProposedQuery,
+    QuerySuggestion,
     Range,
     RepoMatch,
     Skipped,
-    Suggested,
+    SuggestedFilter,
     SymbolItem,
     SymbolMatch,
     UnknownEvent,
@@ -270,7 +270,9 @@ def _skipped(value: Json) -> Skipped:
         title=_text(o, "title"),
         message=_text(o, "message"),
         severity=_text(o, "severity") or "info",
-        suggested=Suggested(_text(s, "title"), _text(s, "queryExpression")) if isinstance(suggested, dict) else None,
+        suggested=QuerySuggestion(_text(s, "title"), _text(s, "queryExpression"))
+        if isinstance(suggested, dict)
+        else None,
     )
 
 
@@ -287,11 +289,11 @@ def _progress(value: Json) -> Progress:
     )
 
 
-def _filter(value: Json) -> Filter:
+def _filter(value: Json) -> SuggestedFilter:
     o = _object(value)
     # Older services say limitHit, the opposite.
     exhaustive = _flag(o, "exhaustive") if "exhaustive" in o else o.get("limitHit") is False
-    return Filter(_text(o, "value"), _text(o, "label"), _int(o, "count"), exhaustive, _text(o, "kind"))
+    return SuggestedFilter(_text(o, "value"), _text(o, "label"), _int(o, "count"), exhaustive, _text(o, "kind"))
 
 
 def _filters(value: Json) -> Filters:

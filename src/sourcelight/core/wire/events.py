@@ -173,7 +173,7 @@ Match = ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch | Unkno
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class QuerySuggestion:
     """What to add to the query to get what was skipped."""
 
     title: str
@@ -188,7 +188,7 @@ class Skipped:
     title: str
     message: str = ""
     severity: str = "info"
-    suggested: Suggested | None = None
+    suggested: QuerySuggestion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class SuggestedFilter:
     """A suggested filter; `count` results have it, and is the whole truth when `exhaustive`."""
 
     value: str
@@ -247,7 +247,7 @@ class Matches:
 class Filters:
     """A ``filters`` event: the full set, replacing the former."""
 
-    filters: tuple[Filter, ...]
+    filters: tuple[SuggestedFilter, ...]
 
 
 @dataclass(frozen=True, slots=True)

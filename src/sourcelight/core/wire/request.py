@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sourcelight.core.errors import BadParameter, UnsupportedQuery
-from sourcelight.core.wire.events import Skipped, Suggested
+from sourcelight.core.wire.events import QuerySuggestion, Skipped
 
 _TYPE_OF_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
 _PATTERN_TYPES = {
@@ -220,7 +220,7 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
         reason="shard-match-limit",
         title="result limit hit",
         message=f"{stopped} after {limit:,} matches; there may be more. Add `count:all` for all of them.",
-        suggested=Suggested(title="increase limit", query_expression="count:all"),
+        suggested=QuerySuggestion(title="increase limit", query_expression="count:all"),
     )
 
 

@@ -24,7 +24,7 @@ class RawEvent(NamedTuple):
     data: bytes
 
 
-class Decoder:
+class SseDecoder:
     """Splits a stream of bytes into events, however the bytes are cut into portions.
 
     Parameters

@@ -14,7 +14,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.tools.catalog import TABLES
-from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
+from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
 from sourcelight.display.frames.schema import ALERTS, FILTERS, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
 from sourcelight.display.frames.tables import rows_table, to_pandas
 
@@ -37,7 +37,7 @@ def progress_frame(events: Iterable[Progress]) -> Frame:
     return to_pandas(rows_table(PROGRESS, rows), PROGRESS)
 
 
-def filters_frame(filters: Iterable[Filter]) -> Frame:
+def filters_frame(filters: Iterable[SuggestedFilter]) -> Frame:
     """One row per suggested filter, in the order of the service."""
     rows = [
         {"kind": f.kind, "value": f.value, "label": f.label, "count": f.count, "exhaustive": f.exhaustive}

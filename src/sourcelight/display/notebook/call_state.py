@@ -16,7 +16,7 @@ from sourcelight.core.batches.events import ServiceStatus
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.completeness import Status
 from sourcelight.core.markup import one_line
-from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
+from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
 from sourcelight.display.notebook.state import Phase, SearchState, Snapshot
 
 _WORST: tuple[Status, ...] = ("interrupted", "failed", "limited", "partial")
@@ -86,7 +86,7 @@ class ManyState:
         return tuple(item for state in self.states.values() for item in state.progress)
 
     @property
-    def filters(self) -> tuple[Filter, ...]:
+    def filters(self) -> tuple[SuggestedFilter, ...]:
         """Suggested filters, search by search."""
         return tuple(item for state in self.states.values() for item in state.filters)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from sourcelight.core.batches.events import Event, MatchBatch, ServiceStatus, ServiceStatuses
 from sourcelight.core.completeness import Status, limits, status_of
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 
 Phase = Literal["running", "complete", "partial", "limited", "interrupted", "failed"]
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
@@ -80,7 +80,7 @@ class SearchState:
         self.repositories: frozenset[str] = frozenset()
         self.repositories_count: int | None = None
         self.progress: tuple[Progress, ...] = ()
-        self.filters: tuple[Filter, ...] = ()
+        self.filters: tuple[SuggestedFilter, ...] = ()
         self.skipped: tuple[Skipped, ...] = ()
         self.alerts: tuple[Alert, ...] = ()
         self.errors: tuple[str, ...] = ()

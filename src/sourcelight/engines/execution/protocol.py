@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sourcelight.core.wire.events import Skipped, Suggested
+from sourcelight.core.wire.events import QuerySuggestion, Skipped
 
 DEFAULT_MATCH_LIMIT = 10_000
 """Matches after which the streaming endpoint stops a search without ``count:`` (wire reference 5.2)."""
@@ -62,7 +62,7 @@ def timed_out(repositories: list[str], limit_s: float | None, untold: Collection
         message=f"These repositories were not searched to their end{after}:\n{names(repositories)}"
         + (unwritten if untold else ""),
         severity="warn",
-        suggested=Suggested(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),
+        suggested=QuerySuggestion(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),
     )
 
 
@@ -77,7 +77,7 @@ def forks_left_out(repositories: list[str]) -> Skipped:
         reason="repository-fork",
         title=f"{amount(len(repositories))} forked",
         message=f"Forks are left out unless asked for:\n{names(repositories)}",
-        suggested=Suggested(title="include forked", query_expression="fork:yes"),
+        suggested=QuerySuggestion(title="include forked", query_expression="fork:yes"),
     )
 
 
@@ -87,5 +87,5 @@ def archived_left_out(repositories: list[str]) -> Skipped:
         reason="excluded-archive",
         title=f"{amount(len(repositories))} archived",
         message=f"Archived repositories are left out unless asked for:\n{names(repositories)}",
-        suggested=Suggested(title="include archived", query_expression="archived:yes"),
+        suggested=QuerySuggestion(title="include archived", query_expression="archived:yes"),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import anywidget
 
 from sourcelight.core.markup import escape, one_line
-from sourcelight.core.wire.events import Filter
+from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.display.notebook.static_pages import display_widget
 
 _HERE = Path(__file__).parent
@@ -36,7 +36,10 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
     _css = _HERE / "facets.css"
 
     def __init__(
-        self, filters: Sequence[Filter], narrow: Callable[[Sequence[Filter]], str], search: Callable[[str], Any]
+        self,
+        filters: Sequence[SuggestedFilter],
+        narrow: Callable[[Sequence[SuggestedFilter]], str],
+        search: Callable[[str], Any],
     ) -> None:
         self._filters = tuple(filters)
         self._narrow = narrow
@@ -66,8 +69,8 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         """Search for `query`: gives a `SearchResult`."""
         return self._search(self.query)
 
-    def _groups(self) -> list[tuple[str, list[tuple[int, Filter]]]]:
-        found: dict[str, list[tuple[int, Filter]]] = {}
+    def _groups(self) -> list[tuple[str, list[tuple[int, SuggestedFilter]]]]:
+        found: dict[str, list[tuple[int, SuggestedFilter]]] = {}
         for at, one in enumerate(self._filters):
             found.setdefault(one.kind, []).append((at, one))
         order = list(_WORDS)

@@ -23,7 +23,7 @@ from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp, exact_name
-from sourcelight.core.wire.events import Filter
+from sourcelight.core.wire.events import SuggestedFilter
 
 _AGES = (
     ("after", "yesterday", "Last 24 hours"),
@@ -70,14 +70,16 @@ class CommitCounts:
         for number, ((side, _, _), bound) in enumerate(zip(_AGES, self._bounds, strict=True)):
             self._by_age[number] += int((seconds > bound if side == "after" else seconds < bound).sum())
 
-    def filters(self, most: int, *, exhaustive: bool) -> Iterator[Filter]:
+    def filters(self, most: int, *, exhaustive: bool) -> Iterator[SuggestedFilter]:
         """What narrows the search to one author, or to an age; `most` authors at most."""
         for name, count in most_frequent(self._by_author, most):
             if name:
-                yield Filter(f"author:{quote_value(f'^{escape_regexp(name)}$')}", name, count, exhaustive, "author")
+                yield SuggestedFilter(
+                    f"author:{quote_value(f'^{escape_regexp(name)}$')}", name, count, exhaustive, "author"
+                )
         for (side, text, label), count in zip(_AGES, self._by_age, strict=True):
             if count:
-                yield Filter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
+                yield SuggestedFilter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
 
 
 MOST_FILTERS = 1000
@@ -161,7 +163,7 @@ class Tally:
             self._by_language[found.languages[at]] += int(languages[at])
         self._raw_paths.append((found.paths, counts))
 
-    def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
+    def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[SuggestedFilter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
@@ -172,31 +174,33 @@ class Tally:
         self._raw_paths.clear()
         first = []
         if forks:
-            first.append(Filter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
+            first.append(SuggestedFilter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
         if archived:
-            first.append(Filter("archived:yes", "Include archived repos", archived, exhaustive, "utility"))
+            first.append(SuggestedFilter("archived:yes", "Include archived repos", archived, exhaustive, "utility"))
         first += [
-            Filter(value, label, self._by_type[kind], exhaustive, "type")
+            SuggestedFilter(value, label, self._by_type[kind], exhaustive, "type")
             for kind, (value, label) in _TYPES.items()
             if self._by_type[kind]
         ]
         rest = [
-            Filter(f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo")
+            SuggestedFilter(
+                f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo"
+            )
             for (name, rev), n in most_frequent(self._by_place, MOST_FILTERS)
             if n
         ]
         rest += [
-            Filter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
+            SuggestedFilter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
             for name, n in most_frequent(self._by_language, MOST_FILTERS)
             if n and name
         ]
         rest += [
-            Filter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
+            SuggestedFilter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
             for label, regexp in _EXCLUDES
             if self._by_exclude[regexp]
         ]
         rest += [
-            Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
+            SuggestedFilter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
             for kind, n in most_frequent(self._by_kind, MOST_FILTERS)
             if n
         ]
@@ -276,7 +280,7 @@ def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
     ]
 
 
-def _by_count(item: Filter) -> tuple[int, str]:
+def _by_count(item: SuggestedFilter) -> tuple[int, str]:
     return -item.count, item.value
 
 
