@@ -17,7 +17,7 @@ import sourcelight as sl
 from core.wire.strict_decoder import read_strictly
 from server.running_service import ScriptedEngine, Service
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.cancellation import Cancellation, Late, on_time, within
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, on_time, within
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -229,10 +229,10 @@ def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: Engine)
 
 def test_work_that_looks_at_no_clock_is_left_behind() -> None:
     go_on = threading.Event()
-    with pytest.raises(Late):
+    with pytest.raises(DeadlineExceeded):
         within(lambda: go_on.wait(20), Cancellation(0.05))
     go_on.set()
-    with pytest.raises(Late):
+    with pytest.raises(DeadlineExceeded):
         within(lambda: 1, Cancellation(-1.0))
     assert within(lambda: 1, Cancellation()) == within(lambda: 1, Cancellation(20)) == 1
     with pytest.raises(ZeroDivisionError):

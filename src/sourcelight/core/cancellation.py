@@ -80,7 +80,7 @@ AMPLE_S = 30.0
 _Result = TypeVar("_Result")
 
 
-class Late(Exception):
+class DeadlineExceeded(Exception):
     """Raised when work was not done by the end of its time."""
 
 
@@ -98,7 +98,7 @@ def within(work: Callable[[], _Result], cancellation: Cancellation, grace_s: flo
     if remaining_s is None:
         return work()
     if remaining_s + grace_s <= 0:
-        raise Late
+        raise DeadlineExceeded
     done = threading.Event()
     results: list[_Result] = []
     faults: list[BaseException] = []
@@ -113,7 +113,7 @@ def within(work: Callable[[], _Result], cancellation: Cancellation, grace_s: flo
 
     threading.Thread(target=run, name="sourcelight-within", daemon=True).start()
     if not done.wait(remaining_s + grace_s):
-        raise Late
+        raise DeadlineExceeded
     if faults:
         raise faults[0]
     return results[0]
@@ -122,7 +122,7 @@ def within(work: Callable[[], _Result], cancellation: Cancellation, grace_s: flo
 _Part = TypeVar("_Part")
 
 
-class Worker:
+class StepThread:
     """A thread for steps that may be left behind; started for the first one."""
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class Worker:
 def on_time(
     parts: Generator[_Part, None, None],
     cancellation: Cancellation,
-    worker: ThreadPoolExecutor | Worker,
+    worker: ThreadPoolExecutor | StepThread,
     *,
     brief: bool = False,
 ) -> Generator[_Part, None, None]:
@@ -214,7 +214,7 @@ Stopped: TypeAlias = Callable[[], bool]
 """Asked about every 10 ms of scanning whether to stop; once True it stays True."""
 
 
-class Halted(Exception):
+class ScanStopped(Exception):
     """Raised out of a scan whose caller wants it to stop: what was found so far is not all there is, and not given."""
 
 
@@ -224,6 +224,6 @@ def never() -> bool:
 
 
 def check(stopped: Stopped) -> None:
-    """Raise `Halted` when it is time to stop."""
+    """Raise `ScanStopped` when it is time to stop."""
     if stopped():
-        raise Halted
+        raise ScanStopped

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.core.cancellation import Halted
+from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.patterns import compile_pattern
 
 LONG = b"ab cd, " * 30_000 + "é ".encode() + b"xyz x" * 20_000
@@ -32,9 +32,9 @@ def after(calls: int) -> Callable[[], bool]:
 @pytest.mark.parametrize("source", [r"[ax] ?", r"a*b*", r"\b\w", "(a|x)+", r"(?s)[ab].?", "c[^z]"])
 def test_a_long_line_is_left_half_way(source: str) -> None:
     pattern = compile_pattern(source, kind="regexp", case_sensitive=True)
-    with pytest.raises(Halted):
+    with pytest.raises(ScanStopped):
         pattern.spans(LONG, [0], [len(LONG)], after(5))
-    with pytest.raises(Halted):
+    with pytest.raises(ScanStopped):
         pattern.document_spans(LONG, after(5))
     spans = pattern.document_spans(LONG).tolist()
     assert spans == [list(span) for span in pattern.find(LONG)]
@@ -44,7 +44,7 @@ def test_a_scan_for_lines_is_left_half_way() -> None:
     text = b"some words, on a line\n" * 400_000
     for source in (r"w\w+s", r"(?i)LINE$", r"\b(on|off)\b"):
         pattern = compile_pattern(source, kind="regexp", case_sensitive=True)
-        with pytest.raises(Halted):
+        with pytest.raises(ScanStopped):
             pattern.lines(text, [[0, len(text)]], after(2))
 
 

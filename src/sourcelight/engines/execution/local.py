@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
-from sourcelight.core.cancellation import Cancellation, Late, within
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, within
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s
@@ -354,7 +354,7 @@ class Engine:
         allowed_s = self.limits.timeout_s(max(asked[-1], 0.0) if asked else None, has_count=True)
         try:
             return within(read, Cancellation(allowed_s))
-        except Late:
+        except DeadlineExceeded:
             return allowed_s or 0.0
 
     def parsed(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]]:

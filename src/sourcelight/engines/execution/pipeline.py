@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
-from sourcelight.core.cancellation import Cancellation, Worker, on_time
+from sourcelight.core.cancellation import Cancellation, StepThread, on_time
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
@@ -78,7 +78,7 @@ class Gathering:
     capped: int = field(init=False, default=0)
     _rooms: dict[int, int] = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
-    _worker: Worker = field(init=False, default_factory=Worker)
+    _worker: StepThread = field(init=False, default_factory=StepThread)
 
     def __post_init__(self) -> None:
         self.ownership = Ownership(self.store.read, partial(lacks_file, self.store))

@@ -15,7 +15,7 @@ import numpy as np
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.core.cancellation import Cancellation, Late, watched, within
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, watched, within
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
@@ -223,13 +223,13 @@ class Search:
             plans = []
             for scope in scopes:
                 if self.cancellation.stopped:
-                    raise Late
+                    raise DeadlineExceeded
                 plans.append(make_plan(scope))
             return plans
 
         try:
             return make() if takes_a_moment(scopes) else within(make, self.cancellation)
-        except Late:
+        except DeadlineExceeded:
             self.unmade = True
             return [unmade_plan(scope) for scope in scopes]
 

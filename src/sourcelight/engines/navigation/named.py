@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sourcelight.core.cancellation import Halted
+from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import Document, Occurrence, is_time_spent
@@ -41,7 +41,7 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
         for found in search.found(Pace()):
             for number in found.content_files.tolist():
                 yield project.document_at(number)
-    except Halted:
+    except ScanStopped:
         workspace.budget.check()
 
 

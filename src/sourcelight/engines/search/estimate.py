@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.cancellation import Cancellation, Halted
+from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.model import Target, TextQuery, plan
 from sourcelight.engines.search.scan.corpus import Fleet
@@ -61,7 +61,7 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
             continue
         try:
             search = FleetSearch(Fleet((snapshot,)), prepared, lambda: cancellation.stopped)
-        except Halted:
+        except ScanStopped:
             break
         sums.repositories += 1
         files = snapshot.view.files

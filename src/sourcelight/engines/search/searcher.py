@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.cancellation import Cancellation, Halted
+from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
 from sourcelight.engines.search.model import GroupBy, Plan, SearchOptions, SearchPart, Target, TextQuery, add_most, plan
 from sourcelight.engines.search.scan.collect import Collector
@@ -156,7 +156,7 @@ class _Run:
         try:
             fleet = self.fleets.of(group.snapshots)
             running = FleetSearch(fleet, self.plan, lambda: self.cancellation.stopped)
-        except Halted:
+        except ScanStopped:
             self.over = True
             return
         collector = Collector(Source(running, group.targets, group.commits), self.options)
@@ -165,7 +165,7 @@ class _Run:
         while True:
             try:
                 found = next(steps, None)
-            except Halted:
+            except ScanStopped:
                 self.over = True
                 found = None
             if found is None:
@@ -340,7 +340,7 @@ def count(
                 told = Waiting()
                 _Done(group, running).tell(told, None)
                 note(told.part())
-        except Halted:
+        except ScanStopped:
             raise Cancelled("stopped before all was counted") from None
     cancellation.check()
     return counts.table()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.cancellation import Cancellation, Halted, Stopped, check
+from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search.model import (
     All,
@@ -72,7 +72,7 @@ class _Rows:
 
 
 class _Run:
-    """A query over the definitions of what was opened together; raises `Halted` once `stopped` says so."""
+    """A query over the definitions of what was opened together; raises `ScanStopped` once `stopped` says so."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ _NO_ROWS = _Rows(_NO_PLACES, _NO_PLACES, _NO_PLACES)
 def _runs(
     open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, fleets: Fleets
 ) -> Iterator[tuple[Opened, _Run | None]]:
-    """What is opened together, and the run over it; raises `Halted`."""
+    """What is opened together, and the run over it; raises `ScanStopped`."""
     tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
 
     def opening(target: Target) -> tuple[Snapshot, str]:
@@ -218,7 +218,7 @@ def search(
             _tell(waiting, run, skipped, told, len(group.targets))
             if waiting.long:
                 yield waiting.part()
-    except Halted:
+    except ScanStopped:
         pass
     if waiting.any:
         yield waiting.part()
@@ -267,7 +267,7 @@ def count(
                     told = Waiting()
                     _tell(told, run, run.skipped(), 0, len(group.targets))
                     note(told.part())
-    except Halted:
+    except ScanStopped:
         raise Cancelled("stopped before all was counted") from None
     cancellation.check()
     return counts.table()

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
-from sourcelight.core.cancellation import AMPLE_S, Cancellation, Late, within
+from sourcelight.core.cancellation import AMPLE_S, Cancellation, DeadlineExceeded, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -248,7 +248,7 @@ class Producer:
             while (payload := self._next(payloads, limited=limited)) is not None:
                 self._put(EncodedMatches(payload), len(payload))
             self._mark("batch encoded")
-        except Late:
+        except DeadlineExceeded:
             column = event.batch.column(event.batch.schema.get_field_index("repository"))
             self.cancellation.untold.update(column.unique().to_pylist())
             self._mark("no time to encode the batch")

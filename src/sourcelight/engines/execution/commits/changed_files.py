@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sourcelight.core.cancellation import Cancellation, Halted
+from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.results.owners import PLACES, CodeOwners, owned_by
@@ -37,7 +37,7 @@ class ChangedFiles:
     case_sensitive
         How contents are compared.
     cancellation
-        Ends the work early, by `Halted`.
+        Ends the work early, by `ScanStopped`.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ChangedFiles:
 
     def _passes(self, change: int) -> bool:
         if self._cancellation.stopped:
-            raise Halted
+            raise ScanStopped
         every = self._history.changes
         if self._contents and not self._contains(every.new_blob[change].tobytes()):
             return False

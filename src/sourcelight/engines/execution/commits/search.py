@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sourcelight.core.cancellation import Cancellation, Halted
+from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.engines.execution.background import Wanted
 from sourcelight.engines.execution.commits.changed_files import ChangedFiles
@@ -116,7 +116,7 @@ class HistoryAnswers:
                 continue
             try:
                 yield from self._of_repository(own)
-            except (Halted, KeyError):  # out of time, or its history was not read in time
+            except (ScanStopped, KeyError):  # out of time, or its history was not read in time
                 continue
             except (SourcelightError, OSError) as fault:
                 self.failed[name] = str(fault)
@@ -150,7 +150,7 @@ class HistoryAnswers:
                 if all(one.repositories_only for one, _ in mine):
                     break
                 if self.cancellation.stopped:
-                    raise Halted
+                    raise ScanStopped
 
     def _diffs(self, history: History, asked: Asked, place: Place) -> DiffHits:
         query = asked.at(place.revisions, place.without)

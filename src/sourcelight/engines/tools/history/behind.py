@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.cancellation import Halted
+from sourcelight.core.cancellation import ScanStopped
 from sourcelight.engines.history.search.find import commits_passing, newest_first
 from sourcelight.engines.history.search.query import Commits
 from sourcelight.engines.tools.context import Arguments, CallContext
@@ -33,7 +33,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         mask[_ROWS[arguments["of"]](opened, arguments, (after, before), context)] = True
         try:
             mask &= commits_passing(opened.history, which, lambda: context.cancellation.cancelled)
-        except Halted:
+        except ScanStopped:
             context.cancellation.check()
             raise
         found.append((opened, newest_first(opened.history, np.flatnonzero(mask & chosen(opened, after, before)))))

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolResult, repository_url
-from sourcelight.core.cancellation import Halted
+from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import CallError
 from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
@@ -61,7 +61,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         try:
             layout = opened.layout(context) if query.files.paths else None
             numbers = find_commits(opened.history, query, lambda: context.cancellation.cancelled, layout=layout)
-        except Halted:
+        except ScanStopped:
             context.cancellation.check()
             raise
         found.append((opened, numbers[opened.mask[numbers]]))

@@ -16,7 +16,7 @@ import pyarrow.compute
 
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.cancellation import Halted
+from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import FileChange
@@ -86,7 +86,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
-        except Halted:
+        except ScanStopped:
             context.cancellation.check()
             raise
         found.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
@@ -311,7 +311,7 @@ def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -
     history = opened.history
     try:
         rows = rows_with(history, asked.pattern, stopped=lambda: context.cancellation.cancelled)
-    except Halted:
+    except ScanStopped:
         context.cancellation.check()
         raise
     changes = changes_of(history, rows)
