@@ -7,7 +7,7 @@ repository's own configuration asks to run is never run: repositories are data h
 from sourcelight.repos.catalog import Catalog
 from sourcelight.repos.discovery import place_at
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
-from sourcelight.repos.objects import Entry, ObjectReader, Tree, find_entry, list_folder, packed_objects
+from sourcelight.repos.objects import CommitTree, ObjectReader, TreeEntry, find_entry, list_folder, packed_objects
 from sourcelight.repos.repository import Repository, SkippedRepository, Viewer
 from sourcelight.repos.revisions import (
     WORKTREE,
@@ -25,12 +25,12 @@ __all__ = [
     "WORKTREE",
     "Catalog",
     "CloneProgress",
-    "Entry",
+    "CommitTree",
     "ObjectReader",
     "Repository",
     "ServicePolicy",
     "SkippedRepository",
-    "Tree",
+    "TreeEntry",
     "Viewer",
     "WorktreeStatus",
     "clone",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.repos.discovery import Found
+    from sourcelight.repos.discovery import DiscoveredRepository
 
 
 MAX_SMALL_FILE_BYTES = 1 << 20
@@ -69,7 +69,7 @@ class Boundary:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def fault_of(self, found: Found, sources: tuple[str, ...]) -> str:
+    def fault_of(self, found: DiscoveredRepository, sources: tuple[str, ...]) -> str:
         """Why `found`, which reads from `sources`, reaches outside; empty when it does not."""
         if self.roots is None or found.named:
             return ""

@@ -17,7 +17,7 @@ from sourcelight.core.errors import (
 from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
 from sourcelight.repos.catalog_entries import CatalogEntry, PlaceMemory
 from sourcelight.repos.description import stamp_files
-from sourcelight.repos.discovery import Discovery, Found, enclosing_repository, holds_files
+from sourcelight.repos.discovery import DiscoveredRepository, Discovery, enclosing_repository, holds_files
 from sourcelight.repos.naming import Memory, arrange
 from sourcelight.repos.near_names import near_names
 from sourcelight.repos.repository import Repository, SkippedRepository, Viewer, visible
@@ -284,7 +284,7 @@ class Catalog:
             progress(walk.visited, len(walk.found))
         former = {_identity(entry.place): entry for entry in self._entries}
         entries = []
-        places: list[Found | str] = [*walk.found.values(), *dict.fromkeys(snapshots)]
+        places: list[DiscoveredRepository | str] = [*walk.found.values(), *dict.fromkeys(snapshots)]
         for place in places:
             if cancellation is not None:
                 cancellation.check()
@@ -368,7 +368,7 @@ def _listed(paths: Sequence[str]) -> str:
     return shown if len(paths) <= _MAX_LISTED else f"{shown} and {len(paths) - _MAX_LISTED:,} more"
 
 
-def _identity(place: Found | str) -> object:
+def _identity(place: DiscoveredRepository | str) -> object:
     return place if isinstance(place, str) else (place.git_dir, place.shared, place.worktree)
 
 

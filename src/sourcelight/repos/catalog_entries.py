@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound, StateUnusable
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.description import (
-    Description,
+    RepositoryDescription,
     Stamp,
     commit_files,
     describe,
@@ -23,8 +23,8 @@ from sourcelight.repos.description import (
     stamp_files,
     watched_files,
 )
-from sourcelight.repos.discovery import Found
-from sourcelight.repos.handles import Unusable
+from sourcelight.repos.discovery import DiscoveredRepository
+from sourcelight.repos.handles import UnusableRepository
 from sourcelight.repos.repository import Repository, SkippedRepository, place_of
 from sourcelight.repos.revisions import head_target
 from sourcelight.repos.state import RepositoryRecord, RepositoryRegister
@@ -36,13 +36,13 @@ SNAPSHOT_SHARE = 20  # a snapshot is looked through again after 20 times as long
 class CatalogEntry:
     """One place: what it said last (`description` or `skipped`), and by what to notice that it says something else."""
 
-    place: Found | str
+    place: DiscoveredRepository | str
     files: tuple[str, ...] = ()
     stamp: Stamp = ()
     racy: bool = False
     commit_files: tuple[str, ...] = ()
     commit_stamp: Stamp | None = None
-    description: Description | None = None
+    description: RepositoryDescription | None = None
     skipped: SkippedRepository | None = None
     look_again: float = 0.0
 
@@ -51,17 +51,17 @@ class CatalogEntry:
         former = (self.description, self.skipped)
         began = time.monotonic()
         self.description = self.skipped = None
-        if isinstance(self.place, Found):
+        if isinstance(self.place, DiscoveredRepository):
             head = head_target(self.place.git_dir)
             self.files, self.commit_files = watched_files(self.place, head), commit_files(self.place, head)
         self.commit_stamp = None
         self.stamp, self.racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
         try:
-            if isinstance(self.place, Found):
+            if isinstance(self.place, DiscoveredRepository):
                 self.description = describe(self.place, boundary)
             else:
                 self.description = describe_snapshot(self.place, cancellation)
-        except Unusable as error:
+        except UnusableRepository as error:
             self.skipped = SkippedRepository(self.path, error.reason, str(error))
         except RepositoryNotFound:
             self.skipped = SkippedRepository(self.path, "gone", "the folder no longer exists")
@@ -91,7 +91,7 @@ class CatalogEntry:
     @property
     def rests(self) -> bool:
         """Whether `commit_files` alone tell of another commit."""
-        git = isinstance(self.place, Found)
+        git = isinstance(self.place, DiscoveredRepository)
         return git and self.commit_stamp is not None and not self.racy and not self.stands_in
 
     @property

@@ -22,8 +22,8 @@ from urllib.parse import unquote
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources, read_small_file
-from sourcelight.repos.discovery import Found
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.discovery import DiscoveredRepository
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.objects import ObjectReader
 from sourcelight.repos.repository import Repository, common_dir, home_of, key_of, place_of
 from sourcelight.repos.revisions import default_commit, head_target
@@ -110,7 +110,7 @@ Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class RepositoryDescription:
     """A repository under its natural name, and a remark on it for the reader (or "").
 
     Parameters
@@ -135,7 +135,7 @@ class Description:
     sources: tuple[str, ...] = ()
 
 
-def describe(found: Found, boundary: Boundary | None = None) -> Description:
+def describe(found: DiscoveredRepository, boundary: Boundary | None = None) -> RepositoryDescription:
     """Read what a git directory says about itself.
 
     Parameters
@@ -156,30 +156,30 @@ def describe(found: Found, boundary: Boundary | None = None) -> Description:
     sources = object_sources(found.shared)
     fault = limits.fault_of(found, sources)
     if fault:
-        raise Unusable("outside", fault)
+        raise UnusableRepository("outside", fault)
     description = _describe(found, sources)
     if _identity(found) != before:
-        raise Unusable("gone", "it was replaced while it was read")
+        raise UnusableRepository("gone", "it was replaced while it was read")
     return description
 
 
-def _identity(found: Found) -> tuple[tuple[int, int], ...]:
+def _identity(found: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
     """Device and inode of the git directories, which must be the ones that were found: no link stands in for them."""
     identities = []
     for path in dict.fromkeys((found.git_dir, found.shared)):
         try:
             info = os.lstat(path)
         except OSError as error:
-            raise Unusable("gone", "the git directory no longer exists") from error
+            raise UnusableRepository("gone", "the git directory no longer exists") from error
         if os.path.realpath(path) != path:
-            raise Unusable("gone", "a link took the place of the git directory")
+            raise UnusableRepository("gone", "a link took the place of the git directory")
         identities.append((info.st_dev, info.st_ino))
     if os.path.realpath(common_dir(found.git_dir)) != found.shared:
-        raise Unusable("gone", "it names another git directory now")
+        raise UnusableRepository("gone", "it names another git directory now")
     return tuple(identities)
 
 
-def _check_files(found: Found) -> None:
+def _check_files(found: DiscoveredRepository) -> None:
     """Refuse what would be waited for: git reads these files without looking at what they are."""
     head = head_target(found.git_dir)
     names = [f"{found.shared}/{name}" for name in ("config", "packed-refs", "shallow")]
@@ -190,10 +190,10 @@ def _check_files(found: Found) -> None:
         except (OSError, ValueError):
             continue
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise Unusable("corrupt", f"{os.path.basename(name)} is no regular file")
+            raise UnusableRepository("corrupt", f"{os.path.basename(name)} is no regular file")
 
 
-def _describe(found: Found, sources: tuple[str, ...]) -> Description:
+def _describe(found: DiscoveredRepository, sources: tuple[str, ...]) -> RepositoryDescription:
     import pygit2
 
     handle = open_handle(found.git_dir)
@@ -205,7 +205,7 @@ def _describe(found: Found, sources: tuple[str, ...]) -> Description:
         origin = handle.remotes["origin"].url or "" if "remote.origin.url" in settings else ""
         shallow = handle.is_shallow
     except (pygit2.GitError, KeyError, ValueError) as error:
-        raise Unusable("corrupt", f"its configuration can't be read: {error}") from error
+        raise UnusableRepository("corrupt", f"its configuration can't be read: {error}") from error
     partial = "extensions.partialclone" in settings or any(
         name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
         for name, value in settings.items()
@@ -225,9 +225,9 @@ def _describe(found: Found, sources: tuple[str, ...]) -> Description:
     )
     with ObjectReader(repository) as reader:
         if not reader.holds_tree(commit):
-            raise Unusable("corrupt", f"the files of commit {commit[:12]} can't be read")
+            raise UnusableRepository("corrupt", f"the files of commit {commit[:12]} can't be read")
     warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""
-    return Description(
+    return RepositoryDescription(
         repository,
         folder,
         warning,
@@ -239,7 +239,7 @@ def _describe(found: Found, sources: tuple[str, ...]) -> Description:
     )
 
 
-def _is_own_folder(found: Found, handle: pygit2.Repository) -> bool:
+def _is_own_folder(found: DiscoveredRepository, handle: pygit2.Repository) -> bool:
     """Whether the work tree is the one that the git directory names: a ``.git`` file may name any git directory."""
     if not found.worktree or os.path.realpath(found.worktree) == os.path.dirname(found.shared):
         return True
@@ -247,7 +247,7 @@ def _is_own_folder(found: Found, handle: pygit2.Repository) -> bool:
     return inside and os.path.realpath(handle.workdir or os.sep) == os.path.realpath(found.worktree)
 
 
-def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> Description:
+def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> RepositoryDescription:
     """Read a folder without git as a repository of one commit."""
     from sourcelight.repos.worktrees import current_state
 
@@ -256,16 +256,18 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
     draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
     state = current_state(draft, cancellation)
     facts = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_time(os.stat(real).st_mtime))
-    return Description(Repository(facts, draft.key, "snapshot", "", real, "", place), real, "", real, real, real)
+    return RepositoryDescription(
+        Repository(facts, draft.key, "snapshot", "", real, "", place), real, "", real, real, real
+    )
 
 
-def stamp(found: Found) -> tuple[Stamp, bool]:
+def stamp(found: DiscoveredRepository) -> tuple[Stamp, bool]:
     """What changes when a ref, the configuration or the description does; and whether it is too young to be trusted."""
     head = head_target(found.git_dir)
     return stamp_files(watched_files(found, head))
 
 
-def watched_files(found: Found, head: str) -> tuple[str, ...]:
+def watched_files(found: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """The files to look at: a handful of `stat` calls tell whether a repository needs to be read again."""
     shared = found.shared
     files = [f"{found.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
@@ -276,7 +278,7 @@ def watched_files(found: Found, head: str) -> tuple[str, ...]:
     return tuple(files)
 
 
-def commit_files(found: Found, head: str) -> tuple[str, ...]:
+def commit_files(found: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """Fewer files, for whether the commit of HEAD may be another: git replaces HEAD and packed refs in their folder."""
     own = () if found.git_dir == found.shared else (found.shared,)
     ref = (_nearest(found.shared, head),) if head and ".." not in head else ()
@@ -327,7 +329,7 @@ def _follows_replacements(settings: Mapping[str, str]) -> bool:
     return settings.get("core.usereplacerefs", "true").lower() not in {"false", "no", "off", "0"}
 
 
-def _no_commit(handle: object) -> Unusable:
+def _no_commit(handle: object) -> UnusableRepository:
     """Tell a repository without a commit from one whose commit can't be read."""
     import pygit2
 
@@ -335,10 +337,10 @@ def _no_commit(handle: object) -> Unusable:
     try:
         names = handle.raw_listall_references()
         if not names and handle.head_is_unborn:
-            return Unusable("empty", "it has no commit yet")
+            return UnusableRepository("empty", "it has no commit yet")
     except pygit2.GitError as error:
-        return Unusable("corrupt", f"its refs can't be read: {error}")
-    return Unusable("corrupt", "the commit that HEAD names can't be read")
+        return UnusableRepository("corrupt", f"its refs can't be read: {error}")
+    return UnusableRepository("corrupt", "the commit that HEAD names can't be read")
 
 
 def _own_description(shared: str) -> str:
@@ -351,7 +353,7 @@ def _own_description(shared: str) -> str:
     return "" if text.startswith(_DEFAULT_DESCRIPTION) else text
 
 
-def _last_change(found: Found) -> str:
+def _last_change(found: DiscoveredRepository) -> str:
     """Time of the last fetch or newest change of a ref, RFC 3339 in UTC."""
     head = head_target(found.git_dir)
     names = [f"{found.git_dir}/FETCH_HEAD", f"{found.shared}/packed-refs", f"{found.git_dir}/logs/HEAD",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file, place_of
 from sourcelight.repos.tracked_entries import TrackedEntries, enclosing_work_trees, git_dir_of
 
@@ -33,7 +33,7 @@ PARTIAL_PREFIX = ".sourcelight-partial-"  # a mirror that is still being fetched
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredRepository:
     """A git directory: `git_dir` (its HEAD counts), `shared` (its objects and refs), and its work tree or "".
 
     Parameters
@@ -83,7 +83,7 @@ class Discovery:
     """
 
     boundary: Boundary = field(default_factory=Boundary)
-    found: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, DiscoveredRepository] = field(default_factory=dict)
     skipped: list[SkippedRepository] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
     lookalikes: list[str] = field(default_factory=list)
@@ -207,14 +207,14 @@ class Discovery:
             message = f"{shared}: {os.strerror(errno.ENOENT)}"
             self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", message))
             return
-        self._keep(Found(git_dir, shared, worktree, named))
+        self._keep(DiscoveredRepository(git_dir, shared, worktree, named))
 
-    def _keep(self, found: Found) -> None:
+    def _keep(self, found: DiscoveredRepository) -> None:
         former = self.found.get(found.shared, found)
         best = min(former, found, key=_preference)
         self.found[found.shared] = replace(best, named=former.named or found.named)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: DiscoveredRepository) -> None:
         """Take up a repository that was found in another way."""
         self.met = True
         self._keep(found)
@@ -229,7 +229,7 @@ class Discovery:
         self.outside |= other.outside
         self.visited += other.visited
 
-    def work_tree(self, folder: str) -> Found | None:
+    def work_tree(self, folder: str) -> DiscoveredRepository | None:
         """The repository whose work tree is `folder`; None when there is none that can be read."""
         self._work_tree(folder, named=True)
         return next(iter(self.found.values()), None)
@@ -241,7 +241,7 @@ class Discovery:
             self.skipped.append(SkippedRepository(folder, "not found" if missing else "unreadable", reason))
 
 
-def _preference(found: Found) -> tuple[bool, bool, bool, str]:
+def _preference(found: DiscoveredRepository) -> tuple[bool, bool, bool, str]:
     """Order of places for one repository: main work tree, one that only refers to its git directory, linked, bare."""
     is_main = os.path.realpath(found.worktree) == os.path.dirname(found.shared)
     return (found.git_dir != found.shared, not found.worktree, not is_main, found.git_dir)
@@ -278,7 +278,7 @@ def _is_git_dir(folder: str, names: set[str]) -> bool:
     ) or ("commondir" in names and "HEAD" in names and "gitdir" in names)
 
 
-def enclosing_repository(path: str) -> Found | None:
+def enclosing_repository(path: str) -> DiscoveredRepository | None:
     """The repository around `path`, if its last commit holds this folder; else None.
 
     A folder that the repository does not track, such as an environment with installed packages, is not part of it.
@@ -295,7 +295,7 @@ def enclosing_repository(path: str) -> Found | None:
             inside = os.path.relpath(real, above).replace(os.sep, "/")
             try:
                 entry = open_handle(found.git_dir).revparse_single("HEAD").peel(pygit2.Tree)[inside]
-            except (Unusable, KeyError, ValueError, pygit2.GitError):
+            except (UnusableRepository, KeyError, ValueError, pygit2.GitError):
                 return None
             return found if isinstance(entry, pygit2.Tree) else None
         above = os.path.dirname(above)

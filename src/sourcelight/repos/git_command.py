@@ -305,18 +305,18 @@ def redact(text: str, secrets: Sequence[str]) -> str:
     return re.sub(r"(?<=://)[^/\s@]+@", "", text)
 
 
-def _until_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> _Lines:
-    return _Lines(lines, cancellation)
+def _until_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> _StderrTail:
+    return _StderrTail(lines, cancellation)
 
 
-class _Lines:
+class _StderrTail:
     """Lines as they come; raises `Cancelled` between and while waiting."""
 
     def __init__(self, lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> None:
         self._lines = lines
         self._cancellation = cancellation
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> _StderrTail:
         return self
 
     def __next__(self) -> str:

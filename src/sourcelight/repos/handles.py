@@ -128,7 +128,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-class Unusable(RepositoryError):
+class UnusableRepository(RepositoryError):
     """Raised inside this room for a git directory that can't be read; `reason` is the word a reader sees."""
 
     def __init__(self, reason: Reason, message: str) -> None:
@@ -148,7 +148,7 @@ def open_handle(git_dir: str) -> pygit2.Repository:
 
     problem = unfit_file(git_dir, common_dir(git_dir))
     if problem:
-        raise Unusable("unsupported", problem)
+        raise UnusableRepository("unsupported", problem)
     with _opening:
         former = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False
@@ -195,22 +195,26 @@ def _open_without_user(git_dir: str) -> pygit2.Repository:
             places[each] = place
 
 
-def _why(git_dir: str, error: Exception) -> Unusable:
+def _why(git_dir: str, error: Exception) -> UnusableRepository:
     """Tell formats that libgit2 lacks, missing permission and damage apart."""
     shared = common_dir(git_dir)
     try:
         config = read_small_file(os.path.join(shared, "config")).decode("utf-8", "replace")
         os.scandir(shared).close()
     except PermissionError:
-        return Unusable("unreadable", "permission denied")
+        return UnusableRepository("unreadable", "permission denied")
     except FileNotFoundError:
         config = ""
         if not os.path.isdir(git_dir):
-            return Unusable("gone", "the git directory no longer exists")
+            return UnusableRepository("gone", "the git directory no longer exists")
     except OSError as fault:
-        return Unusable("unreadable", fault.strerror or str(fault))
+        return UnusableRepository("unreadable", fault.strerror or str(fault))
     unsupported = _unsupported(config, str(error))
-    return Unusable("unsupported", unsupported) if unsupported else Unusable("corrupt", f"git can't open it: {error}")
+    return (
+        UnusableRepository("unsupported", unsupported)
+        if unsupported
+        else UnusableRepository("corrupt", f"git can't open it: {error}")
+    )
 
 
 def _unsupported(config: str, error: str) -> str:
@@ -243,6 +247,6 @@ def mailmap_blob(git_dir: str) -> str:
             return ""
         blob = commit.tree[".mailmap"].id
         kind, size = handle.odb.read_header(blob)
-    except (Unusable, KeyError, ValueError, pygit2.GitError):
+    except (UnusableRepository, KeyError, ValueError, pygit2.GitError):
         return ""
     return str(blob) if kind == pygit2.enums.ObjectType.BLOB and size <= MAX_MAILMAP_BYTES else ""

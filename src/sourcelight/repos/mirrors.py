@@ -23,7 +23,7 @@ from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.description import name_from_folder, name_from_origin
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import LOCAL, NETWORK, run_git
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.revisions import head_target
@@ -227,7 +227,7 @@ def _recorded_origin(path: str) -> str:
     try:
         bare = open_handle(path).is_bare
         entries = {entry.name.lower(): entry.value or "" for entry in pygit2.Config(os.path.join(path, "config"))}
-    except (Unusable, pygit2.GitError, OSError) as error:
+    except (UnusableRepository, pygit2.GitError, OSError) as error:
         raise RepositoryError(f"{path} is not a mirror that can be updated: {error}") from error
     strange = sorted(name for name in entries if not _MIRROR_KEYS.fullmatch(name))
     if not bare or strange or "remote.origin.url" not in entries:

@@ -36,7 +36,7 @@ from typing import Any, NoReturn
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.repos.boundary import read_small_file
-from sourcelight.repos.description import Description, clean, name_from_folder, name_key
+from sourcelight.repos.description import RepositoryDescription, clean, name_from_folder, name_key
 from sourcelight.repos.repository import Repository, place_of
 from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
 from sourcelight.repos.visibility import Candidate, Root, decide, declared_roots
@@ -68,7 +68,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Annotations:
+class ReposConfig:
     """A read `repos.toml`.
 
     Parameters
@@ -126,7 +126,7 @@ class Annotations:
         return [key for folder in dict.fromkeys(folders) for key in self._by_folder.get(folder, ())]
 
 
-def read_annotations(path: str) -> Annotations:
+def read_annotations(path: str) -> ReposConfig:
     """Read a `repos.toml`.
 
     Raises
@@ -163,7 +163,7 @@ def _moment(path: str) -> tuple[int, int, int]:
     return info.st_mtime_ns, info.st_ino, info.st_size
 
 
-def parse_annotations(text: str, path: str) -> Annotations:
+def parse_annotations(text: str, path: str) -> ReposConfig:
     """Read the text of a `repos.toml`; `path` is for messages and for folders relative to it.
 
     Raises
@@ -188,7 +188,7 @@ def parse_annotations(text: str, path: str) -> Annotations:
     for name, context in tables["contexts"].items():
         if ("repositories" in context) == ("query" in context):
             check.fail(name, "", f"context {name!r} needs either repositories or query")
-    return Annotations(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
+    return ReposConfig(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
 
 
 class _Check:
@@ -271,7 +271,7 @@ class Arrangement:
 class _Item:
     """A repository on its way: what is said of it, and the names it would like to have."""
 
-    described: Description
+    described: RepositoryDescription
     record: RepositoryRecord | None
     root: Root
     natural: str
@@ -293,7 +293,7 @@ class _Item:
 
 
 def arrange(
-    descriptions: Iterable[Description], annotations: Sequence[Annotations], memory: Memory | None = None
+    descriptions: Iterable[RepositoryDescription], annotations: Sequence[ReposConfig], memory: Memory | None = None
 ) -> Arrangement:
     """Give repositories unique names and numbers, their annotations, and their privacy.
 
@@ -344,7 +344,7 @@ def arrange(
     )
 
 
-def _items(descriptions: Iterable[Description], known: Memory) -> list[_Item]:
+def _items(descriptions: Iterable[RepositoryDescription], known: Memory) -> list[_Item]:
     """What is to be arranged, in the order in which names are given."""
     age = {place: number for number, place in enumerate(known.records)}
     ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.place, len(age)), d.folder))
@@ -365,7 +365,7 @@ def _absent(items: Sequence[_Item], known: Memory) -> dict[str, RepositoryRecord
     }
 
 
-def _root_of(described: Description, roots: Sequence[Root]) -> Root:
+def _root_of(described: RepositoryDescription, roots: Sequence[Root]) -> Root:
     paths = (described.real_folder + os.sep, described.home + os.sep)
     inside = [root for root in roots if any(path.startswith(_slashed(root.path)) for path in paths)]
     return max(inside, key=lambda root: len(root.path), default=Root(""))
@@ -376,7 +376,7 @@ def _slashed(path: str) -> str:
 
 
 def _annotate(
-    items: Sequence[_Item], annotations: Sequence[Annotations], absent: Mapping[str, RepositoryRecord]
+    items: Sequence[_Item], annotations: Sequence[ReposConfig], absent: Mapping[str, RepositoryRecord]
 ) -> set[tuple[str, str]]:
     """Note what each `repos.toml` says; gives the keys that describe anything.
 

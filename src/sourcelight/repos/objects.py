@@ -26,7 +26,7 @@ from sourcelight.repos.tree_limits import FOLDER_MODES, check_tree
 if TYPE_CHECKING:
     import pygit2
 
-    from sourcelight.repos.worktrees import DiskState
+    from sourcelight.repos.worktrees import WorktreeState
 
 
 MAX_CONTENT_BYTES = 64 << 20
@@ -41,7 +41,7 @@ _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class CommitTree:
     """The regular files of a commit, sorted bytewise by path.
 
     Parameters
@@ -91,7 +91,7 @@ class ObjectReader:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._odb: pygit2.Odb | None = None
-        self._disk: DiskState | None = None
+        self._disk: WorktreeState | None = None
         self._disk_failed = False
 
     def __enter__(self) -> Self:
@@ -108,7 +108,7 @@ class ObjectReader:
         self._disk = None
         self._disk_failed = False
 
-    def tree(self, commit: str) -> Tree:
+    def tree(self, commit: str) -> CommitTree:
         """List the files of a commit (30,000 files: about 80 ms).
 
         Parameters
@@ -252,7 +252,7 @@ class ObjectReader:
             return None
         return bytes.fromhex(data[5:45].decode("ascii"))
 
-    def _walk(self, root: bytes) -> Tree:
+    def _walk(self, root: bytes) -> CommitTree:
         folders = self._checked_folders(root)
         rows: list[tuple[bytes, bytes, bytes]] = []
         waiting = [(b"", root)]
@@ -273,7 +273,7 @@ class ObjectReader:
                 else:
                     submodules += 1
         rows.sort()
-        return Tree(
+        return CommitTree(
             [row[0] for row in rows],
             b"".join([row[1] for row in rows]),
             [_MODES.get(row[2]) or int(row[2], 8) for row in rows],
@@ -282,7 +282,7 @@ class ObjectReader:
             missing,
         )
 
-    def _changed(self) -> DiskState | None:
+    def _changed(self) -> WorktreeState | None:
         """What stands on disk under names that the object store lacks: snapshots, changed files of a work tree."""
         if self._disk is None and self.repository.worktree and not self._disk_failed:
             from sourcelight.repos.worktrees import current_state
@@ -293,7 +293,7 @@ class ObjectReader:
                 self._disk_failed = True
         return self._disk
 
-    def _disk_state(self, commit: str) -> DiskState:
+    def _disk_state(self, commit: str) -> WorktreeState:
         from sourcelight.repos.worktrees import state_at
 
         state = state_at(self.repository, commit) if self.repository.worktree else None
@@ -307,7 +307,7 @@ EntryKind = Literal["file", "directory", "symlink", "submodule"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """What stands under a path: `path` in the repository as text (invalid UTF-8 as U+FFFD), and the object's id.
 
     A submodule's `object_id` is the commit it stands at; a folder of a work tree or snapshot has none.
@@ -318,7 +318,7 @@ class Entry:
     object_id: bytes = b""
 
 
-def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "") -> Entry:
+def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "") -> TreeEntry:
     """Find what stands under `path`; the empty path is the top folder.
 
     Raises
@@ -328,7 +328,7 @@ def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "")
     RevisionNotFound
         If the repository has no such commit.
     """
-    here = Entry("", "directory", reader.root(commit) or b"")
+    here = TreeEntry("", "directory", reader.root(commit) or b"")
     for part in path.split("/") if path else ():
         entries = list_folder(reader, commit, here, revision)
         wanted = f"{here.path}/{part}" if here.path else part
@@ -339,7 +339,7 @@ def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "")
     return here
 
 
-def list_folder(reader: ObjectReader, commit: str, folder: Entry, revision: str = "") -> list[Entry]:
+def list_folder(reader: ObjectReader, commit: str, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
     """List the entries of a folder that `find_entry` gave: folders and submodules first, each group by path.
 
     Raises
@@ -356,7 +356,7 @@ def list_folder(reader: ObjectReader, commit: str, folder: Entry, revision: str 
         rows = reader.folder(folder.object_id)
         if rows is None:
             raise PathNotFound(reader.repository.name, revision, folder.path, "this clone does not hold the folder")
-        entries = [Entry(prefix + name.decode("utf-8", "replace"), _kind(mode), oid) for mode, name, oid in rows]
+        entries = [TreeEntry(prefix + name.decode("utf-8", "replace"), _kind(mode), oid) for mode, name, oid in rows]
     else:
         entries = list(_from_tree(reader, commit, prefix))
     return sorted(entries, key=lambda entry: (entry.kind not in {"directory", "submodule"}, entry.path))
@@ -370,7 +370,7 @@ def _kind(mode: bytes) -> EntryKind:
     return "symlink" if mode == b"120000" else "submodule"
 
 
-def _from_tree(reader: ObjectReader, commit: str, prefix: str) -> Iterator[Entry]:
+def _from_tree(reader: ObjectReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
     """Entries of a folder of a work tree's or snapshot's state, which knows regular files only."""
     tree = reader.tree(commit)
     folders: set[str] = set()
@@ -380,13 +380,13 @@ def _from_tree(reader: ObjectReader, commit: str, prefix: str) -> Iterator[Entry
             continue
         first, more, _ = path[len(prefix) :].partition("/")
         if not more:
-            yield Entry(path, "file", tree.blob_id(index))
+            yield TreeEntry(path, "file", tree.blob_id(index))
         elif first not in folders:
             folders.add(first)
-            yield Entry(prefix + first, "directory")
+            yield TreeEntry(prefix + first, "directory")
 
 
-def _hint(folder: Entry, wanted: str, found: Entry | None, entries: list[Entry]) -> str:
+def _hint(folder: TreeEntry, wanted: str, found: TreeEntry | None, entries: list[TreeEntry]) -> str:
     if found is not None:
         return f"{found.path} is a {found.kind}, not a folder"
     import difflib

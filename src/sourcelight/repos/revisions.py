@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.boundary import read_small_file
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.near_names import near_names
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
 from sourcelight.repos.raw_commits import ancestors_by_time, parents_of, peeled
@@ -72,7 +72,7 @@ def resolve(repository: Repository, revision: str) -> str:
         return current_state(repository).commit
     try:
         handle = open_handle(repository.git_dir)
-    except Unusable as error:
+    except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
     if revision in {"", "HEAD"}:
         commit, _ = default_commit(handle)
@@ -253,7 +253,7 @@ def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
 
     try:
         handle = open_handle(repository.git_dir)
-    except Unusable:
+    except UnusableRepository:
         return False
     try:
         return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
@@ -279,7 +279,7 @@ def _walk(repository: Repository, commit: str, cancellation: Cancellation | None
 
     try:
         handle = open_handle(repository.git_dir)
-    except Unusable as error:
+    except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
     met: set[str] = set()
     try:
@@ -331,7 +331,7 @@ def matching_refs(repository: Repository, wanted: Callable[[str], bool]) -> list
     try:
         handle = open_handle(repository.git_dir)
         names = {name.decode("utf-8", "surrogateescape") for name in handle.raw_listall_references()}
-    except (Unusable, pygit2.GitError) as error:
+    except (UnusableRepository, pygit2.GitError) as error:
         raise RepositoryNotFound(repository.name) from error
     chosen = {}
     for name in names:

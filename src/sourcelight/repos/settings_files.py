@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sourcelight.core.errors import ConfigurationError, StateUnusable
 from sourcelight.repos.description import Stamp, stamp_files
-from sourcelight.repos.naming import FILE_NAME, Annotations, parse_annotations, read_annotations
+from sourcelight.repos.naming import FILE_NAME, ReposConfig, parse_annotations, read_annotations
 from sourcelight.repos.state import RepositoryRegister
 from sourcelight.repos.tracked_entries import enclosing_work_trees
 
@@ -29,14 +29,14 @@ class SettingsFiles:
     def __init__(self, given: str | None) -> None:
         self._given = given
         self._register: RepositoryRegister | None = None
-        self._current: dict[str, Annotations] = {}
+        self._current: dict[str, ReposConfig] = {}
         self._faults: dict[str, str] = {}
         self._ignored: set[str] = set()
         self.paths: tuple[str, ...] = ()
         self.stamp: tuple[Stamp, bool] = ((), False)
 
     @property
-    def annotations(self) -> tuple[Annotations, ...]:
+    def annotations(self) -> tuple[ReposConfig, ...]:
         """What is in force."""
         return tuple(self._current[path] for path in self.paths if path in self._current)
 
@@ -51,9 +51,9 @@ class SettingsFiles:
         """Why former settings are in force; empty when all could be read."""
         return [f"{self._faults[path]}; the former settings stay in force" for path in sorted(self._faults)]
 
-    def of_folder(self, folder: str) -> Annotations:
+    def of_folder(self, folder: str) -> ReposConfig:
         """What is in force for a searched folder."""
-        return self._current.get(self._path_for(folder), Annotations())
+        return self._current.get(self._path_for(folder), ReposConfig())
 
     def keep_in(self, register: RepositoryRegister) -> None:
         """Keep what is read in `register`, and fall back on what is kept there after a restart."""
@@ -93,7 +93,7 @@ class SettingsFiles:
                 if self._register is not None and former is not None and not former.is_empty:
                     self._hold(path, former, f"{path} is {'gone' if read is None else 'empty'}")
                 else:
-                    self._current[path] = read or Annotations()
+                    self._current[path] = read or ReposConfig()
                 continue
             self._current[path] = read
             self._keep(path, read)
@@ -107,7 +107,7 @@ class SettingsFiles:
     def _path_for(self, folder: str) -> str:
         return self._given or os.path.join(folder, FILE_NAME)
 
-    def _read_one(self, path: str) -> Annotations | None:
+    def _read_one(self, path: str) -> ReposConfig | None:
         if self._given is not None:
             return read_annotations(path)
         self._ignored.discard(path)
@@ -118,17 +118,17 @@ class SettingsFiles:
             return None
         return read_annotations(path)
 
-    def _hold(self, path: str, former: Annotations | None, fault: str) -> None:
+    def _hold(self, path: str, former: ReposConfig | None, fault: str) -> None:
         self._faults[path] = fault
         if former is not None:
             self._current[path] = former
 
-    def _keep(self, path: str, annotations: Annotations) -> None:
+    def _keep(self, path: str, annotations: ReposConfig) -> None:
         if self._register is not None and not annotations.is_empty:
             with contextlib.suppress(StateUnusable):  # what is in force here stays so; only a restart would not know it
                 self._register.save_settings(_text(path), annotations.text)
 
-    def _kept(self, path: str) -> Annotations | None:
+    def _kept(self, path: str) -> ReposConfig | None:
         text = None if self._register is None else self._register.settings(_text(path))
         if text is None:
             return None

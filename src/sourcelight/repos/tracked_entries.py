@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sourcelight.repos.boundary import object_sources
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.repository import common_dir, git_dir_of_file
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class TrackedEntries:
             if not self._handle.head_is_unborn:
                 self._root = self._handle.revparse_single("HEAD").peel(pygit2.Tree)
             self._index()
-        except (Unusable, KeyError, ValueError, OSError, pygit2.GitError):
+        except (UnusableRepository, KeyError, ValueError, OSError, pygit2.GitError):
             return False
         return True
 

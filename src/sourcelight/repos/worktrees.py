@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.discovery import CACHE_FOLDERS
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
-from sourcelight.repos.objects import ObjectReader, Tree
+from sourcelight.repos.objects import CommitTree, ObjectReader
 from sourcelight.repos.repository import Repository
 from sourcelight.repos.tree_limits import MAX_FILES
 
@@ -129,7 +129,7 @@ def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes
             return set(), set(), set(), set()  # its configuration names another folder: not ours to read
         _check_rules(repository, handle)
         status = handle.status(untracked_files="all", ignored=False)
-    except Unusable as error:
+    except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
     except (pygit2.GitError, KeyError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
@@ -316,16 +316,16 @@ _Stamp = tuple[int, int, int, int]
 
 
 _lock = threading.Lock()
-_states: dict[str, OrderedDict[str, DiskState]] = {}
+_states: dict[str, OrderedDict[str, WorktreeState]] = {}
 _hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class DiskState:
+class WorktreeState:
     """The files of a folder at one moment: their `tree`, its name `commit`, and where changed content stands."""
 
     commit: str
-    tree: Tree
+    tree: CommitTree
     root: bytes
     places: dict[bytes, list[bytes]] = field(repr=False)
     large: frozenset[bytes] = frozenset()
@@ -356,7 +356,7 @@ def blob_name(text: bytes) -> bytes:
     return hashlib.sha1(b"blob %d\0" % len(text) + text, usedforsecurity=False).digest()
 
 
-def current_state(repository: Repository, cancellation: Cancellation | None = None) -> DiskState:
+def current_state(repository: Repository, cancellation: Cancellation | None = None) -> WorktreeState:
     """Read the state of a snapshot's folder or of a work tree as it is now.
 
     Only files whose size or times changed since the last call in this process are read again.
@@ -384,7 +384,7 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
     return state
 
 
-def state_at(repository: Repository, commit: str) -> DiskState | None:
+def state_at(repository: Repository, commit: str) -> WorktreeState | None:
     """A state that was current a short while ago in this process, or is now; None for any other."""
     kept = _states.get(repository.key)
     state = None if kept is None else kept.get(commit)
@@ -393,12 +393,12 @@ def state_at(repository: Repository, commit: str) -> DiskState | None:
     return state if state.commit == commit else None
 
 
-def worktree_tree(repository: Repository) -> Tree:
+def worktree_tree(repository: Repository) -> CommitTree:
     """List the files of a work tree as they stand: modified and untracked ones included, deleted and ignored ones not.
 
     A bare repository has none and gives an empty tree.
     """
-    return current_state(repository).tree if repository.worktree else Tree([], b"", [])
+    return current_state(repository).tree if repository.worktree else CommitTree([], b"", [])
 
 
 class _Hasher:
@@ -449,12 +449,12 @@ class _Hasher:
             self.seen[path] = (stamp, name)
         return name
 
-    def state(self, kind: bytes, tree: Tree) -> DiskState:
+    def state(self, kind: bytes, tree: CommitTree) -> WorktreeState:
         """Name the whole: the same files give the same name, on every machine."""
         whole = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             whole.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
-        return DiskState(whole.hexdigest(), tree, self.root, self.places, frozenset(self.large))
+        return WorktreeState(whole.hexdigest(), tree, self.root, self.places, frozenset(self.large))
 
 
 def _renew_lock() -> None:
@@ -476,13 +476,13 @@ def _read(path: bytes) -> bytes:
         return file.read()
 
 
-def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> Tree:
+def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> CommitTree:
     rows.sort()
     paths, names, modes = [r[0] for r in rows], b"".join([r[1] for r in rows]), [r[2] for r in rows]
-    return Tree(paths, names, modes, symlinks, submodules, hasher.missing)
+    return CommitTree(paths, names, modes, symlinks, submodules, hasher.missing)
 
 
-def _snapshot(hasher: _Hasher) -> DiskState:
+def _snapshot(hasher: _Hasher) -> WorktreeState:
     folders = [b""]
     while folders:
         prefix = folders.pop()
@@ -499,7 +499,7 @@ def _snapshot(hasher: _Hasher) -> DiskState:
     return hasher.state(b"snapshot", _sorted_tree(hasher.rows, hasher, hasher.symlinks, 0))
 
 
-def _worktree(repository: Repository, hasher: _Hasher) -> DiskState:
+def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
     commit = _head(repository)
     for _ in range(3):  # a commit made between two looks would mix two states
         changed, deleted, new = changes(repository)
@@ -507,10 +507,10 @@ def _worktree(repository: Repository, hasher: _Hasher) -> DiskState:
         if former == commit:
             break
     with ObjectReader(repository) as reader:
-        head = reader.tree(commit) if commit else Tree([], b"", [])
+        head = reader.tree(commit) if commit else CommitTree([], b"", [])
     gone = changed | deleted | new
     if commit and not gone:
-        return DiskState(commit, head, hasher.root, {})
+        return WorktreeState(commit, head, hasher.root, {})
     rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in gone]
     real = os.path.realpath(hasher.root)
     for path in sorted(changed | new):

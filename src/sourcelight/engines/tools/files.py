@@ -17,7 +17,7 @@ from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path, place_of
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
-from sourcelight.repos import Entry, ObjectReader, find_entry, list_folder
+from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
 
 DEFAULT_PAGE = 50
@@ -262,7 +262,7 @@ def _too_large(
     )
 
 
-def _submodule(call: str, entry: Entry) -> CallError:
+def _submodule(call: str, entry: TreeEntry) -> CallError:
     commit = entry.object_id.hex()
     message = f"{call}: {entry.path} is a submodule at commit {commit}; its files are in a repository of their own"
     return CallError(message, call=call, argument="path")

@@ -27,7 +27,7 @@ from sourcelight.engines.history.compare.changes import (
 )
 from sourcelight.engines.history.git import MAX_BLOB_BYTES
 from sourcelight.repos import ObjectReader, Repository
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.objects import store_size
 from sourcelight.repos.raw_commits import tree_of
 
@@ -295,7 +295,7 @@ def compare(
 def _open(repository: Repository) -> pygit2.Repository:
     try:
         return open_handle(repository.git_dir)
-    except Unusable as error:
+    except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
 
 

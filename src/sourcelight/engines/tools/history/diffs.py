@@ -45,7 +45,7 @@ from sourcelight.engines.tools.history.histories import (
 )
 from sourcelight.engines.tools.history.people import People
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import UnusableRepository, open_handle
 
 CALL = "diff_search"
 DEFAULT_COUNT = 20
@@ -158,7 +158,7 @@ def _results(opened: Opened, changes: Ints, pattern: CompiledPattern, sides: tup
     history = opened.history
     try:
         handle = open_handle(opened.repository.git_dir)
-    except Unusable:
+    except UnusableRepository:
         return
     signs = {"added": "+", "removed": "-"}
     by_commit: dict[int, list[int]] = {}

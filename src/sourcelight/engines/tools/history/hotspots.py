@@ -25,7 +25,7 @@ from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
 from sourcelight.engines.tools.history.histories import Dates, Opened, files_of, part_of
 from sourcelight.engines.tools.history.people import People
 from sourcelight.engines.tools.history.tables import Numbers, bounds, count_distinct, total
-from sourcelight.repos import ObjectReader, Tree
+from sourcelight.repos import CommitTree, ObjectReader
 
 HOTSPOTS, COUPLING = "hotspots", "coupling"
 _LARGE = 30
@@ -88,7 +88,7 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
 
 def _counted(
     opened: Opened, wanted: Files, dates: Dates, arguments: Arguments, context: CallContext
-) -> tuple[Numbers, Numbers, Tree]:
+) -> tuple[Numbers, Numbers, CommitTree]:
     """The changes that count, the place of the file of each among today's, and today's files."""
     mask = chosen(opened, *dates)[opened.history.changes.commit]
     layout = opened.layout(context)
@@ -118,7 +118,7 @@ def paired_commits(opened: Opened, arguments: Arguments, dates: Dates, context: 
     return paired
 
 
-def _named(tree: Tree, path: str | None) -> list[int]:
+def _named(tree: CommitTree, path: str | None) -> list[int]:
     """Places of the files that are shown under a name."""
     return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
 
@@ -219,7 +219,7 @@ def _drill(call: str, arguments: Arguments, part: Part) -> dict[str, Any]:
     }
 
 
-def _today(opened: Opened, layout: Layout) -> tuple[Numbers, Tree, Numbers]:
+def _today(opened: Opened, layout: Layout) -> tuple[Numbers, CommitTree, Numbers]:
     """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
     history = opened.history
     newest = np.arange(len(layout.names) or 1)
@@ -244,7 +244,7 @@ def _today(opened: Opened, layout: Layout) -> tuple[Numbers, Tree, Numbers]:
     return newest, tree, places
 
 
-def _lines(opened: Opened, tree: Tree, files: Numbers, context: CallContext) -> Numbers:
+def _lines(opened: Opened, tree: CommitTree, files: Numbers, context: CallContext) -> Numbers:
     """Lines of some files of a tree; -1 for binary and missing ones."""
     found = np.full(len(files), -1, np.int64)
     with ObjectReader(opened.repository) as reader:
