@@ -21,7 +21,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = [
@@ -67,7 +67,7 @@ def page() -> Iterator[Any]:
 
 def test_pages_of_a_service(fleet: Path, tmp_path: Path, page: Any) -> None:
     engine = open_engine([fleet], index=tmp_path / "index", workers=1)
-    with State(cost=Cost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+    with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
         state.accounts.create("ann", PASSWORD)
         with running(engine, state=state, conversations=desk) as service:
             context = CallContext(engine, Viewer("ann", sees_private=False), conversations=desk)

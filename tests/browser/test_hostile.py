@@ -30,7 +30,7 @@ from sourcelight.display.notebook.progress_box import bar_html, notes_html, stat
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 
 pytestmark = [
     pytest.mark.browser,
@@ -181,7 +181,7 @@ def test_the_explorer_shows_rows_and_runs_nothing(code: sl.Client) -> None:
 def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
     engine = open_engine([folder / "src"], index=folder / "index", workers=1)
     with (
-        State(cost=Cost(2, 1, 1)) as state,
+        State(cost=ScryptCost(2, 1, 1)) as state,
         closing(Desk(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
         sl.connect(service.url, TOKEN) as client,

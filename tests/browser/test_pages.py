@@ -15,7 +15,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = [
@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         {"lamp.py": CODE, odd: CODE, "README.md": f"# Lamp\n\nLight the lamp. {ACT}\n"}, f"light {ACT}"
     )
     engine = open_engine([folder], index=folder / "index", workers=1)
-    with State(cost=Cost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+    with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
         state.accounts.create("ann", PASSWORD)
         with running(engine, state=state, conversations=desk) as service:
             context = CallContext(engine, Viewer("ann", sees_private=False), conversations=desk)

@@ -13,7 +13,7 @@ import pytest
 from browser import lab
 from server.oauth.flow import CALLBACK, PASSWORD, Flow
 from server.running_service import running
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 
 pytestmark = [
     pytest.mark.browser,
@@ -55,7 +55,7 @@ def application() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def flow() -> Iterator[Flow]:
-    with State(cost=Cost(2, 1, 1)) as state:
+    with State(cost=ScryptCost(2, 1, 1)) as state:
         state.accounts.create("ann", PASSWORD)
         with running(object(), state=state) as service:
             flow = Flow(service.url)

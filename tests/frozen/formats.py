@@ -13,11 +13,11 @@ import sourcelight as sl
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.repos import Catalog
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 from sourcelight.testing import Answer, RepositoryBuilder, ScriptedService
 
 LAMP = "class Lamp:\n    def light(self):\n        return 'a warm light'\n\n\ndef burn():\n    return Lamp().light()\n"
-CHEAP = Cost(n=2**4, r=8, p=1)
+CHEAP = ScryptCost(n=2**4, r=8, p=1)
 PASSWORD = "a long enough phrase"
 STREAM: list[tuple[str, Any]] = [
     ("matches", [{"type": "path", "path": "lamp.py", "repositoryID": 1, "repository": "host/lamps"}]),

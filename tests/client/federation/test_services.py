@@ -12,7 +12,7 @@ import pytest
 import sourcelight as sl
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 from sourcelight.testing.repositories import RepositoryBuilder
 
 ONE, BOTH, OTHER = (f"example.org/needle/{name}" for name in ("one", "both", "other"))
@@ -34,7 +34,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def service(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     engine = open_engine([folders[1]], index=tmp_path_factory.mktemp("there-index"), workers=1)
-    with State(cost=Cost(2, 1, 1)) as state, running(engine, state=state) as served:
+    with State(cost=ScryptCost(2, 1, 1)) as state, running(engine, state=state) as served:
         yield served
 
 

@@ -9,16 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sourcelight.core.errors import StateError
-from sourcelight.repos.state import (
-    MCP,
-    MCP_ACCESS,
-    OWNER,
-    SITE_ADMINISTRATOR,
-    USER,
-    USER_ALL,
-    Cost,
-    State,
-)
+from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, SITE_ADMINISTRATOR, USER, USER_ALL, ScryptCost, State
 from sourcelight.repos.state.credentials import password_hash, password_matches
 
 PASSWORD = "correct horse battery"
@@ -40,7 +31,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def state(clock: Clock) -> Iterator[State]:
-    with State(clock=clock, cost=Cost(2, 1, 1)) as state:
+    with State(clock=clock, cost=ScryptCost(2, 1, 1)) as state:
         yield state
 
 

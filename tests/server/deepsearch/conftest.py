@@ -14,7 +14,7 @@ from engines.deepsearch.asking import OPEN, SECRET, engine_of, make_fleet
 from server.running_service import Service, running
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.execution import Engine
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 
 API = "/.api/deepsearch/v1"
 PASSWORD = "a password of some length"
@@ -56,7 +56,7 @@ def asked_engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 @pytest.fixture(scope="module")
 def world(asked_engine: Engine) -> Iterator[World]:
-    with State(cost=Cost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+    with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
         for name in ("ann", "bob"):
             state.accounts.create(name, PASSWORD)
         state.grants.add(SECRET, account="ann")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import MCP, MCP_ACCESS, USER, USER_ALL, Cost, State
+from sourcelight.repos.state import MCP, MCP_ACCESS, USER, USER_ALL, ScryptCost, State
 from sourcelight.server.identity import (
     FORBIDDEN,
     INSUFFICIENT_SCOPE,
@@ -30,7 +30,7 @@ TOKEN = "slo_a-token-made-up-for-tests"
 @dataclass
 class Clock:
     now: float = 1_700_000_000.0
-    cost: Cost = field(default_factory=lambda: Cost(2, 1, 1))
+    cost: ScryptCost = field(default_factory=lambda: ScryptCost(2, 1, 1))
 
     def __call__(self) -> float:
         return self.now

@@ -11,7 +11,7 @@ from server.oauth.flow import PASSWORD, Clock, Flow
 from server.running_service import ScriptedEngine, Service, running
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Done, Progress
-from sourcelight.repos.state import Cost, State
+from sourcelight.repos.state import ScryptCost, State
 
 
 def _quiet(*_: Any) -> Iterator[Event]:
@@ -26,7 +26,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="session")
 def state(clock: Clock) -> Iterator[State]:
-    with State(clock=clock, cost=Cost(2, 1, 1)) as state:
+    with State(clock=clock, cost=ScryptCost(2, 1, 1)) as state:
         state.accounts.create("ann", PASSWORD)
         yield state
 

@@ -16,7 +16,7 @@ from server.oauth.flow import CALLBACK, PASSWORD, Clock, Flow
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.repos.state import MCP, MCP_ACCESS, USER, Cost, State
+from sourcelight.repos.state import MCP, MCP_ACCESS, USER, ScryptCost, State
 from sourcelight.testing.repositories import RepositoryBuilder
 
 PUBLIC, ANNS, BOBS = "example.org/team/public", "example.org/team/anns", "example.org/team/bobs"
@@ -90,7 +90,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     engine = open_engine([folder], index=folder.parent / f"{folder.name}-index")
     clock = Clock()
     with (
-        State(clock=clock, cost=Cost(2, 1, 1)) as state,
+        State(clock=clock, cost=ScryptCost(2, 1, 1)) as state,
         closing(Desk(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
     ):

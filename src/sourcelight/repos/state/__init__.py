@@ -10,14 +10,14 @@ from sourcelight.repos.state.accounts import (
     SITE_ADMINISTRATOR,
     USER,
     Account,
+    BrowserSession,
     Role,
-    SignedIn,
 )
 from sourcelight.repos.state.attempts import Admission, AttemptLimit
-from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, AccessToken, Cost, Credential
+from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, AccessToken, ScryptCost, VerifiedCredential
 from sourcelight.repos.state.database import AuditEntry, Database
-from sourcelight.repos.state.grants import RepositoryGrant, Rights
-from sourcelight.repos.state.oauth import Issued, OAuthClient, OAuthGrant, TokenPair
+from sourcelight.repos.state.grants import Permissions, RepositoryGrant
+from sourcelight.repos.state.oauth import IssuedCode, OAuthClient, OAuthGrant, TokenPair
 from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
 from sourcelight.repos.state.state import FILE_NAME, State
 
@@ -36,18 +36,18 @@ __all__ = [
     "Admission",
     "AttemptLimit",
     "AuditEntry",
-    "Cost",
-    "Credential",
+    "BrowserSession",
     "Database",
-    "Issued",
+    "IssuedCode",
     "OAuthClient",
     "OAuthGrant",
+    "Permissions",
     "RepositoryGrant",
     "RepositoryRecord",
     "RepositoryRegister",
-    "Rights",
     "Role",
-    "SignedIn",
+    "ScryptCost",
     "State",
     "TokenPair",
+    "VerifiedCredential",
 ]

@@ -18,7 +18,7 @@ from sourcelight.core.errors import StateError
 from sourcelight.repos.state.credentials import (
     LONGEST_PASSWORD,
     SHORTEST_PASSWORD,
-    Cost,
+    ScryptCost,
     digest_of,
     make_token,
     password_hash,
@@ -157,7 +157,7 @@ class Account:
 class Accounts:
     """The accounts of one state file; ``owner`` is there from the start and can't be deleted."""
 
-    def __init__(self, database: Database, clock: Callable[[], float], cost: Cost) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float], cost: ScryptCost) -> None:
         self._database = database
         self._clock = clock
         self._cost = cost
@@ -246,7 +246,7 @@ _LIVE = """SELECT a.id, a.name FROM sessions s JOIN accounts a ON a.id = s.accou
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class BrowserSession:
     """Whose session it is."""
 
     account: int
@@ -274,10 +274,10 @@ class Sessions:
             )
         return secret
 
-    def find(self, secret: str) -> SignedIn | None:
+    def find(self, secret: str) -> BrowserSession | None:
         """Whose session this is; None when there is none or it is over."""
         row = self._database.one(_LIVE, digest_of(secret), int(self._clock())) if secret else None
-        return None if row is None else SignedIn(*row)
+        return None if row is None else BrowserSession(*row)
 
     def reader(self, secret: str) -> str:
         """What a browser shows in place of `secret` where it only reads: the session can't be told from it.
@@ -288,7 +288,7 @@ class Sessions:
         digest = digest_of(secret)
         return f"{digest.hex()}.{self._reader_mark(digest)}"
 
-    def find_reader(self, shown: str) -> SignedIn | None:
+    def find_reader(self, shown: str) -> BrowserSession | None:
         """Whose session it is that `reader` made this of; None when it is forged, or the session is over."""
         text, _, mark = shown.partition(".")
         try:
@@ -298,7 +298,7 @@ class Sessions:
         if len(digest) != 32 or not hmac.compare_digest(mark.encode(), self._reader_mark(digest).encode()):
             return None
         row = self._database.one(_LIVE, digest, int(self._clock()))
-        return None if row is None else SignedIn(*row)
+        return None if row is None else BrowserSession(*row)
 
     def _reader_mark(self, digest: bytes) -> str:
         return hmac.new(self.page_key, b"reader\0" + digest, hashlib.sha256).hexdigest()

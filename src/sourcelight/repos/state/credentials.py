@@ -39,7 +39,7 @@ def digest_of(token: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ScryptCost:
     """What one password costs to check: scrypt's N, r and p. Memory: 128 x N x r bytes."""
 
     n: int = 2**14
@@ -47,9 +47,9 @@ class Cost:
     p: int = 5
 
 
-def password_hash(password: str, cost: Cost | None = None) -> str:
+def password_hash(password: str, cost: ScryptCost | None = None) -> str:
     """What is kept of a password: the cost, a salt and scrypt's answer."""
-    cost = cost or Cost()
+    cost = cost or ScryptCost()
     salt = os.urandom(16)
     key = _scrypt(password, salt, cost)
     return f"scrypt:{cost.n}:{cost.r}:{cost.p}:{base64.b64encode(salt).decode()}:{base64.b64encode(key).decode()}"
@@ -63,14 +63,14 @@ def password_matches(password: str, kept: str) -> bool:
     """
     parts = kept.split(":")
     if len(parts) != 6 or parts[0] != "scrypt" or len(password) > LONGEST_PASSWORD:
-        _scrypt(password[:LONGEST_PASSWORD], b"0" * 16, Cost())
+        _scrypt(password[:LONGEST_PASSWORD], b"0" * 16, ScryptCost())
         return False
-    cost = Cost(int(parts[1]), int(parts[2]), int(parts[3]))
+    cost = ScryptCost(int(parts[1]), int(parts[2]), int(parts[3]))
     found = _scrypt(password, base64.b64decode(parts[4]), cost)
     return hmac.compare_digest(found, base64.b64decode(parts[5]))
 
 
-def _scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
+def _scrypt(password: str, salt: bytes, cost: ScryptCost) -> bytes:
     text = password.encode("utf-8", "surrogatepass")
     return hashlib.scrypt(text, salt=salt, n=cost.n, r=cost.r, p=cost.p, maxmem=_MEMORY, dklen=32)
 
@@ -230,7 +230,7 @@ _OAUTH = """SELECT g.id, g.account, t.scopes, g.last_used_at, g.client, g.resour
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class VerifiedCredential:
     """A token that is good: its kind, its row, and what it allows."""
 
     kind: Literal["token", "oauth"]
@@ -252,18 +252,18 @@ class Credentials:
         self._lock = threading.Lock()
         self._writing: threading.Thread | None = None
 
-    def find(self, secret: str) -> Credential | None:
+    def find(self, secret: str) -> VerifiedCredential | None:
         """The credential of this secret; None when there is none, or it is expired or revoked."""
         digest, now = digest_of(secret), int(self._clock())
         row = self._database.one(_PERSONAL, digest, now)
         if row is not None:
             self._note("token", row[0], row[3], now)
-            return Credential("token", row[0], row[1], frozenset(row[2].split()))
+            return VerifiedCredential("token", row[0], row[1], frozenset(row[2].split()))
         row = self._database.one(_OAUTH, digest, now)
         if row is None:
             return None
         self._note("oauth", row[0], row[3], now)
-        return Credential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
+        return VerifiedCredential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
 
     def flush(self) -> None:
         """Write the uses that are noted; called in a thread of its own, and at the end of a service."""

@@ -122,7 +122,7 @@ _KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class Permissions:
     """An account's rights at one moment.
 
     Parameters
@@ -154,7 +154,7 @@ class Rights:
         return self.places | self.waiting
 
 
-class RightsReader:
+class PermissionReader:
     """Reads rights, and keeps them until any process has changed the state file.
 
     Ten thousand granted repositories take some 20 ms to read, and nothing to look at again.
@@ -162,9 +162,9 @@ class RightsReader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: tuple[int, dict[int, Rights]] = (-1, {})
+        self._kept: tuple[int, dict[int, Permissions]] = (-1, {})
 
-    def of(self, account_id: int) -> Rights | None:
+    def of(self, account_id: int) -> Permissions | None:
         """The rights of an account; None when it is gone."""
         version = self._database.version
         at, kept = self._kept
@@ -178,7 +178,7 @@ class RightsReader:
             kept[account_id] = rights
         return kept[account_id]
 
-    def _read(self, account_id: int) -> Rights | None:
+    def _read(self, account_id: int) -> Permissions | None:
         row = self._database.one("SELECT name FROM accounts WHERE id = ?", account_id)
         if row is None:
             return None
@@ -186,10 +186,10 @@ class RightsReader:
             "SELECT 1 FROM account_roles WHERE account = ? AND role = ?", account_id, ADMINISTRATOR_ID
         )
         if administrator:
-            return Rights(row[0], is_administrator=True, permissions=frozenset(PERMISSIONS))
+            return Permissions(row[0], is_administrator=True, permissions=frozenset(PERMISSIONS))
         allowed = self._database.all(_ALLOWED, account_id, USER_ID)
         granted = self._database.all(_GRANTED, account_id, USER_ID)
-        return Rights(
+        return Permissions(
             row[0],
             is_administrator=False,
             permissions=frozenset(each for (each,) in allowed),

@@ -40,7 +40,7 @@ class OAuthGrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedCode:
     """A code or refresh token that is known: of which family, for what, until when, and whether it was used."""
 
     family: int
@@ -97,7 +97,7 @@ class Authorizations:
             )
         return code
 
-    def code(self, code: str) -> Issued | None:
+    def code(self, code: str) -> IssuedCode | None:
         """What a code stands for; None when there is none, or its family has ended."""
         row = self._database.one(
             "SELECT g.id, g.client, g.account, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
@@ -108,7 +108,7 @@ class Authorizations:
         if row is None:
             return None
         family, client, account, scopes, resource, expires_at, used, redirect_uri, given, challenge = row
-        return Issued(
+        return IssuedCode(
             family,
             client,
             account,
@@ -121,7 +121,7 @@ class Authorizations:
             challenge,
         )
 
-    def refresh_token(self, token: str) -> Issued | None:
+    def refresh_token(self, token: str) -> IssuedCode | None:
         """What a refresh token stands for; None when there is none, or its family has ended."""
         row = self._database.one(
             "SELECT g.id, g.client, g.account, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
@@ -132,7 +132,7 @@ class Authorizations:
         if row is None:
             return None
         family, client, account, scopes, resource, expires_at, used = row
-        return Issued(family, client, account, tuple(scopes.split()), resource, expires_at, bool(used))
+        return IssuedCode(family, client, account, tuple(scopes.split()), resource, expires_at, bool(used))
 
     def exchange_code(self, code: str) -> TokenPair | None:
         """Tokens for a code; None, and the end of the family, when it was used before."""

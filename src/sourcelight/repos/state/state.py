@@ -10,9 +10,9 @@ from typing import Self
 from sourcelight.core.errors import StateUnusable
 from sourcelight.repos.state.accounts import Accounts, Roles, Sessions
 from sourcelight.repos.state.attempts import Attempts
-from sourcelight.repos.state.credentials import AccessTokens, Cost, Credentials
+from sourcelight.repos.state.credentials import AccessTokens, Credentials, ScryptCost
 from sourcelight.repos.state.database import AuditLog, Database
-from sourcelight.repos.state.grants import RepositoryGrants, RightsReader
+from sourcelight.repos.state.grants import PermissionReader, RepositoryGrants
 from sourcelight.repos.state.oauth import Authorizations, OAuthClients
 from sourcelight.repos.state.repositories import RepositoryRegister
 
@@ -44,17 +44,17 @@ class State:
         path: str = "",
         *,
         clock: Callable[[], float] = time.time,
-        cost: Cost | None = None,
+        cost: ScryptCost | None = None,
         actor: str = "sourcelight",
     ) -> None:
         self.database = Database(path, actor)
         self.clock = clock
-        self.accounts = Accounts(self.database, clock, cost or Cost())
+        self.accounts = Accounts(self.database, clock, cost or ScryptCost())
         self.roles = Roles(self.database, clock)
         self.tokens = AccessTokens(self.database, clock)
         self.repositories = RepositoryRegister(self.database, clock)
         self.grants = RepositoryGrants(self.database, clock, self.repositories)
-        self.rights = RightsReader(self.database)
+        self.rights = PermissionReader(self.database)
         self.clients = OAuthClients(self.database, clock)
         self.authorizations = Authorizations(self.database, clock)
         self.sessions = Sessions(self.database, clock)

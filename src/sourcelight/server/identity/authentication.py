@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, USER_ALL, Credential, State
+from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, USER_ALL, State, VerifiedCredential
 
 OWNER_TOKEN_VARIABLE = "SOURCELIGHT_OWNER_TOKEN"  # noqa: S105 - the name of a variable, not a token
 _FILE = "owner-token"
@@ -298,7 +298,7 @@ class Authenticator:
         here = self.state.sessions.find_reader(reader) if reader and unknown else None
         if here is None:
             return found
-        return self._principal(Credential("token", 0, here.account, frozenset({USER_ALL})), "session")
+        return self._principal(VerifiedCredential("token", 0, here.account, frozenset({USER_ALL})), "session")
 
     def for_mcp(self, headers: Mapping[str, str]) -> Principal | Refusal:
         """As `authenticate`, for the MCP endpoints: a credential, then ``MCP#ACCESS``, then a scope that covers it."""
@@ -324,7 +324,7 @@ class Authenticator:
 
     def _recognised(self, token: str, host: str) -> Principal | Refusal:
         if self._owner is not None and self._owner.matches(token):
-            return self._principal(Credential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
+            return self._principal(VerifiedCredential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
         found = self.state.credentials.find(token)
         if found is None or (found.dynamic and not self._dynamic_clients):
             return WRONG_TOKEN
@@ -332,7 +332,7 @@ class Authenticator:
             return WRONG_TOKEN
         return self._principal(found, f"{found.kind}:{found.id}")
 
-    def _principal(self, credential: Credential, name: str) -> Principal | Refusal:
+    def _principal(self, credential: VerifiedCredential, name: str) -> Principal | Refusal:
         rights = self.state.rights.of(credential.account)
         if rights is None:
             return WRONG_TOKEN

@@ -21,7 +21,7 @@ from mcp.server.auth.provider import (
 from mcp.shared.auth import InvalidRedirectUriError, InvalidScopeError, OAuthClientInformationFull, OAuthToken
 from pydantic import AnyUrl
 
-from sourcelight.repos.state import MCP, USER_ALL, Issued, OAuthClient, State, TokenPair
+from sourcelight.repos.state import MCP, USER_ALL, IssuedCode, OAuthClient, State, TokenPair
 from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.identity.authentication import same_service
 from sourcelight.server.oauth.addresses import fault_of, matches
@@ -232,7 +232,7 @@ class Provider:
         del client, params
         raise TokenError("unsupported_grant_type", "grants are authorization_code and refresh_token")
 
-    def _check_resource(self, found: Issued) -> None:
+    def _check_resource(self, found: IssuedCode) -> None:
         """Refuse a token request for another resource than the one that was allowed (RFC 8707, 2.2)."""
         if not self._resource:
             return

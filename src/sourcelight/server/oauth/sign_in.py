@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sourcelight.core.markup import own_address
-from sourcelight.repos.state import MCP_ACCESS, OAuthClient, SignedIn, State
+from sourcelight.repos.state import MCP_ACCESS, BrowserSession, OAuthClient, State
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.addresses import PREFIX, OAuthOptions, matches, with_query
@@ -118,7 +118,9 @@ class SigningIn:
             )
         return await self._decide(pending, here, form.get("decision", ""))
 
-    def _question(self, pending: Pending, client: OAuthClient, here: SignedIn, sealed: str, session: str) -> Response:
+    def _question(
+        self, pending: Pending, client: OAuthClient, here: BrowserSession, sealed: str, session: str
+    ) -> Response:
         rights = self._state.rights.of(here.account)
         return pages.consent_page(
             pending=pending,
@@ -130,7 +132,7 @@ class SigningIn:
             marks=(self._sealer.mark("consent", session, sealed), self._sealer.mark("sign-out", session)),
         )
 
-    async def _decide(self, pending: Pending, here: SignedIn, decision: str) -> Response:
+    async def _decide(self, pending: Pending, here: BrowserSession, decision: str) -> Response:
         """Lead back to the client, with a code or with the refusal."""
         answer = {"state": pending.state, "iss": pending.issuer}
         if decision != "allow":
