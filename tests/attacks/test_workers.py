@@ -15,7 +15,7 @@ from sourcelight.engines.storage import worker_pool
 def run(tmp_path: Path, identity: str, **order: Any) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = []
     line = json.dumps({"log": str(tmp_path / "log"), **order}).encode() + b"\n"
-    job = worker_pool.Job("key", line, identity)
+    job = worker_pool.WorkerJob("key", line, identity)
     assert worker_pool.run("attacks.dying_worker", [job], 1, lambda _, event: events.append(event), lambda: False)
     return events
 

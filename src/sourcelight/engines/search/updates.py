@@ -198,11 +198,11 @@ class TextIndexUpdate:
                     break
         self.cancelled = self.cancelled or not ended
 
-    def _job(self, number: int) -> worker_pool.Job:
+    def _job(self, number: int) -> worker_pool.WorkerJob:
         target, commit = self.waiting[number]
         folder = self.store.repository_folder(target.repository.key).path
         line = order_line(folder, target.repository, self._order(target, commit))
-        return worker_pool.Job(str(number), line, f"text {folder} {commit} {self.store.max_file_size}")
+        return worker_pool.WorkerJob(str(number), line, f"text {folder} {commit} {self.store.max_file_size}")
 
     def _progress(self, number: int, files: int, size: int) -> None:
         self.counts[number] = (files, size)
@@ -397,11 +397,11 @@ class SideTableUpdate:
             else:
                 self._finish(number, event["read"] and tuple(event["read"]), "")
 
-        def line(number: int) -> worker_pool.Job:
+        def line(number: int) -> worker_pool.WorkerJob:
             job = self._jobs[number]
             settings = {"shard": job.shard, "room": self.store.room()}
             identity = f"{self.work.kind} {job.folder} {job.shard}"
-            return worker_pool.Job(str(number), table_line(job.folder, settings, self.work.kind), identity)
+            return worker_pool.WorkerJob(str(number), table_line(job.folder, settings, self.work.kind), identity)
 
         # Under a limit one after another, so that each knows what the others took.
         limited = self.store.room() is not None

@@ -28,7 +28,7 @@ _SLICE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class WorkerJob:
     """A piece of work.
 
     Attributes
@@ -60,7 +60,7 @@ class _Worker:
     def __init__(
         self, module: str, done: str, number: int, events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]]
     ) -> None:
-        self.job: Job | None = None
+        self.job: WorkerJob | None = None
         self.heard_s = time.monotonic()
         self._done = done
         self._killed_for = ""
@@ -84,7 +84,7 @@ class _Worker:
         self._listener = threading.Thread(target=listen, name=f"worker {number}", daemon=True)
         self._listener.start()
 
-    def send(self, job: Job) -> None:
+    def send(self, job: WorkerJob) -> None:
         self.job = job
         self.heard_s = time.monotonic()
         # A worker that is gone says so through its listener.
@@ -125,7 +125,7 @@ class _Worker:
 
 
 def run(
-    module: str, jobs: Sequence[Job], workers: int, told: Told, stop: Callable[[], bool], *, done: str = "indexed"
+    module: str, jobs: Sequence[WorkerJob], workers: int, told: Told, stop: Callable[[], bool], *, done: str = "indexed"
 ) -> bool:
     """Run the jobs and pass on what workers say of each; False when `stop` ended it, which kills the workers.
 
@@ -185,7 +185,7 @@ def run(
             worker.end(kill=not finished)
 
 
-def _untried(jobs: Sequence[Job], told: Told) -> Iterator[Job]:
+def _untried(jobs: Sequence[WorkerJob], told: Told) -> Iterator[WorkerJob]:
     """Jobs that no worker died of; the others fail again as they did."""
     for job in jobs:
         if job.identity in _deaths:
@@ -195,7 +195,7 @@ def _untried(jobs: Sequence[Job], told: Told) -> Iterator[Job]:
             yield job
 
 
-def _remember_death(job: Job | None, reason: str) -> None:
+def _remember_death(job: WorkerJob | None, reason: str) -> None:
     if job is not None and job.identity:
         if len(_deaths) >= _MOST_DEATHS:
             _deaths.clear()

@@ -199,7 +199,7 @@ class Update:
             self.stop.check()
             return False
 
-        jobs = [worker_pool.Job(key, order.line(), _identity(order)) for key, order in by_key.items()]
+        jobs = [worker_pool.WorkerJob(key, order.line(), _identity(order)) for key, order in by_key.items()]
         worker_pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
 
     def _write(self, arrays: Mapping[str, Array]) -> SegmentEntry:
