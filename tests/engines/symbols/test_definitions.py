@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engines.symbols.samples import SAMPLES
-from sourcelight.engines.symbols import KINDS, LANGUAGES, Definitions, definitions, kind_code
+from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions, definitions, kind_code
 from sourcelight.engines.symbols.definition_parser import LARGEST_FILE
 
 any_text = st.one_of(
@@ -18,7 +18,7 @@ any_text = st.one_of(
 )
 
 
-def _shown(found: Definitions) -> list[str]:
+def _shown(found: FileDefinitions) -> list[str]:
     return [
         f"{d.kind}{'*' * d.declaration} {d.container or '-'} {d.name} {d.line} {d.begin_line}-{d.end_line}"
         for d in found.each()

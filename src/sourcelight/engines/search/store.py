@@ -46,7 +46,7 @@ from sourcelight.engines.search.updates import commit_of, stale_shards
 from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.sections import FORMAT
-from sourcelight.engines.symbols import Definitions, SymbolTable
+from sourcelight.engines.symbols import FileDefinitions, SymbolTable
 from sourcelight.repos import Repository
 from sourcelight.repos.private_files import repair_private_folder
 
@@ -486,7 +486,7 @@ class IndexStore:
         """Give opened targets as one, as they are searched."""
         return self._fleets.of(snapshots)
 
-    def definitions_of(self, target: Target, path: str | bytes) -> Definitions | None:
+    def definitions_of(self, target: Target, path: str | bytes) -> FileDefinitions | None:
         """Give the definitions in one file; None when there is no such file or its definitions are not computed yet.
 
         Raises as `open` does.

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.symbols.grammars import KINDS, kind_code
 
 if TYPE_CHECKING:
-    from sourcelight.engines.symbols.definition_parser import Definition, Definitions, definitions, imports, parse_tree
+    from sourcelight.engines.symbols.definition_parser import (
+        Definition,
+        FileDefinitions,
+        definitions,
+        imports,
+        parse_tree,
+    )
     from sourcelight.engines.symbols.grammars import LANGUAGES, version
     from sourcelight.engines.symbols.import_parser import Import
     from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
@@ -18,7 +24,7 @@ __all__ = [
     "KINDS",
     "LANGUAGES",
     "Definition",
-    "Definitions",
+    "FileDefinitions",
     "Import",
     "SymbolTable",
     "TableBuilder",
@@ -31,7 +37,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in {"Definition", "Definitions", "definitions", "imports", "parse_tree"}:
+    if name in {"Definition", "FileDefinitions", "definitions", "imports", "parse_tree"}:
         from sourcelight.engines.symbols import definition_parser
 
         return getattr(definition_parser, name)

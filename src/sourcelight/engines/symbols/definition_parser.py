@@ -77,7 +77,7 @@ def _no_rows() -> NDArray[np.uint32]:
 
 
 @dataclass(slots=True)
-class Definitions:
+class FileDefinitions:
     """The definitions of one file, in the order of where they begin.
 
     `rows` has the columns `COLUMNS`: byte offset of the name, its line, first and last line of the whole (all lines
@@ -113,11 +113,11 @@ class Definitions:
             )
 
 
-def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECONDS) -> Definitions:
+def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECONDS) -> FileDefinitions:
     """Find the definitions in a file's text.
 
     Text that breaks the grammar gives what can be had of it. Nothing about the text is an error: what can't be parsed
-    is said in `Definitions.incomplete`. A header of C that reads like C++ is parsed as such.
+    is said in `FileDefinitions.incomplete`. A header of C that reads like C++ is parsed as such.
 
     Parameters
     ----------
@@ -129,17 +129,17 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
         Time after which parsing is given up.
     """
     if language not in GRAMMARS or not data.strip():
-        return Definitions()
+        return FileDefinitions()
     if len(data) > LARGEST_FILE:
-        return Definitions(incomplete="too-large")
+        return FileDefinitions(incomplete="too-large")
     if language == "C" and _CPP.search(data):
         language = "C++"
     deadline = time.monotonic() + most_seconds
     tree = parse_tree(language, data, deadline)
     if tree is None:
-        return Definitions(incomplete="timed-out")
+        return FileDefinitions(incomplete="timed-out")
     if len(data) > _HARMLESS and tree.root_node.has_error and _is_rubble(tree):
-        return Definitions(incomplete="unparsable")
+        return FileDefinitions(incomplete="unparsable")
     nodes: list[Node] = []
     ordered = _ordered(_captured(language, tree, data, nodes), GRAMMARS[language].constructor)
     found = _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
@@ -368,10 +368,10 @@ def _titled(stack: list[_Holder]) -> _Holder:
     return next(holder for holder in reversed(stack) if holder.kind != "local")
 
 
-def _in_lines(ordered: list[_Ordered], data: bytes, incomplete: str) -> Definitions:
+def _in_lines(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefinitions:
     """Turn byte ranges into lines."""
     if not ordered:
-        return Definitions(incomplete=incomplete)
+        return FileDefinitions(incomplete=incomplete)
     starts, ends, places, parents, kinds, flags, names, containers = zip(*ordered, strict=True)
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
     last = np.maximum(np.array(ends) - 1, np.array(starts))
@@ -383,4 +383,4 @@ def _in_lines(ordered: list[_Ordered], data: bytes, incomplete: str) -> Definiti
     rows[:, 4] = parents
     rows[:, 5] = kinds
     rows[:, 6] = flags
-    return Definitions(list(names), list(containers), rows, incomplete)
+    return FileDefinitions(list(names), list(containers), rows, incomplete)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.symbols.definition_parser import COLUMNS, Definitions
+from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitions
 from sourcelight.engines.symbols.grammars import LANGUAGES, version
 from sourcelight.engines.symbols.import_parser import Import
 
@@ -68,7 +68,7 @@ FORMAT = 4
 """Raised by one whenever older tables can't be read by this code."""
 
 STATES = ("", "too-large", "timed-out", "unparsable")
-"""What `Definitions.incomplete` may say, in stored order."""
+"""What `FileDefinitions.incomplete` may say, in stored order."""
 
 KEY_BYTES = 20
 
@@ -78,7 +78,7 @@ _MOST_CHECKED = 20_000
 """Names that are checked one by one; beyond, looking at all of them at once is quicker."""
 
 
-class Source(Protocol):
+class SectionSource(Protocol):
     """Named arrays and facts, as they were given by `TableBuilder`; a mapped file is one."""
 
     @property
@@ -116,7 +116,7 @@ class TableBuilder:
         """Documents added so far."""
         return len(self._keys)
 
-    def add(self, key: bytes, language: str, found: Definitions) -> None:
+    def add(self, key: bytes, language: str, found: FileDefinitions) -> None:
         """Add the next document.
 
         Parameters
@@ -251,7 +251,7 @@ class SymbolTable:
     Raises ValueError for arrays of another format.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SectionSource) -> None:
         facts = source.facts
         if facts.get("table_format") != FORMAT:
             raise ValueError(f"a table of format {facts.get('table_format')}, this version reads {FORMAT}")
@@ -372,13 +372,13 @@ class SymbolTable:
         pairs = zip(self.name_start[chosen].tolist(), self.name_start[chosen + 1].tolist(), strict=True)
         return [bytes(self._names[low : high - 1]) for low, high in pairs]
 
-    def definitions(self, document: int) -> Definitions:
+    def definitions(self, document: int) -> FileDefinitions:
         """Give the definitions of a document as they were added."""
         low, high = (int(at) for at in self.doc_first[document : document + 2])
         columns: Sequence[Array] = [getattr(self, column)[low:high] for column in COLUMNS]
         rows = np.stack([column.astype(np.uint32) for column in columns], axis=1)
         names, containers = self.texts(self.name[low:high]), self.texts(self.container[low:high])
-        return Definitions(names, containers, rows, self.state(document), self.imports(document))
+        return FileDefinitions(names, containers, rows, self.state(document), self.imports(document))
 
     @functools.cached_property
     def importing(self) -> NDArray[np.bool_]:

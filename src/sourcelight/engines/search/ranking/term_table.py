@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.ranking import tokenizer
-from sourcelight.engines.symbols import KINDS, LANGUAGES, Definitions
-from sourcelight.engines.symbols.table import KEY_BYTES, Source
+from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions
+from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 
 FORMAT = 1
 """Raised by one whenever older tables can't be read by this code."""
@@ -62,7 +62,9 @@ class TermsBuilder:
         self._flushed_chunks = 0
         self._taken: dict[int, tuple[TermsTable, Numbers]] = {}
 
-    def add(self, key: bytes, language: int, text: bytes, found: Definitions | None, *, prose: bool = False) -> None:
+    def add(
+        self, key: bytes, language: int, text: bytes, found: FileDefinitions | None, *, prose: bool = False
+    ) -> None:
         """Add the next document.
 
         Parameters
@@ -223,7 +225,7 @@ class TermsBuilder:
         }
 
 
-def _definitions(found: Definitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
+def _definitions(found: FileDefinitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
     """Give the lines, from 0, at which to cut, and first line, last line and name of each definition that counts."""
     if found is None or not found.names:
         return [], []
@@ -269,7 +271,7 @@ def _bounds(lengths: Iterable[int] | Array) -> NDArray[np.uint32]:
 class TermsTable:
     """A table of terms, read in place. Safe to share between threads; raises ValueError for another format."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SectionSource) -> None:
         facts = source.facts
         if facts.get("table_format") != FORMAT:
             raise ValueError(f"a table of format {facts.get('table_format')}, this version reads {FORMAT}")
