@@ -44,12 +44,12 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Scorer
 from sourcelight.engines.search.ranking.bm25 import Weights, score
-from sourcelight.engines.search.ranking.collection import Space, make_space
+from sourcelight.engines.search.ranking.collection import ChunkCollection, make_space
 from sourcelight.engines.search.ranking.file_scores import ListWeights
 from sourcelight.engines.search.ranking.paths import kind_of
-from sourcelight.engines.search.ranking.question import Question, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyse
 from sourcelight.engines.search.ranking.ranker import Ranker
-from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Repository
 
 GOAL = 15.0
@@ -138,8 +138,8 @@ class Methods:
     engine: Engine
     target: Target
     histories: LocalHistoryStore | None
-    opened: Opened = field(init=False)
-    space: Space = field(init=False)
+    opened: OpenedTerms = field(init=False)
+    space: ChunkCollection = field(init=False)
     commits: CommitRanker | None = None
 
     def __post_init__(self) -> None:
@@ -214,7 +214,7 @@ class Methods:
         return [paths[at] for at in order[:10] if scores[at] > 0]
 
 
-def _without_joined(question: Question) -> Question:
+def _without_joined(question: RankQuery) -> RankQuery:
     terms = {term: weight for term, weight in question.terms.items() if not term.startswith("=")}
     return replace(question, terms=terms)
 

@@ -31,8 +31,8 @@ from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking.collection import make_space
 from sourcelight.engines.search.ranking.question import analyse
-from sourcelight.engines.search.ranking.ranker import Limits, Ranker
-from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
 
@@ -51,7 +51,7 @@ QUESTIONS = (
 _MOST = 10
 
 
-def plain(question: str, opened: list[Opened]) -> Any:
+def plain(question: str, opened: list[OpenedTerms]) -> Any:
     """Give the ten best chunks by BM25 over the words of a question."""
     space = make_space(opened, [None] * len(opened))
     scores = np.zeros(space.chunks)
@@ -97,7 +97,7 @@ def main() -> None:
         engine, stop = corpus.engine, Cancellation()
         targets = [engine.target_of(repository) for repository in corpus.repositories]
         failed = prepare(engine, targets, stop)
-        opened: list[Opened] = []
+        opened: list[OpenedTerms] = []
         for target in targets:
             try:
                 opened.append(engine.terms.open(target))
@@ -109,10 +109,10 @@ def main() -> None:
         grown = _resident_mb() - before
         peer = cpu_ms(lambda question: plain(question, opened), options.repeat)
 
-        def ranked(limits: Limits) -> float:
+        def ranked(limits: RankLimits) -> float:
             return cpu_ms(lambda q: Ranker().rank(analyse(q), opened, none, limits, stop), options.repeat)
 
-        ours = {"ten chunks": ranked(Limits(_MOST)), "15 files, 3 chunks each": ranked(Limits(None, 15, 3))}
+        ours = {"ten chunks": ranked(RankLimits(_MOST)), "15 files, 3 chunks each": ranked(RankLimits(None, 15, 3))}
         context = CallContext(engine, Viewer.owner())
 
         def answered(question: str) -> None:

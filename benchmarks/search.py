@@ -24,7 +24,7 @@ from typing import Any
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.display.frames.tables import matches_table, to_pandas
-from sourcelight.engines.search import Atom, IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search import FileTerm, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog, ObjectReader, resolve
 
@@ -59,7 +59,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def query_of(text: str, kind: Any, *, case_sensitive: bool) -> TextQuery:
     """A search of contents alone, as ripgrep does it."""
-    return TextQuery(Atom(compile_pattern(text, kind=kind, case_sensitive=case_sensitive), path=False))
+    return TextQuery(FileTerm(compile_pattern(text, kind=kind, case_sensitive=case_sensitive), path=False))
 
 
 class Bench:

@@ -12,22 +12,13 @@ from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
-from sourcelight.engines.search import (
-    All,
-    AnyOf,
-    Atom,
-    Not,
-    SearchOptions,
-    SearchPart,
-    Target,
-    TextQuery,
-)
-from sourcelight.engines.search.index.build import BuildOrder, Built, build
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search import And, FileTerm, Not, Or, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.index.build import BuildOptions, BuildResult, build
+from sourcelight.engines.search.index.folder import IndexFolder
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan.corpus import Snapshot
+from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import search
 from sourcelight.repos import Repository
 
@@ -75,18 +66,18 @@ def blob_id(data: bytes) -> bytes:
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 
-def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **more: Any) -> Built:
+def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **more: Any) -> BuildResult:
     folder.mkdir(parents=True, exist_ok=True)
     settings = {"max_file_size": 2000, "stop": lambda: None, "tell": lambda _files, _size: None, **more}
-    order = BuildOrder(repository="memory", commit=commit, revision=revision, **settings)
-    return build(RepositoryFolder(folder), source, order)
+    order = BuildOptions(repository="memory", commit=commit, revision=revision, **settings)
+    return build(IndexFolder(folder), source, order)
 
 
-def open_memory(folder: Path, commit: str) -> Snapshot:
-    entry = RepositoryFolder(folder).manifest().view_of(commit)
+def open_memory(folder: Path, commit: str) -> OpenedCommit:
+    entry = IndexFolder(folder).manifest().view_of(commit)
     assert entry is not None
-    view = View(folder / entry.name)
-    return Snapshot(view, [Shard(folder / name) for name in view.shards])
+    view = CommitView(folder / entry.name)
+    return OpenedCommit(view, [Shard(folder / name) for name in view.shards])
 
 
 TARGET = Target(Repository(RepositoryInfo("memory", 7), "memory", "git", ""))
@@ -158,19 +149,19 @@ def _whole(pattern: CompiledPattern) -> CompiledPattern:
 def _holds(tree: MatchTree, path: bytes, data: bytes, *, nameless: bool) -> bool:
     if isinstance(tree, Not):
         return not _holds(tree.arg, path, data, nameless=nameless)
-    if isinstance(tree, Atom):
+    if isinstance(tree, FileTerm):
         in_path = tree.path and bool(_whole(tree.pattern).find(path))
         return in_path or (tree.content and not nameless and bool(_content_spans(tree.pattern, data)))
     parts = [_holds(arg, path, data, nameless=nameless) for arg in tree.args]
-    return all(parts) if isinstance(tree, All) else any(parts)
+    return all(parts) if isinstance(tree, And) else any(parts)
 
 
-def _positive(tree: MatchTree, *, positive: bool = True) -> list[Atom]:
+def _positive(tree: MatchTree, *, positive: bool = True) -> list[FileTerm]:
     if isinstance(tree, Not):
         return _positive(tree.arg, positive=not positive)
-    if isinstance(tree, Atom):
+    if isinstance(tree, FileTerm):
         return [tree] if positive else []
-    assert isinstance(tree, All | AnyOf)
+    assert isinstance(tree, And | Or)
     return [atom for arg in tree.args for atom in _positive(arg, positive=positive)]
 
 
@@ -214,5 +205,5 @@ def _line_rows(data: bytes, spans: Spans) -> list[Row]:
     return rows
 
 
-def atoms(patterns: Sequence[CompiledPattern]) -> list[Atom]:
-    return [Atom(pattern) for pattern in patterns]
+def atoms(patterns: Sequence[CompiledPattern]) -> list[FileTerm]:
+    return [FileTerm(pattern) for pattern in patterns]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engines.search.naive import MemorySource, build_memory, naive_rows, rows_of, search_memory
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search import All, AnyOf, Atom, FileFilter, LanguageFilter, Not, SearchOptions, TextQuery
+from sourcelight.engines.search import And, FileFilter, FileTerm, LanguageFilter, Not, Or, SearchOptions, TextQuery
 from sourcelight.engines.search.index import postings, shard
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan import evaluate
@@ -53,12 +53,12 @@ patterns = st.one_of(
     st.tuples(st.sampled_from(LITERALS), st.just("literal"), st.booleans()),
     st.tuples(st.sampled_from(REGEXPS), st.just("regexp"), st.booleans()),
 ).map(lambda chosen: _pattern(*chosen))
-leaves = st.builds(Atom, patterns, content=st.booleans(), path=st.booleans()) | st.builds(Atom, patterns)
+leaves = st.builds(FileTerm, patterns, content=st.booleans(), path=st.booleans()) | st.builds(FileTerm, patterns)
 trees: st.SearchStrategy[MatchTree] = st.recursive(
     leaves,
     lambda inner: (
-        st.builds(All, st.lists(inner, min_size=1, max_size=3).map(tuple))
-        | st.builds(AnyOf, st.lists(inner, min_size=1, max_size=3).map(tuple))
+        st.builds(And, st.lists(inner, min_size=1, max_size=3).map(tuple))
+        | st.builds(Or, st.lists(inner, min_size=1, max_size=3).map(tuple))
         | st.builds(Not, inner)
     ),
     max_leaves=4,
@@ -112,7 +112,9 @@ def test_a_search_finds_what_reading_everything_finds(
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(files, min_size=2, max_size=5), leaves)
-def test_after_any_changes_the_index_answers_as_if_built_anew(history: list[dict[bytes, bytes]], atom: Atom) -> None:
+def test_after_any_changes_the_index_answers_as_if_built_anew(
+    history: list[dict[bytes, bytes]], atom: FileTerm
+) -> None:
     source = MemorySource()
     query = TextQuery(atom)
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +140,7 @@ def test_the_end_of_a_file_is_no_place_within_the_text_of_all(regexp: str, tmp_p
 def _check(corpus: dict[bytes, bytes], regexp: str, folder: Path) -> None:
     source = MemorySource()
     commit = source.commit(corpus)
-    query = TextQuery(Atom(_pattern(regexp, "regexp", True)))
+    query = TextQuery(FileTerm(_pattern(regexp, "regexp", True)))
     build_memory(folder, source, commit)
     found = rows_of(search_memory(folder, commit, query))
     assert found == naive_rows(source.commits[commit], query)

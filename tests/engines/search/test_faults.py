@@ -12,11 +12,11 @@ import pytest
 from engines.search.naive import naive_rows, rows_of
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import Atom, IndexReport, IndexStore, SearchOptions, Target, TextQuery
+from sourcelight.engines.search import FileTerm, IndexReport, IndexStore, SearchOptions, Target, TextQuery
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 
-QUERY = TextQuery(Atom(compile_pattern("foo 17", kind="literal", case_sensitive=True)))
+QUERY = TextQuery(FileTerm(compile_pattern("foo 17", kind="literal", case_sensitive=True)))
 FILES = {f"src/{number}.txt": f"foo {number}\n{'bar ' * 1500}\n" * 3 for number in range(100)}
 LATER = {f"late/{number}.txt": f"foo 17 {number}\n{'qux bar ' * 3000}\n" for number in range(300)}
 BUILDER = """
@@ -39,7 +39,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import *
 from sourcelight.repos import Catalog
 targets = [Target(found) for found in Catalog.open([sys.argv[1]]).repositories]
-query = TextQuery(Atom(compile_pattern("foo", kind="literal", case_sensitive=True)))
+query = TextQuery(FileTerm(compile_pattern("foo", kind="literal", case_sensitive=True)))
 while True:
     for part in IndexStore(sys.argv[2]).search(targets, query, SearchOptions(), Cancellation()):
         print(part.matches, flush=True)

@@ -13,8 +13,8 @@ from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.core.batches.rows import match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import All, Atom, SearchOptions, TextQuery
-from sourcelight.engines.search.searcher import Fleets, search
+from sourcelight.engines.search import And, FileTerm, SearchOptions, TextQuery
+from sourcelight.engines.search.searcher import CorpusCache, search
 
 
 def files(seed: int, names: str, each: int = 60) -> dict[bytes, bytes]:
@@ -44,7 +44,7 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return folder, commit
 
 
-def found(index: tuple[Path, str], query: TextQuery, most: int | None, fleets: Fleets | None = None) -> list[Any]:
+def found(index: tuple[Path, str], query: TextQuery, most: int | None, fleets: CorpusCache | None = None) -> list[Any]:
     snapshot = open_memory(*index)
     options = SearchOptions(max_matches=most, in_path_order=True)
     parts = search(lambda _: (snapshot, index[1]), [TARGET], query, options, Cancellation(), fleets)
@@ -72,9 +72,9 @@ def first(rows: list[Any], most: int) -> list[Any]:
 def test_the_first_matches_are_given_whatever_the_clock_says(
     index: tuple[Path, str], source: str, tree: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    atom = Atom(compile_pattern(source, kind="regexp", case_sensitive=True), path=tree != "one")
-    other = Atom(compile_pattern("o", kind="literal", case_sensitive=True), path=True)
-    query = TextQuery(All((atom, other)) if tree == "two" else atom)
+    atom = FileTerm(compile_pattern(source, kind="regexp", case_sensitive=True), path=tree != "one")
+    other = FileTerm(compile_pattern("o", kind="literal", case_sensitive=True), path=True)
+    query = TextQuery(And((atom, other)) if tree == "two" else atom)
     everything = found(index, query, None)
     assert [path for path, *_ in everything] == sorted(path for path, *_ in everything)
     for seed in range(2):
@@ -88,7 +88,7 @@ def test_the_first_matches_are_given_whatever_the_clock_says(
 
         monkeypatch.setattr(time, "thread_time", clock)
         monkeypatch.setattr("sourcelight.engines.search.scan.evaluate._FIRST_UNITS", rng.choice((4, 16, 64)))
-        fleets = Fleets()
+        fleets = CorpusCache()
         for _ in range(2):  # what the first search learned must not change the second
             rows = found(index, query, most, fleets)
             assert rows[: len(first(everything, most))] == first(everything, most)

@@ -19,9 +19,9 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
 from sourcelight.engines.search import (
-    All,
-    Atom,
+    And,
     FileFilter,
+    FileTerm,
     LanguageFilter,
     Not,
     SearchOptions,
@@ -32,8 +32,8 @@ from sourcelight.engines.search import (
 from sourcelight.engines.search.index import shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.scan import evaluate
-from sourcelight.engines.search.scan.corpus import Snapshot
-from sourcelight.engines.search.searcher import Fleets, count, search
+from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.searcher import CorpusCache, count, search
 from sourcelight.repos import Repository
 
 LINES = [
@@ -69,14 +69,14 @@ def regexp(text: str) -> CompiledPattern:
 
 
 trees: list[MatchTree | None] = [
-    Atom(literal("foo")),
-    Atom(literal("foo"), path=False),
-    Atom(literal("FOO", case_sensitive=False)),
-    Atom(literal("this function returns")),
-    Atom(regexp(r"fo+|function"), path=False),
-    Atom(regexp(r"foo\sbar|bar\nfoo")),
-    All((Atom(literal("foo")), Not(Atom(literal("bar"))))),
-    Not(Atom(literal("foo"))),
+    FileTerm(literal("foo")),
+    FileTerm(literal("foo"), path=False),
+    FileTerm(literal("FOO", case_sensitive=False)),
+    FileTerm(literal("this function returns")),
+    FileTerm(regexp(r"fo+|function"), path=False),
+    FileTerm(regexp(r"foo\sbar|bar\nfoo")),
+    And((FileTerm(literal("foo")), Not(FileTerm(literal("bar"))))),
+    Not(FileTerm(literal("foo"))),
     None,
 ]
 queries = st.builds(
@@ -106,7 +106,7 @@ class Repositories:
     def __init__(self, folder: Path, contents: list[dict[bytes, bytes]], gone: frozenset[int] = frozenset()) -> None:
         self.targets: list[Target] = []
         self.corpora: dict[str, dict[bytes, bytes]] = {}
-        self._opened: dict[str, tuple[Snapshot, str]] = {}
+        self._opened: dict[str, tuple[OpenedCommit, str]] = {}
         for number, corpus in enumerate(contents):
             name = f"r{number}"
             self.targets.append(Target(Repository(RepositoryInfo(name, number + 1), name, "git", "")))
@@ -117,7 +117,7 @@ class Repositories:
                 self._opened[name] = open_memory(folder / name, commit), commit
                 self.corpora[name] = source.commits[commit]
 
-    def open(self, target: Target) -> tuple[Snapshot, str]:
+    def open(self, target: Target) -> tuple[OpenedCommit, str]:
         """Open one."""
         if target.repository.name not in self._opened:
             raise IndexFault(target.repository.name, "gone")
@@ -138,7 +138,7 @@ def test_many_repositories_give_what_each_gives_alone(
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "_FEW_HITS", most_learned)
         repositories = Repositories(Path(folder), contents, gone)
-        fleets = Fleets()
+        fleets = CorpusCache()
         options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)
         limited = SearchOptions(max_matches=1)
         for _ in range(3):  # later times from what is remembered, also of a search that ended early
@@ -170,13 +170,13 @@ def test_many_repositories_are_counted_as_they_are_searched(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         repositories = Repositories(Path(folder), contents)
-        fleets = Fleets()
+        fleets = CorpusCache()
         parts = search(repositories.open, repositories.targets, query, SearchOptions(), Cancellation(), fleets)
         expected: dict[tuple[str, str | None], tuple[int, set[str]]] = {}
         for row in (row for part in parts for batch in part.batches for row in batch.to_pylist()):
             matches, paths = expected.get((row["repository"], row["language"]), (0, set()))
             expected[row["repository"], row["language"]] = matches + row["match_count"], paths | {row["path"]}
-        for known in (Fleets(), fleets):
+        for known in (CorpusCache(), fleets):
             by: list[GroupBy] = ["repository", "language"]
             table = count(repositories.open, repositories.targets, query, by, Cancellation(), known)
             found = {(row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()}

@@ -10,7 +10,7 @@ import pytest
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import Atom, IndexStore, SearchOptions, Target, TextQuery
+from sourcelight.engines.search import FileTerm, IndexStore, SearchOptions, Target, TextQuery
 from sourcelight.engines.search.index import build, shard
 from sourcelight.repos import Catalog, Repository
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -24,7 +24,7 @@ def catalog_of(repo: RepositoryBuilder) -> Repository:
 
 def find(store: IndexStore, target: Target, text: str) -> list[tuple[str, int, str]]:
     pattern = compile_pattern(text, kind="literal", case_sensitive=False)
-    query = TextQuery(Atom(pattern, content=True, path=False))
+    query = TextQuery(FileTerm(pattern, content=True, path=False))
     found = []
     for part in store.search([target], query, SearchOptions(), Cancellation()):
         assert not part.failed

@@ -23,7 +23,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search import All, Atom, Not, SearchOptions, TextQuery
+from sourcelight.engines.search import And, FileTerm, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.search.scan.chunks import cut_line
 from sourcelight.engines.search.searcher import count, search
@@ -37,7 +37,7 @@ def regexp(text: str) -> CompiledPattern:
     return compile_pattern(text, kind="regexp", case_sensitive=True)
 
 
-FOO = TextQuery(Atom(literal("foo")))
+FOO = TextQuery(FileTerm(literal("foo")))
 CORPUS = {
     b"a.py": b"one\nfoo 1\nthree\nfoo 2\nfive\nsix\nseven\neight\nfoo 3\n",
     b"copy.py": b"one\nfoo 1\nthree\nfoo 2\nfive\nsix\nseven\neight\nfoo 3\n",
@@ -98,7 +98,7 @@ def test_ascii_batches_share_their_offsets_and_others_have_code_points(index: tu
     wide = next(row for row in rows if row["line"].startswith("é"))
     assert (wide["start"], wide["byte_start"]) == ([2, 6], [3, 7])
     assert wide["name_start"] == [0]
-    (part,) = search_memory(*index, TextQuery(Atom(literal("seven"))))[:1]
+    (part,) = search_memory(*index, TextQuery(FileTerm(literal("seven"))))[:1]
     assert part.batches[0].column("start").equals(part.batches[0].column("byte_start"))
 
 
@@ -119,14 +119,14 @@ def test_a_limit_stops_early(tmp_path: Path) -> None:
 
 def test_without_a_pattern_every_file_is_a_path_match(index: tuple[Path, str]) -> None:
     assert rows_of(search_memory(*index, TextQuery(None))) == naive_rows(CORPUS, TextQuery(None))
-    only_not = TextQuery(Not(Atom(literal("foo"))))
+    only_not = TextQuery(Not(FileTerm(literal("foo"))))
     assert rows_of(search_memory(*index, only_not)) == [("none.c", "path", [], [])]
 
 
 @pytest.mark.parametrize("by", [[], ["repository"], ["language"], ["path"], ["repository", "language", "path"]])
 @pytest.mark.parametrize("text", [r"foo", r"o+", r"(?s)three.foo", r"py|foo"])
 def test_a_count_is_the_number_of_matches_searched(index: tuple[Path, str], by: list[GroupBy], text: str) -> None:
-    query = TextQuery(Atom(regexp(text)))
+    query = TextQuery(FileTerm(regexp(text)))
     snapshot = open_memory(*index)
     found = count(lambda _: (snapshot, index[1]), [TARGET], query, by, Cancellation())
     rows = [row for p in search_memory(*index, query) for b in p.batches for row in b.to_pylist()]
@@ -144,7 +144,7 @@ def test_a_stopped_search_ends_at_once_and_a_stopped_count_says_so(tmp_path: Pat
     commit = source.commit({f"{n}.txt".encode(): b"%d " % n + b"foo bar\n" * 20_000 for n in range(60)})
     build_memory(tmp_path, source, commit, max_file_size=1 << 20)
     snapshot = open_memory(tmp_path, commit)
-    query = TextQuery(All((Atom(regexp(r"(?s)b.*?z")), Atom(literal("foo")))))
+    query = TextQuery(And((FileTerm(regexp(r"(?s)b.*?z")), FileTerm(literal("foo")))))
     cancellation = Cancellation()
     timer = threading.Timer(0.1, cancellation.cancel)
     timer.start()
@@ -171,7 +171,7 @@ def test_the_package_itself_is_searched_as_ripgrep_does(tmp_path: Path, text: st
     commit = source.commit(corpus)
     build_memory(tmp_path / "index", source, commit, max_file_size=1 << 20)
     pattern = literal(text) if flags else regexp(text)
-    parts = search_memory(tmp_path / "index", commit, TextQuery(Atom(pattern, path=False)))
+    parts = search_memory(tmp_path / "index", commit, TextQuery(FileTerm(pattern, path=False)))
     ours = {
         f"{row['path']}:{row['line_offset'] + start}"
         for part in parts

@@ -10,7 +10,7 @@ import pytest
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory, rows_of
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import Atom, SearchOptions, TextQuery
+from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.searcher import search
 
 FILES = {b"%c%d.txt" % (letter, n): b"word %d\nword\n" % (letter * n) for letter in b"acegi" for n in range(1, 5)}
@@ -18,7 +18,7 @@ FILES = {b"%c%d.txt" % (letter, n): b"word %d\nword\n" % (letter * n) for letter
 
 def paths_of(folder: Path, commit: str, source: str, *, path: bool, ordered: bool = True) -> list[str]:
     snapshot = open_memory(folder, commit)
-    query = TextQuery(Atom(compile_pattern(source, kind="regexp", case_sensitive=True), path=path))
+    query = TextQuery(FileTerm(compile_pattern(source, kind="regexp", case_sensitive=True), path=path))
     options = SearchOptions(in_path_order=ordered, chunk_matches=True)
     parts = list(search(lambda _: (snapshot, commit), [TARGET], query, options, Cancellation()))
     unordered = search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), Cancellation())

@@ -10,10 +10,10 @@ from engines.search.naive import TARGET, MemorySource, build_memory, naive_rows,
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import All, Atom, Not, SearchOptions, TextQuery
+from sourcelight.engines.search import And, FileTerm, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.model import plan
-from sourcelight.engines.search.scan.corpus import Fleet
-from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch
 from sourcelight.engines.search.searcher import count, search
 
 LARGE = 120_000
@@ -45,7 +45,7 @@ def corpus(tmp_path: Path) -> tuple[MemorySource, str, Path]:
 
 
 def query_of(source: str) -> TextQuery:
-    return TextQuery(Atom(compile_pattern(source, kind="regexp", case_sensitive=True), path=False))
+    return TextQuery(FileTerm(compile_pattern(source, kind="regexp", case_sensitive=True), path=False))
 
 
 @pytest.mark.parametrize("source", ["w.", r"\w+", r"(a|b)=", r"(?s)a.", "a*=*"])
@@ -64,7 +64,7 @@ def test_a_stop_makes_nothing_match_by_what_it_lacks(corpus: tuple[MemorySource,
     _, commit, folder = corpus
     snapshot = open_memory(folder, commit)
     pattern = compile_pattern(r"(?s)[a-z]ar.*", kind="regexp", case_sensitive=True)
-    query = TextQuery(All((Not(Atom(pattern, path=False)),)))
+    query = TextQuery(And((Not(FileTerm(pattern, path=False)),)))
     for asked in range(12):
         parts = search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(asked))
         assert not {row[0] for row in rows_of(parts)} & {"20.js", "21.js"}
@@ -79,7 +79,7 @@ def test_a_count_that_runs_out_of_time_is_none(corpus: tuple[MemorySource, str, 
 
 def test_a_large_file_is_a_batch_of_its_own(corpus: tuple[MemorySource, str, Path]) -> None:
     _, commit, folder = corpus
-    running = FleetSearch(Fleet((open_memory(folder, commit),)), plan(query_of(".")), lambda: False)
-    sizes = [len(found.content_files) for found in running.found(Pace(2))]
+    running = CorpusSearch(Corpus((open_memory(folder, commit),)), plan(query_of(".")), lambda: False)
+    sizes = [len(found.content_files) for found in running.found(BatchSizer(2))]
     assert sum(sizes) == 42
     assert len(sizes) > 1

@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import (
-    Atom,
+    FileTerm,
     IndexProgress,
     IndexStore,
     SearchOptions,
@@ -33,7 +33,7 @@ FILES: dict[str, str | bytes | None] = {
     "big.txt": b"foo\n" * 1000,
     "e.md": "",
 }
-QUERY = TextQuery(Atom(compile_pattern("foo", kind="literal", case_sensitive=True)))
+QUERY = TextQuery(FileTerm(compile_pattern("foo", kind="literal", case_sensitive=True)))
 
 
 def targets_of(*paths: Path, revision: str = "") -> list[Target]:

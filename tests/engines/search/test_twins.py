@@ -10,7 +10,7 @@ import re2
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import Atom, IndexStore, SearchOptions, Target, TextQuery
+from sourcelight.engines.search import FileTerm, IndexStore, SearchOptions, Target, TextQuery
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 
@@ -52,7 +52,7 @@ def test_a_set_with_a_twin_finds_what_re2_finds(
     for second in SETS:
         source = f"ma{first}{second}"
         pattern = compile_pattern(source, kind="regexp", case_sensitive=case_sensitive)
-        parts = store.search(targets, TextQuery(Atom(pattern)), SearchOptions(), Cancellation())
+        parts = store.search(targets, TextQuery(FileTerm(pattern)), SearchOptions(), Cancellation())
         paths = {row["path"] for part in parts for batch in part.batches for row in batch.to_pylist()}
         truth = re2.compile(source if case_sensitive else f"(?i){source}")
         assert paths == {f"{at}.txt" for at, text in enumerate(TEXTS) if truth.search(f"ma{text}tu")}, source

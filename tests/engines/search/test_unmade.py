@@ -18,9 +18,9 @@ from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.execution.results.tally import Tally
-from sourcelight.engines.search import Atom, Not, SearchOptions, TextQuery
+from sourcelight.engines.search import FileTerm, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan.corpus import Snapshot
+from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import search
 
 FACTS = {"memory": RepositoryInfo("memory", 7, stars=3, last_fetched="2026-01-02T03:04:05Z")}
@@ -50,8 +50,8 @@ corpora = st.dictionaries(
 )
 
 
-def atom(text: str, kind: Any = "regexp", *, path: bool = True) -> Atom:
-    return Atom(compile_pattern(text, kind=kind, case_sensitive=False), path=path)
+def atom(text: str, kind: Any = "regexp", *, path: bool = True) -> FileTerm:
+    return FileTerm(compile_pattern(text, kind=kind, case_sensitive=False), path=path)
 
 
 trees: list[MatchTree | None] = [
@@ -65,7 +65,7 @@ trees: list[MatchTree | None] = [
 ]
 
 
-def found_in(snapshot: Snapshot, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[RawMatches]:
+def found_in(snapshot: OpenedCommit, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[RawMatches]:
     options = SearchOptions(unmade=True, in_path_order=ordered)
     parts = search(lambda _: (snapshot, commit), [TARGET], TextQuery(tree), options, Cancellation())
     return [batch for part in parts for batch in part.batches]

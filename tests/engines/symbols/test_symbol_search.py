@@ -14,13 +14,13 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search import (
-    All,
-    AnyOf,
-    Atom,
+    And,
     FileFilter,
+    FileTerm,
     IndexStore,
     LanguageFilter,
     Not,
+    Or,
     SearchOptions,
     Target,
     TextQuery,
@@ -44,15 +44,15 @@ FILES |= {
 FILES["bad.py"] = b"def \xff\xfe(): pass\n# \xff\ndef caf\xc3\xa9(): pass  # \xf0\x9f\x98\x80\n"
 NAMES = ["m", "main", "A", "^C$", "^[A-Z]$", "é", "fetch", "^x", "absent", "z", "G"]
 atoms = st.builds(
-    lambda text, case: Atom(compile_pattern(text, kind="regexp", case_sensitive=case)),
+    lambda text, case: FileTerm(compile_pattern(text, kind="regexp", case_sensitive=case)),
     st.sampled_from(NAMES),
     st.booleans(),
 )
 trees: st.SearchStrategy[MatchTree] = st.recursive(
     atoms,
     lambda inner: (
-        st.builds(All, st.lists(inner, min_size=1, max_size=3).map(tuple))
-        | st.builds(AnyOf, st.lists(inner, min_size=1, max_size=3).map(tuple))
+        st.builds(And, st.lists(inner, min_size=1, max_size=3).map(tuple))
+        | st.builds(Or, st.lists(inner, min_size=1, max_size=3).map(tuple))
         | st.builds(Not, inner)
     ),
     max_leaves=4,
@@ -95,7 +95,7 @@ def _rows(store: IndexStore, target: Target, query: TextQuery, **more: Any) -> l
 
 
 def _everything(text: str = "") -> TextQuery:
-    return TextQuery(Atom(compile_pattern(text, kind="literal", case_sensitive=True)) if text else None)
+    return TextQuery(FileTerm(compile_pattern(text, kind="literal", case_sensitive=True)) if text else None)
 
 
 def _passes(path: str, query: TextQuery) -> bool:
@@ -105,16 +105,16 @@ def _passes(path: str, query: TextQuery) -> bool:
 
 
 def _holds(tree: MatchTree, names: list[bytes]) -> bool:
-    if isinstance(tree, Atom):
+    if isinstance(tree, FileTerm):
         return any(tree.pattern.find(name) for name in names)
     if isinstance(tree, Not):
         return not _holds(tree.arg, names)
     held = [_holds(arg, names) for arg in tree.args]
-    return all(held) if isinstance(tree, All) else any(held)
+    return all(held) if isinstance(tree, And) else any(held)
 
 
-def _positive(tree: MatchTree, *, positive: bool = True) -> list[Atom]:
-    if isinstance(tree, Atom):
+def _positive(tree: MatchTree, *, positive: bool = True) -> list[FileTerm]:
+    if isinstance(tree, FileTerm):
         return [tree] if positive else []
     if isinstance(tree, Not):
         return _positive(tree.arg, positive=not positive)
@@ -261,11 +261,11 @@ def test_a_builder_killed_at_work_leaves_the_former_tables(tmp_path: Path) -> No
 import os
 from pathlib import Path
 from sourcelight.engines.search import side_tables
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.folder import IndexFolder
 side_tables.write_sections = lambda *_: (Path({str(folder)!r}, "tmp-1-left").write_bytes(b"half"), os._exit(9))
-folder = RepositoryFolder(Path({str(folder)!r}))
+folder = IndexFolder(Path({str(folder)!r}))
 for shard in folder.manifest().shards:
-    side_tables.build_table(folder, side_tables.TableOrder(shard.name, lambda: None, lambda files, size: None))
+    side_tables.build_table(folder, side_tables.TableBuildOptions(shard.name, lambda: None, lambda files, size: None))
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=50).returncode == 9
     assert [row["symbol"] for row in _rows(store, target, _everything())] in (["alpha"], [])

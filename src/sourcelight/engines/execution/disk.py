@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.search import IndexStatus, IndexStore
-from sourcelight.engines.search.index.folder import MANIFEST, RepositoryFolder
+from sourcelight.engines.search.index.folder import MANIFEST, IndexFolder
 
 KINDS = ("text", "definitions", "ranking", "history", "scip")
 """Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
@@ -116,7 +116,7 @@ def prune(
 
 def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], None]) -> None:
     """Delete kinds of one repository; the lock file stays, since another process may wait for it."""
-    text = RepositoryFolder(folder / key)
+    text = IndexFolder(folder / key)
     if set(kinds) - {"history"} and text.path.is_dir():
         with text.locked(stop):
             # The file that names others goes first: a reader that comes now finds nothing, and never half of it.

@@ -16,8 +16,8 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import Advice, advise
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.history.search.matches import shown_patterns
-from sourcelight.engines.search.estimate import Estimate, Share, estimate
-from sourcelight.engines.search.model import Atom
+from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate
+from sourcelight.engines.search.model import FileTerm
 from sourcelight.engines.search.model import plan as numbered
 
 if TYPE_CHECKING:
@@ -248,11 +248,11 @@ def _alternative(engine: Engine, request: SearchRequest, plan: Plan, cancellatio
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
     if plan.symbols is not None:
         named = numbered(plan.symbols).atoms
-        patterns += tuple(replace(_pattern(atom, Share(), 0), where=("symbol",)) for atom in named)
+        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in named)
     if plan.commits is not None:
         where = "message" if plan.commits.kind == "commit" else "changed line"
-        terms = (Atom(pattern) for pattern in shown_patterns(plan.commits.query.tree))
-        patterns += tuple(replace(_pattern(atom, Share(), 0), where=(where,)) for atom in terms)
+        terms = (FileTerm(pattern) for pattern in shown_patterns(plan.commits.query.tree))
+        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=(where,)) for atom in terms)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
@@ -309,7 +309,7 @@ def _of_predicate(item: Predicate) -> str:
     return f"{kind} {'without' if item.negated else 'with'} {what}: {arguments.removeprefix(what).strip() or 'anyone'}"
 
 
-def _pattern(atom: Atom, share: Share, units: int) -> PatternMeaning:
+def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
     pattern = atom.pattern
     required = formula_text(pattern.required)
     return PatternMeaning(

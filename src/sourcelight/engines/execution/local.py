@@ -34,7 +34,7 @@ from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy, SearchPart
-from sourcelight.engines.search.term_store import TermsStore
+from sourcelight.engines.search.term_store import TermStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Engine:
         self.definitions = DefinitionsUpdate(store)
         self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
         self.histories = Histories(self.history)
-        self.terms = TermsStore(store)
+        self.terms = TermStore(store)
         self.words = WordsUpdate(self)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()

@@ -25,11 +25,11 @@ from sourcelight.engines.execution.scope.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
 from sourcelight.engines.search.ranking.collection import Mask
-from sourcelight.engines.search.ranking.model import ALONE, Exchange
+from sourcelight.engines.search.ranking.model import ALONE, StatsExchange
 from sourcelight.engines.search.ranking.paths import kind_of
-from sourcelight.engines.search.ranking.question import Question, analyse
-from sourcelight.engines.search.ranking.ranker import Limits, Ranker
-from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.engines.search.ranking.question import RankQuery, analyse
+from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Viewer, resolve
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class RankRequest:
     per_file: int | None = None
     targets: Sequence[Target] | None = None
     scorers: Sequence[Scorer] = field(default=())
-    exchange: Exchange = ALONE
-    question: Question | None = None
+    exchange: StatsExchange = ALONE
+    question: RankQuery | None = None
     filters: str = ""
 
 
@@ -113,7 +113,7 @@ def rank(
     places, failed = _places(engine, request, filters, viewer, cancellation)
     targets = [target for target, _ in places]
     failed.update(prepare(engine, targets, cancellation, observer))
-    opened: list[Opened] = []
+    opened: list[OpenedTerms] = []
     masks: list[Mask | None] = []
     for target, texts in places:
         try:
@@ -129,7 +129,7 @@ def rank(
             files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
             failed.setdefault(_label(target), f"{files} not in this clone, or can't be read")
     cancellation.check()
-    limits = Limits(request.limit, request.files, request.per_file)
+    limits = RankLimits(request.limit, request.files, request.per_file)
     ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(
         question, opened, masks, limits, cancellation
     )
@@ -175,7 +175,7 @@ def _chosen(engine: Engine, request: RankRequest, asked: Sequence[Target], viewe
     return [target for target in request.targets if target.repository.key in seen]
 
 
-def _mask(opened: Opened, texts: Sequence[TextQuery]) -> Mask | None:
+def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> Mask | None:
     """Tell which files pass one of the filters; None for all."""
     masks = [opened.snapshot.filtered(text.files, text.languages) for text in texts]
     narrow = [mask for mask in masks if mask is not None]

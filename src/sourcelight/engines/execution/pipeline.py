@@ -23,8 +23,8 @@ from sourcelight.engines.execution.plan import Plan, required_content
 from sourcelight.engines.execution.results.owners import OwnerRows, Ownership
 from sourcelight.engines.execution.results.ranking import CANDIDATES, Ranking
 from sourcelight.engines.execution.results.select import Place, Selector, unite
-from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.definition_lookup import DefinitionPlaces, definition_places
+from sourcelight.engines.search import And, IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.definition_lookup import DefinitionPositions, definition_places
 from sourcelight.engines.search.missing_files import lacks_file
 
 OWNERS = ("file", "owners")
@@ -104,7 +104,7 @@ class Gathering:
             return
         of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
 
-        def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPlaces | None:
+        def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
             return definition_places(self.store, of_place[repository, revision], paths)
 
         ranking = Ranking(
@@ -263,7 +263,7 @@ class Gathering:
         if not content:
             yield from self.store.search_symbols(targets, query, options, self.cancellation, kinds=kinds)
             return
-        holding = TextQuery(All(tuple(content)), query.files, query.languages)
+        holding = TextQuery(And(tuple(content)), query.files, query.languages)
         for target in targets:
             named = SearchOptions(lines=False)
             parts = list(self.store.search((target,), holding, named, self.cancellation))

@@ -23,16 +23,9 @@ from sourcelight.engines.execution.commits.query import Asked, asked_of
 from sourcelight.engines.execution.commits.search import Place, places_of
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import Selection
-from sourcelight.engines.search import (
-    All,
-    AnyOf,
-    Atom,
-    FileFilter,
-    LanguageFilter,
-    Not,
-    Target,
-    TextQuery,
-)
+from sourcelight.engines.search import And as All
+from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Not, Target, TextQuery
+from sourcelight.engines.search import Or as AnyOf
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Repository, Viewer
 
@@ -135,7 +128,7 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
 
     def atom(pattern: Pattern) -> MatchTree:
         path = "path" in types and not pattern.content
-        found = Atom(pattern=_compiled(pattern, sensitive=sensitive), content="file" in types, path=path)
+        found = FileTerm(pattern=_compiled(pattern, sensitive=sensitive), content="file" in types, path=path)
         return Not(found) if pattern.negated else found
 
     def alternatives(args: Sequence[Node]) -> list[MatchTree]:
@@ -200,7 +193,7 @@ def required_content(alternative: Alternative) -> list[MatchTree]:
     """What ``file:has.content`` asks of files, without giving spans."""
     sensitive = alternative.case_sensitive()
     return [
-        Atom(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
+        FileTerm(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
         for p in alternative.predicates("file")
         if p.name == "has.content"
     ]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sourcelight.engines.navigation.workspace import Workspace
     from sourcelight.engines.search import Target
-    from sourcelight.engines.search.scan.corpus import Snapshot
+    from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 
 How = Literal["scip", "scope", "import", "type", "name", "text"]
@@ -151,7 +151,7 @@ class Project:
 
     target: Target
     paths: Sequence[bytes]
-    snapshot: Snapshot | None
+    snapshot: OpenedCommit | None
     _blob_ids: bytes
     _numbers: dict[bytes, int] = field(init=False)
     _facts: dict[Hashable, Any] = field(default_factory=dict, init=False)

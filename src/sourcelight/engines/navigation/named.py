@@ -16,8 +16,8 @@ from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import Document, Occurrence, is_time_spent
-from sourcelight.engines.search.model import All, Atom, TextQuery, plan
-from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace
+from sourcelight.engines.search.model import And, FileTerm, TextQuery, plan
+from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch
 from sourcelight.engines.symbols import KINDS, Definition, Import, SymbolTable, definitions, imports
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
         workspace.notice("not-indexed", f"{project.name} is not indexed, so its files could not be searched.")
         return
     atoms = tuple(
-        Atom(compile_pattern(text.decode(errors="replace"), kind="literal", case_sensitive=True), path=False)
+        FileTerm(compile_pattern(text.decode(errors="replace"), kind="literal", case_sensitive=True), path=False)
         for text in (word, *also)
     )
-    query = TextQuery(atoms[0] if len(atoms) == 1 else All(atoms))
+    query = TextQuery(atoms[0] if len(atoms) == 1 else And(atoms))
     fleet = workspace.navigator.store.fleet((project.snapshot,))
-    search = FleetSearch(fleet, plan(query), lambda: workspace.budget.cancellation.stopped)
+    search = CorpusSearch(fleet, plan(query), lambda: workspace.budget.cancellation.stopped)
     try:
-        for found in search.found(Pace()):
+        for found in search.found(BatchSizer()):
             for number in found.content_files.tolist():
                 yield project.document_at(number)
     except ScanStopped:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sourcelight.engines.search.model import (
-        All,
-        AnyOf,
-        Atom,
+        And,
         FileFilter,
+        FileTerm,
         IndexProgress,
         IndexReport,
         IndexStatus,
         LanguageFilter,
         Not,
+        Or,
         Searcher,
         SearchOptions,
         SearchPart,
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from sourcelight.engines.search.store import IndexStore
 
 __all__ = [
-    "All",
-    "AnyOf",
-    "Atom",
+    "And",
     "FileFilter",
+    "FileTerm",
     "IndexProgress",
     "IndexReport",
     "IndexStatus",
     "IndexStore",
     "LanguageFilter",
     "Not",
+    "Or",
     "SearchOptions",
     "SearchPart",
     "Searcher",
@@ -46,15 +46,15 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in {
-        "All",
-        "AnyOf",
-        "Atom",
+        "And",
         "FileFilter",
+        "FileTerm",
         "IndexProgress",
         "IndexReport",
         "IndexStatus",
         "LanguageFilter",
         "Not",
+        "Or",
         "SearchOptions",
         "SearchPart",
         "Searcher",

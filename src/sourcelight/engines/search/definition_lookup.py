@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.search.index.view import NO_SHARD, View
+from sourcelight.engines.search.index.view import NO_SHARD, CommitView
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.store import IndexStore
 
@@ -17,7 +17,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionPlaces:
+class DefinitionPositions:
     """Names of definitions.
 
     The file of each is an index into the paths asked for, `start` and `end` are bytes in that file, and the kind is an
@@ -30,7 +30,7 @@ class DefinitionPlaces:
     kind: Places
 
 
-def definition_places(store: IndexStore, target: Target, paths: Sequence[str]) -> DefinitionPlaces | None:
+def definition_places(store: IndexStore, target: Target, paths: Sequence[str]) -> DefinitionPositions | None:
     """Give the places of all definitions in the files `paths`; None when not all are known yet."""
     try:
         if not store.symbols_current(target):
@@ -57,10 +57,10 @@ def definition_places(store: IndexStore, target: Target, paths: Sequence[str]) -
         values = (np.repeat(asked[chosen], lengths), start, end, table.kind[rows].astype(np.int64))
         for column, value in zip(columns, values, strict=True):
             column.append(value)
-    return DefinitionPlaces(*(np.concatenate(column) for column in columns))
+    return DefinitionPositions(*(np.concatenate(column) for column in columns))
 
 
-def _numbers(view: View, paths: Sequence[str]) -> tuple[Places, Places]:
+def _numbers(view: CommitView, paths: Sequence[str]) -> tuple[Places, Places]:
     """Give which of the paths are in the view, and their files."""
     text = bytes(view.path_text)
     asked, places = [], []

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.model import Target, TextQuery, plan
-from sourcelight.engines.search.scan.corpus import Fleet
-from sourcelight.engines.search.scan.evaluate import FleetSearch
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import Opener
 
 
 @dataclass(slots=True)
-class Share:
+class PatternShare:
     """Units of text that may hold a match, and their bytes."""
 
     units: int = 0
@@ -38,8 +38,8 @@ class Estimate:
     size_bytes: int = 0
     file_filters: list[int] = field(default_factory=list)
     language_filters: list[int] = field(default_factory=list)
-    candidates: list[Share] = field(default_factory=list)
-    to_read: Share = field(default_factory=Share)
+    candidates: list[PatternShare] = field(default_factory=list)
+    to_read: PatternShare = field(default_factory=PatternShare)
     without_index: list[str] = field(default_factory=list)
 
 
@@ -49,7 +49,7 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
     sums = Estimate(
         file_filters=[0] * len(query.files),
         language_filters=[0] * len(query.languages),
-        candidates=[Share() for _ in prepared.atoms],
+        candidates=[PatternShare() for _ in prepared.atoms],
     )
     for target in targets:
         if cancellation.stopped:
@@ -60,7 +60,7 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
             sums.without_index.append(target.repository.name)
             continue
         try:
-            search = FleetSearch(Fleet((snapshot,)), prepared, lambda: cancellation.stopped)
+            search = CorpusSearch(Corpus((snapshot,)), prepared, lambda: cancellation.stopped)
         except ScanStopped:
             break
         sums.repositories += 1
@@ -78,7 +78,7 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
     return sums
 
 
-def _add(sums: Estimate, search: FleetSearch) -> None:
+def _add(sums: Estimate, search: CorpusSearch) -> None:
     fleet = search.fleet
     sizes = fleet.unit_end - fleet.unit_start
     sums.units += fleet.units

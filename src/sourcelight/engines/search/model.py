@@ -32,7 +32,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class FileTerm:
     """A pattern that a file may match in its content, in its path, or in either; its spans are given when `shown`."""
 
     pattern: CompiledPattern
@@ -42,14 +42,14 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class And:
     """Every argument must match the file."""
 
     args: tuple[MatchTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class Or:
     """At least one argument must match the file."""
 
     args: tuple[MatchTree, ...]
@@ -62,7 +62,7 @@ class Not:
     arg: MatchTree
 
 
-MatchTree: TypeAlias = Atom | All | AnyOf | Not
+MatchTree: TypeAlias = FileTerm | And | Or | Not
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +203,11 @@ _Node: TypeAlias = int | tuple[str, tuple["_Node", ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PreparedQuery:
     """A query with its atoms numbered; `shown` are those whose spans are given: never those under a NOT."""
 
     query: TextQuery
-    atoms: tuple[Atom, ...]
+    atoms: tuple[FileTerm, ...]
     shown: frozenset[int]
     root: _Node | None
 
@@ -229,26 +229,26 @@ class Plan:
         return np.ones(files, dtype=np.bool_) if self.root is None else _bounds(self.root, lower, upper)[1]
 
 
-def plan(query: TextQuery) -> Plan:
+def plan(query: TextQuery) -> PreparedQuery:
     """Number the atoms of a query; equal atoms get one number."""
-    numbers: dict[Atom, int] = {}
+    numbers: dict[FileTerm, int] = {}
     shown: set[int] = set()
 
     def convert(node: MatchTree, *, positive: bool) -> _Node:
-        if isinstance(node, Atom):
+        if isinstance(node, FileTerm):
             number = numbers.setdefault(node, len(numbers))
             if positive and node.shown:
                 shown.add(number)
             return number
         if isinstance(node, Not):
             return ("not", (convert(node.arg, positive=not positive),))
-        kind = "all" if isinstance(node, All) else "any"
+        kind = "all" if isinstance(node, And) else "any"
         return (kind, tuple(convert(arg, positive=positive) for arg in node.args))
 
     root = None if query.tree is None else convert(query.tree, positive=True)
     while isinstance(root, tuple) and root[0] in {"all", "any"} and len(root[1]) == 1:
         root = root[1][0]
-    return Plan(query, tuple(numbers), frozenset(shown), root)
+    return PreparedQuery(query, tuple(numbers), frozenset(shown), root)
 
 
 def _possible(node: _Node, may: Callable[[int], bool]) -> bool:

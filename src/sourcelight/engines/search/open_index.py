@@ -19,11 +19,11 @@ import numpy as np
 from sourcelight.core.errors import IndexDamaged, IndexFault
 from sourcelight.engines.search import searcher
 from sourcelight.engines.search.index.build import recent_views
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.folder import IndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, is_loose
-from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import SearchPart, Target
-from sourcelight.engines.search.scan.corpus import Snapshot
+from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository
 
 _USED_AGAIN_S = 60
@@ -36,7 +36,7 @@ def mark_used(view: Path) -> None:
             os.utime(view)
 
 
-def read_loose(repository: Repository, view: View) -> LooseShard:
+def read_loose(repository: Repository, view: CommitView) -> LooseShard:
     """Read the documents of a view that no file of the index holds; raises `IndexFault` when git has one no more."""
     number = next(at for at, name in enumerate(view.shards) if is_loose(name))
     ids, documents = view.blob_ids(), view.document
@@ -51,19 +51,19 @@ def read_loose(repository: Repository, view: View) -> LooseShard:
     return LooseShard(view.shards[number], found)
 
 
-def loose_bytes(snapshot: Snapshot) -> int:
+def loose_bytes(snapshot: OpenedCommit) -> int:
     """Bytes of text that an open revision holds in memory."""
     return sum(shard.text_bytes for shard in snapshot.shards if isinstance(shard, LooseShard))
 
 
-def drop_old_views(folder: RepositoryFolder) -> None:
+def drop_old_views(folder: IndexFolder) -> None:
     """Forget the views beyond the number that is kept; raises `IndexWriteFailed`."""
     try:
         manifest = folder.manifest()
         views = recent_views(folder.path, list(manifest.views))
         if len(views) == len(manifest.views):
             return
-        used = {name for entry in views for name in View(folder.path / entry.name).shards}
+        used = {name for entry in views for name in CommitView(folder.path / entry.name).shards}
     except (IndexDamaged, FileNotFoundError):
         return
     shards = tuple(shard for shard in manifest.shards if shard.name in used)
@@ -140,10 +140,10 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CheckedTargets:
     """Targets as they were opened, since manifests were first `looked` at, and noted as used."""
 
     targets: Sequence[Target]
-    groups: Sequence[searcher.Opened]
+    groups: Sequence[searcher.OpenedTargets]
     looked: Looked
     marked: float

@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
-from sourcelight.engines.search.model import GroupBy, Plan, SearchOptions, SearchPart, Target, TextQuery, add_most, plan
-from sourcelight.engines.search.scan.collect import Collector
-from sourcelight.engines.search.scan.columns import NOTHING, Rendered, Source
-from sourcelight.engines.search.scan.corpus import Fleet, Snapshot
-from sourcelight.engines.search.scan.evaluate import FleetSearch, Found, Pace
+from sourcelight.engines.search.model import (
+    GroupBy,
+    PreparedQuery,
+    SearchOptions,
+    SearchPart,
+    Target,
+    TextQuery,
+    add_most,
+    plan,
+)
+from sourcelight.engines.search.scan.collect import MatchCollector
+from sourcelight.engines.search.scan.columns import NOTHING, BatchSource, CollectedBatches
+from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
+from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.spans import NO_HITS
 
 _QUIET_S = 0.05
@@ -43,18 +52,18 @@ _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 Note = Callable[[SearchPart], None] | None
 """Called with what a count says beside its numbers; None: nobody asks."""
 
-Opener = Callable[[Target], tuple[Snapshot, str]]
+Opener = Callable[[Target], tuple[OpenedCommit, str]]
 """Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
 
 
-class Fleets:
+class CorpusCache:
     """Fleets that were searched of late. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, ...], Fleet] = OrderedDict()
+        self._known: OrderedDict[tuple[int, ...], Corpus] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, members: Sequence[Snapshot]) -> Fleet:
+    def of(self, members: Sequence[OpenedCommit]) -> Corpus:
         """Give the fleet of these snapshots."""
         key = tuple(map(id, members))  # a fleet holds its members, so their ids stay theirs
         with self._guard:
@@ -62,7 +71,7 @@ class Fleets:
             if found is not None:
                 self._known.move_to_end(key)
                 return found
-        made = Fleet(members)
+        made = Corpus(members)
         with self._guard:
             self._known[key] = made
             shards = sum(len(fleet.shards) for fleet in self._known.values())
@@ -78,18 +87,18 @@ class Fleets:
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenedTargets:
     """Targets that are searched together, their commits and snapshots; and why others could not be opened."""
 
     targets: list[Target] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
-    snapshots: list[Snapshot] = field(default_factory=list)
+    snapshots: list[OpenedCommit] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def opened(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[Opened]:
+def opened(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
     """Open targets, as many at a time as are searched together; ends early when told to stop."""
-    group, files = Opened(), 0
+    group, files = OpenedTargets(), 0
     for target in targets:
         if cancellation.stopped:
             return
@@ -104,7 +113,7 @@ def opened(open_target: Opener, targets: Sequence[Target], cancellation: Cancell
         files += snapshot.view.files
         if len(group.targets) >= _MOST_MEMBERS or files >= _MOST_FILES:
             yield group
-            group, files = Opened(), 0
+            group, files = OpenedTargets(), 0
     if group.targets or group.failed:
         yield group
 
@@ -115,13 +124,13 @@ def search(
     query: TextQuery,
     options: SearchOptions,
     cancellation: Cancellation,
-    fleets: Fleets | None = None,
-    groups: Callable[[Sequence[Target], Cancellation], Iterator[Opened]] | None = None,
+    fleets: CorpusCache | None = None,
+    groups: Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]] | None = None,
 ) -> Iterator[SearchPart]:
     """Yield the answer in parts; see `model.Searcher.search`. Where `groups` opens targets, `open_target` does not."""
     prepared = plan(query)
     limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.atoms)
-    run = _Run(prepared, options, cancellation, fleets or Fleets(), limited)
+    run = _SearchLoop(prepared, options, cancellation, fleets or CorpusCache(), limited)
     for group in opened(open_target, targets, cancellation) if groups is None else groups(targets, cancellation):
         run.waiting.failed.update(group.failed)
         if group.targets:
@@ -133,33 +142,33 @@ def search(
 
 
 @dataclass(slots=True)
-class _Run:
+class _SearchLoop:
     """One search under way; `limited` when a step that nothing stops may be left behind at the time limit."""
 
-    plan: Plan
+    plan: PreparedQuery
     options: SearchOptions
     cancellation: Cancellation
-    fleets: Fleets
+    fleets: CorpusCache
     limited: bool
-    pace: Pace = field(default_factory=Pace)
+    pace: BatchSizer = field(default_factory=BatchSizer)
     matches: int = 0
     over: bool = False
-    waiting: Waiting = field(init=False)
+    waiting: PendingPart = field(init=False)
 
     def __post_init__(self) -> None:
-        self.waiting = Waiting()
+        self.waiting = PendingPart()
         if self.options.max_matches is None:
-            self.pace = Pace(_UNBOUNDED_UNITS, whole=True)
+            self.pace = BatchSizer(_UNBOUNDED_UNITS, whole=True)
 
-    def parts(self, group: Opened) -> Iterator[SearchPart]:
+    def parts(self, group: OpenedTargets) -> Iterator[SearchPart]:
         """Search what was opened together."""
         try:
             fleet = self.fleets.of(group.snapshots)
-            running = FleetSearch(fleet, self.plan, lambda: self.cancellation.stopped)
+            running = CorpusSearch(fleet, self.plan, lambda: self.cancellation.stopped)
         except ScanStopped:
             self.over = True
             return
-        collector = Collector(Source(running, group.targets, group.commits), self.options)
+        collector = MatchCollector(BatchSource(running, group.targets, group.commits), self.options)
         done = _Done(group, running)
         steps = self._steps(running)
         while True:
@@ -195,7 +204,7 @@ class _Run:
     def _is_over(self, matches: int) -> bool:
         return self.options.max_matches is not None and matches >= self.options.max_matches
 
-    def _enough(self, collector: Collector, running: FleetSearch, matches: int) -> bool:
+    def _enough(self, collector: MatchCollector, running: CorpusSearch, matches: int) -> bool:
         """Whether as many matches as are wanted were released; `matches` came last.
 
         Where they are known but some are still held back, because files before them are not searched, only those files
@@ -211,11 +220,11 @@ class _Run:
                 running.skip_above(last)
         return False
 
-    def _steps(self, running: FleetSearch) -> Iterator[Found | _Hurry]:
+    def _steps(self, running: CorpusSearch) -> Iterator[FileMatches | _Hurry]:
         """Evaluate batch after batch; files without content come first where order counts, else last."""
         ordered = self.options.in_path_order
         nameless = running.nameless()
-        named_first = Found(NO_HITS, _NONE, _NONE, nameless, 0)
+        named_first = FileMatches(NO_HITS, _NONE, _NONE, nameless, 0)
         if ordered and len(nameless):
             yield named_first
         long_units = running.fleet.long_units if self.limited else _NONE
@@ -237,12 +246,12 @@ class _Hurry:
 class _Done:
     """Tells of the repositories that are searched to their end."""
 
-    def __init__(self, group: Opened, running: FleetSearch) -> None:
+    def __init__(self, group: OpenedTargets, running: CorpusSearch) -> None:
         self._group = group
         self._running = running
         self._told = 0
 
-    def tell(self, waiting: Waiting, settled: int | None) -> None:
+    def tell(self, waiting: PendingPart, settled: int | None) -> None:
         """Note those all of whose files stand below a number; None: all."""
         bounds, targets = self._running.fleet.file_base, self._group.targets
         upto = len(targets) if settled is None else int(bounds[1:].searchsorted(settled, side="right"))
@@ -259,7 +268,7 @@ class _Done:
         self._told = upto
 
 
-class Waiting:
+class PendingPart:
     """What is to be told with the next part; `told` once matches were."""
 
     def __init__(self) -> None:
@@ -293,7 +302,7 @@ class Waiting:
         """Whether matches have waited long enough for others to share a batch with; the first ones wait less."""
         return time.monotonic() - self._since > (_TOGETHER_S if self.told else _FIRST_S)
 
-    def part(self, rendered: Rendered = NOTHING) -> SearchPart:
+    def part(self, rendered: CollectedBatches = NOTHING) -> SearchPart:
         """Make a part that tells it all."""
         done, skipped, failed = tuple(self.done), self.skipped, self.failed
         part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed, self.missing)
@@ -309,7 +318,7 @@ def count(
     query: TextQuery,
     by: Sequence[GroupBy],
     cancellation: Cancellation,
-    fleets: Fleets | None = None,
+    fleets: CorpusCache | None = None,
     note: Note = None,
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
@@ -317,10 +326,10 @@ def count(
     `note` is called with parts that say which files were matched by name only, and why. Raises the fault of the first
     target that can't be opened, and `Cancelled` when it is to stop, also for its time limit: half a count is none.
     """
-    prepared, known = plan(query), fleets or Fleets()
-    counts = Counts(by)
+    prepared, known = plan(query), fleets or CorpusCache()
+    counts = MatchCounts(by)
 
-    def opening(target: Target) -> tuple[Snapshot, str]:
+    def opening(target: Target) -> tuple[OpenedCommit, str]:
         try:
             return open_target(target)
         except (SourcelightError, OSError) as fault:
@@ -332,12 +341,12 @@ def count(
         if faults:
             raise faults[0]
         try:
-            running = FleetSearch(known.of(group.snapshots), prepared, lambda: cancellation.stopped)
-            for files, matches, by_path in running.counted(Pace(_COUNTED_UNITS)):
+            running = CorpusSearch(known.of(group.snapshots), prepared, lambda: cancellation.stopped)
+            for files, matches, by_path in running.counted(BatchSizer(_COUNTED_UNITS)):
                 counts.add(running.fleet, group.targets, files, matches)
                 counts.add(running.fleet, group.targets, by_path, None)
             if note is not None:
-                told = Waiting()
+                told = PendingPart()
                 _Done(group, running).tell(told, None)
                 note(told.part())
         except ScanStopped:
@@ -346,7 +355,7 @@ def count(
     return counts.table()
 
 
-class Counts:
+class MatchCounts:
     """Sums of matches and files by repository, language or path."""
 
     def __init__(self, by: Sequence[GroupBy]) -> None:
@@ -354,7 +363,7 @@ class Counts:
         self._totals: dict[tuple[str | None, ...], list[int]] = {}
 
     def add(
-        self, fleet: Fleet, targets: Sequence[Target], files: NDArray[np.int64], matches: NDArray[np.int64] | None
+        self, fleet: Corpus, targets: Sequence[Target], files: NDArray[np.int64], matches: NDArray[np.int64] | None
     ) -> None:
         """Add files and the matches of each; None: one each."""
         if not len(files):
@@ -368,7 +377,7 @@ class Counts:
             total[1] += size
 
     def _keys(
-        self, fleet: Fleet, targets: Sequence[Target], files: NDArray[np.int64]
+        self, fleet: Corpus, targets: Sequence[Target], files: NDArray[np.int64]
     ) -> tuple[list[tuple[str | None, ...]], NDArray[np.intp]]:
         """Give the distinct keys of some files, and which key each file has."""
         members = fleet.member_of(files)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
+from sourcelight.engines.search.index.folder import IndexFolder, IndexManifest
 from sourcelight.engines.search.index.shard import LooseShard, Shard
-from sourcelight.engines.search.index.view import REASONS, View
+from sourcelight.engines.search.index.view import REASONS, CommitView
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, definitions, version
 
@@ -30,7 +30,7 @@ Codes = NDArray[np.uint8]
 
 
 @dataclass(slots=True)
-class TableOrder:
+class TableBuildOptions:
     """Which shard's table to build, and whom to tell.
 
     `stop` is called between files and raises to end the build; `tell` gets (files, bytes) parsed so far; `room` is how
@@ -43,7 +43,9 @@ class TableOrder:
     room: int | None = None
 
 
-def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None = None) -> tuple[int, int] | None:
+def build_table(
+    folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None = None
+) -> tuple[int, int] | None:
     """Build the table of one shard; give the files and bytes parsed, None when nobody needs the shard any more.
 
     A `loose` shard has no file, so it is passed open.
@@ -77,7 +79,7 @@ def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard |
 
 
 def _fill(
-    builder: TableBuilder, shard: Shard, languages: Codes, former: Sequence[SymbolTable], order: TableOrder
+    builder: TableBuilder, shard: Shard, languages: Codes, former: Sequence[SymbolTable], order: TableBuildOptions
 ) -> tuple[int, int]:
     files = size = told = 0
     collecting = gc.isenabled()
@@ -105,7 +107,7 @@ def _fill(
     return files, size
 
 
-def _former_tables(folder: RepositoryFolder) -> list[SymbolTable]:
+def _former_tables(folder: IndexFolder) -> list[SymbolTable]:
     """Open the tables there are that were made by the same rules; damaged ones don't count."""
     found = []
     for name in dict.fromkeys(folder.symbol_tables().values()):
@@ -115,7 +117,7 @@ def _former_tables(folder: RepositoryFolder) -> list[SymbolTable]:
     return found
 
 
-def open_table(folder: RepositoryFolder, name: str) -> SymbolTable | None:
+def open_table(folder: IndexFolder, name: str) -> SymbolTable | None:
     """Open a table, every byte of it checked; None for one that is missing, damaged or of another format."""
     try:
         file = SectionFile(folder.path / name, "symbols")
@@ -125,11 +127,11 @@ def open_table(folder: RepositoryFolder, name: str) -> SymbolTable | None:
         return None
 
 
-def _wanted_languages(folder: RepositoryFolder, manifest: Manifest, shard: Shard) -> Codes:
+def _wanted_languages(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> Codes:
     """Tell in which language each document is to be read: that of its first path in the newest view, 0 for none."""
     wanted = np.zeros(shard.documents, dtype=np.uint8)
     for entry in reversed(manifest.views):
-        view = View(folder.path / entry.name)
+        view = CommitView(folder.path / entry.name)
         if shard.name in view.shards:
             documents, codes = _readable(view, view.shards.index(shard.name))
             late = wanted[documents] == 0
@@ -138,7 +140,9 @@ def _wanted_languages(folder: RepositoryFolder, manifest: Manifest, shard: Shard
     return wanted
 
 
-def _readable(view: View, shard: int, chosen: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.uint32], Codes]:
+def _readable(
+    view: CommitView, shard: int, chosen: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.uint32], Codes]:
     """Give the documents of a view's (chosen) files in one shard that have a grammar, and its number plus one."""
     held = view.shard == shard
     files = np.flatnonzero(held if chosen is None else held & chosen)
@@ -147,44 +151,44 @@ def _readable(view: View, shard: int, chosen: NDArray[np.bool_] | None = None) -
     return documents[codes > 0], codes[codes > 0]
 
 
-def _grammars(view: View) -> Codes:
+def _grammars(view: CommitView) -> Codes:
     """The number plus one of the grammar of each language of a view, 0 for none."""
     places = {name: number for number, name in enumerate(LANGUAGES, 1)}
     return np.array([places.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
 
 
-def missing(view: View, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+def missing(view: CommitView, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
     """Give the numbers of the (chosen) files of a view that have a grammar and whose content is not there."""
     lacking = view.reason == REASONS.index("missing")
     files = np.flatnonzero(lacking if chosen is None else lacking & chosen)
     return files[_grammars(view)[view.language[files]] > 0]
 
 
-def pending(view: View, shard: int, table: SymbolTable | None, chosen: NDArray[np.bool_] | None = None) -> int:
+def pending(view: CommitView, shard: int, table: SymbolTable | None, chosen: NDArray[np.bool_] | None = None) -> int:
     """Count the (chosen) files of a view in one shard whose definitions are still to be found."""
     documents, _ = _readable(view, shard, chosen)
     return len(documents) if table is None else int(np.count_nonzero(table.doc_language[documents] == 0))
 
 
-class SymbolFiles:
+class SideTables:
     """The open tables of a store. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[tuple[str, str], SymbolTable] = OrderedDict()
         self._guard = threading.Lock()
 
-    def tables(self, folder: RepositoryFolder, shards: Iterable[Shard]) -> list[SymbolTable | None]:
+    def tables(self, folder: IndexFolder, shards: Iterable[Shard]) -> list[SymbolTable | None]:
         """Open the table of each shard, None where there is none that can be used."""
         names = folder.symbol_tables()
         return [self._table(folder, names[shard.name], shard) if shard.name in names else None for shard in shards]
 
-    def forget(self, folder: RepositoryFolder) -> None:
+    def forget(self, folder: IndexFolder) -> None:
         """Let go of the tables of a folder."""
         with self._guard:
             for place in [place for place in self._open if place[0] == str(folder.path)]:
                 del self._open[place]
 
-    def _table(self, folder: RepositoryFolder, name: str, shard: Shard) -> SymbolTable | None:
+    def _table(self, folder: IndexFolder, name: str, shard: Shard) -> SymbolTable | None:
         place = str(folder.path), name
         with self._guard:
             found = self._open.get(place)

@@ -15,9 +15,9 @@ from typing import Any
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
 from sourcelight.engines.search import searcher, symbol_search, updates
-from sourcelight.engines.search.index.folder import LOCK, RepositoryFolder
+from sourcelight.engines.search.index.folder import LOCK, IndexFolder
 from sourcelight.engines.search.index.shard import Shard, is_loose
-from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import (
     DEFAULT_MAX_FILE_SIZE,
     GroupBy,
@@ -31,7 +31,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.open_index import (
     LOOK_S,
-    Group,
+    CheckedTargets,
     Looked,
     drop_old_views,
     loose_bytes,
@@ -39,9 +39,9 @@ from sourcelight.engines.search.open_index import (
     read_loose,
     without_damaged,
 )
-from sourcelight.engines.search.scan.corpus import Fleet, Snapshot
+from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.searcher import Note
-from sourcelight.engines.search.side_tables import SymbolFiles
+from sourcelight.engines.search.side_tables import SideTables
 from sourcelight.engines.search.updates import commit_of, stale_shards
 from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.storage import worker_pool
@@ -95,16 +95,16 @@ class IndexStore:
         self.max_file_size = max_file_size
         self.max_bytes = max_bytes
         self.workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
-        self._folders: dict[str, RepositoryFolder] = {}
+        self._folders: dict[str, IndexFolder] = {}
         self._damaged: set[str] = set()
-        self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
-        self._symbols = SymbolFiles()
-        self._fleets = searcher.Fleets()
+        self._open: OrderedDict[tuple[str, str], OpenedCommit] = OrderedDict()
+        self._symbols = SideTables()
+        self._fleets = searcher.CorpusCache()
         self._marked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
         self._looked = Looked()
-        self._groups: dict[int, Group] = {}
+        self._groups: dict[int, CheckedTargets] = {}
         self._guard = threading.Lock()
 
     # Searching.
@@ -140,7 +140,7 @@ class IndexStore:
         with self._noting_damage():
             return self.open(target)[0].text_of(path)
 
-    def open(self, target: Target) -> tuple[Snapshot, str]:
+    def open(self, target: Target) -> tuple[OpenedCommit, str]:
         """Open a target's index and give its commit too.
 
         Raises `IndexDamaged` for files that can't be trusted (the next update builds them anew) and `IndexFault` when
@@ -170,7 +170,7 @@ class IndexStore:
                 raise
         raise AssertionError
 
-    def _still_open(self, folder: RepositoryFolder, key: str, commit: str) -> Snapshot:
+    def _still_open(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit:
         """Give the open snapshot of a commit whose files were deleted a moment ago; the next look builds them anew.
 
         Raises `IndexFault` when there is none.
@@ -182,7 +182,7 @@ class IndexStore:
             raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
         return snapshot
 
-    def opened(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.Opened]:
+    def opened(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.OpenedTargets]:
         """Open targets, as many at a time as are searched together; ends early when told to stop.
 
         Those of a tuple that was opened before are given as they are, where all manifests were looked at a moment ago.
@@ -207,9 +207,9 @@ class IndexStore:
             with self._guard:
                 if len(self._groups) >= _MOST_GROUPS:
                     self._groups.clear()
-                self._groups[id(targets)] = Group(targets, groups, looked, now)
+                self._groups[id(targets)] = CheckedTargets(targets, groups, looked, now)
 
-    def _just_seen(self, folder: RepositoryFolder, key: str, commit: str) -> Snapshot | None:
+    def _just_seen(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit | None:
         """An open snapshot whose manifest was looked at a moment ago: as a search does before it opens its targets."""
         known, name = self._ready.get(key, ("", ""))
         if known != commit or time.monotonic() - self._seen.get(key, -_SEEN_S) >= _SEEN_S:
@@ -225,7 +225,7 @@ class IndexStore:
             self._marked[name] = now
             mark_used(folder / name)
 
-    def _snapshot(self, folder: RepositoryFolder, repository: Repository, name: str) -> Snapshot:
+    def _snapshot(self, folder: IndexFolder, repository: Repository, name: str) -> OpenedCommit:
         key = repository.key
         with self._guard:
             found = self._open.get((key, name))
@@ -235,12 +235,12 @@ class IndexStore:
             shards = {
                 shard.name: shard for (other, _), held in self._open.items() if other == key for shard in held.shards
             }
-        view = View(folder.path / name)
+        view = CommitView(folder.path / name)
         opened = [
             shards.get(shard) or (read_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
             for shard in view.shards
         ]
-        snapshot = Snapshot(view, opened)
+        snapshot = OpenedCommit(view, opened)
         with self._guard:
             self._open[key, name] = snapshot
             files = sum(1 + len(held.shards) for held in self._open.values())
@@ -252,11 +252,11 @@ class IndexStore:
                 loose -= loose_bytes(oldest)
         return snapshot
 
-    def _folder(self, key: str) -> RepositoryFolder:
+    def _folder(self, key: str) -> IndexFolder:
         found = self._folders.get(key)
         if found is None:
             with self._guard:
-                found = self._folders.setdefault(key, RepositoryFolder(self.folder / key))
+                found = self._folders.setdefault(key, IndexFolder(self.folder / key))
         return found
 
     # Damage.
@@ -418,7 +418,7 @@ class IndexStore:
         Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
         and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
         """
-        work = updates.DefinitionsWork(self)
+        work = updates.DefinitionTables(self)
         run = updates.SideTableUpdate(self, work, self.workers, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
@@ -482,7 +482,7 @@ class IndexStore:
         with self._noting_damage():
             return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets, note)
 
-    def fleet(self, snapshots: Sequence[Snapshot]) -> Fleet:
+    def fleet(self, snapshots: Sequence[OpenedCommit]) -> Corpus:
         """Give opened targets as one, as they are searched."""
         return self._fleets.of(snapshots)
 
@@ -498,7 +498,7 @@ class IndexStore:
         table = tables[int(snapshot.view.shard[place])]
         return None if table is None else table.definitions(int(snapshot.view.document[place]))
 
-    def open_symbols(self, target: Target) -> tuple[Snapshot, str, list[SymbolTable | None]]:
+    def open_symbols(self, target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
         """Open a target's index, its commit, and the table of definitions of each shard, None where there is none.
 
         Raises as `open` does.
@@ -530,7 +530,7 @@ class IndexStore:
         try:
             manifest = folder.manifest()
             for entry in manifest.views:
-                view = View(path / entry.name)
+                view = CommitView(path / entry.name)
                 for file in (view.file, *(Shard(path / name).file for name in view.shards if not is_loose(name))):
                     if verify:
                         file.verify()
@@ -550,7 +550,7 @@ class IndexStore:
             FORMAT,
         )
 
-    def repository_folder(self, key: str) -> RepositoryFolder:
+    def repository_folder(self, key: str) -> IndexFolder:
         """Give the folder of a repository's index."""
         return self._folder(key)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.caching import Remembering
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.scan.corpus import Fleet
+from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.symbols import SymbolTable
 from sourcelight.engines.symbols.table import names_with
 
@@ -22,7 +22,7 @@ _MOST_LEARNED, _MOST_ROWS = 64, 20_000
 """Patterns whose rows are kept, and rows of each."""
 
 
-class SymbolFleet:
+class SymbolCorpus:
     """Tables of definitions, numbered through as the documents of their fleet are.
 
     Parameters
@@ -33,7 +33,7 @@ class SymbolFleet:
         For each shard of the fleet its table, None where there is none.
     """
 
-    def __init__(self, fleet: Fleet, tables: Sequence[SymbolTable | None]) -> None:
+    def __init__(self, fleet: Corpus, tables: Sequence[SymbolTable | None]) -> None:
         self.tables = tuple(tables)
         self._learned = Remembering(_MOST_LEARNED)
         held = [(number, table) for number, table in enumerate(tables) if table is not None and len(table)]

@@ -16,25 +16,31 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search.model import (
-    All,
-    AnyOf,
-    Atom,
+    And,
+    FileTerm,
     GroupBy,
     MatchTree,
     Not,
+    Or,
     SearchOptions,
     SearchPart,
     Target,
     TextQuery,
     plan,
 )
-from sourcelight.engines.search.scan.columns import Place, Rendered, Source, name_columns, where_columns
-from sourcelight.engines.search.scan.corpus import MOST_MISSING, Snapshot
-from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
+from sourcelight.engines.search.scan.columns import (
+    BatchSource,
+    CollectedBatches,
+    FilePlace,
+    name_columns,
+    where_columns,
+)
+from sourcelight.engines.search.scan.corpus import MOST_MISSING, OpenedCommit
+from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
-from sourcelight.engines.search.searcher import Counts, Fleets, Note, Opened, Waiting, opened
+from sourcelight.engines.search.searcher import CorpusCache, MatchCounts, Note, OpenedTargets, PendingPart, opened
 from sourcelight.engines.search.side_tables import missing, pending
-from sourcelight.engines.search.symbol_corpus import SymbolFleet
+from sourcelight.engines.search.symbol_corpus import SymbolCorpus
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
 
 PENDING = "symbols-pending"
@@ -52,11 +58,11 @@ LONGEST_LINE = 4096
 _FIRST_ROWS, _LARGEST_ROWS, _GROWTH = 256, 4096, 4
 
 Places = NDArray[np.int64]
-Opener = Callable[[Target], tuple[Snapshot, str, list[SymbolTable | None]]]
+Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _SymbolRows:
     """Definitions, sorted by file, with the file and the document of each."""
 
     file: Places
@@ -66,34 +72,34 @@ class _Rows:
     def __len__(self) -> int:
         return len(self.file)
 
-    def part(self, first: int, last: int) -> _Rows:
+    def part(self, first: int, last: int) -> _SymbolRows:
         """Give some of them."""
-        return _Rows(self.file[first:last], self.document[first:last], self.row[first:last])
+        return _SymbolRows(self.file[first:last], self.document[first:last], self.row[first:last])
 
 
-class _Run:
+class _SymbolSearch:
     """A query over the definitions of what was opened together; raises `ScanStopped` once `stopped` says so."""
 
     def __init__(
         self,
-        group: Opened,
+        group: OpenedTargets,
         tables: Sequence[Sequence[SymbolTable | None]],
         query: TextQuery,
         stopped: Stopped,
-        fleets: Fleets,
+        fleets: CorpusCache,
     ) -> None:
         self.group = group
         self.fleet = fleets.of(group.snapshots)
         self.stopped = stopped
-        self.running = FleetSearch(self.fleet, plan(_over_names(query)), stopped)
+        self.running = CorpusSearch(self.fleet, plan(_over_names(query)), stopped)
         self._of_member = tables
         self.tables = [tables[member][number] for member, number in self.fleet.places]
         known = getattr(self.fleet.definitions, "is_of", None)
         if known is None or not known(self.tables):
-            self.fleet.definitions = SymbolFleet(self.fleet, self.tables)
-        self.symbols: SymbolFleet = self.fleet.definitions
+            self.fleet.definitions = SymbolCorpus(self.fleet, self.tables)
+        self.symbols: SymbolCorpus = self.fleet.definitions
 
-    def found(self, kinds: Collection[str]) -> _Rows:
+    def found(self, kinds: Collection[str]) -> _SymbolRows:
         """Find the definitions to show."""
         symbols, chosen, prepared = self.symbols, self.running.selection, self.running.plan
         if prepared.root is None:
@@ -118,9 +124,9 @@ class _Run:
         file = chosen.files[runs(low, lengths)]
         rows, document = np.repeat(rows, lengths), np.repeat(document, lengths)
         if chosen.in_order and bool((lengths <= 1).all()):
-            return _Rows(file, document, rows)
+            return _SymbolRows(file, document, rows)
         order = np.argsort(file, kind="stable")
-        return _Rows(file[order], document[order], rows[order])
+        return _SymbolRows(file[order], document[order], rows[order])
 
     def _held(self, named: list[Places]) -> NDArray[np.bool_]:
         """For which documents the tree holds."""
@@ -161,16 +167,16 @@ class _Run:
 
 
 _NO_PLACES: Places = np.zeros(0, dtype=np.int64)
-_NO_ROWS = _Rows(_NO_PLACES, _NO_PLACES, _NO_PLACES)
+_NO_ROWS = _SymbolRows(_NO_PLACES, _NO_PLACES, _NO_PLACES)
 
 
 def _runs(
-    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, fleets: Fleets
-) -> Iterator[tuple[Opened, _Run | None]]:
+    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, fleets: CorpusCache
+) -> Iterator[tuple[OpenedTargets, _SymbolSearch | None]]:
     """What is opened together, and the run over it; raises `ScanStopped`."""
     tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
 
-    def opening(target: Target) -> tuple[Snapshot, str]:
+    def opening(target: Target) -> tuple[OpenedCommit, str]:
         snapshot, commit, found = open_target(target)
         tables[target.repository.key, snapshot.view.name] = found
         return snapshot, commit
@@ -178,7 +184,7 @@ def _runs(
     for group in opened(opening, targets, cancellation):
         pairs = zip(group.targets, group.snapshots, strict=True)
         of_group = [tables[target.repository.key, snapshot.view.name] for target, snapshot in pairs]
-        run = _Run(group, of_group, query, lambda: cancellation.stopped, fleets) if group.targets else None
+        run = _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, fleets) if group.targets else None
         yield group, run
 
 
@@ -189,10 +195,10 @@ def search(
     kinds: Collection[str],
     options: SearchOptions,
     cancellation: Cancellation,
-    fleets: Fleets,
+    fleets: CorpusCache,
 ) -> Iterator[SearchPart]:
     """Yield the answer in parts; see `IndexStore.search_symbols`."""
-    waiting = Waiting()
+    waiting = PendingPart()
     matches, pace = 0, _FIRST_ROWS
     try:
         for group, run in _runs(open_target, targets, query, cancellation, fleets):
@@ -200,7 +206,7 @@ def search(
             if run is None:
                 continue
             found, skipped, told = run.found(kinds), run.skipped(), 0
-            source = Source(run.running, group.targets, group.commits)
+            source = BatchSource(run.running, group.targets, group.commits)
             at = 0
             while at < len(found):
                 check(run.stopped)
@@ -210,7 +216,7 @@ def search(
                 batch = _batch(rows, run, source)
                 next_file = int(found.file[stop]) if stop < len(found) else run.fleet.files
                 told = _tell(waiting, run, skipped, told, int(run.fleet.member_of(np.array([next_file]))[0]))
-                yield waiting.part(Rendered((batch,), len(rows), len(np.unique(rows.file))))
+                yield waiting.part(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
                 at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
@@ -224,7 +230,7 @@ def search(
         yield waiting.part()
 
 
-def _tell(waiting: Waiting, run: _Run, skipped: Sequence[dict[str, int]], told: int, upto: int) -> int:
+def _tell(waiting: PendingPart, run: _SymbolSearch, skipped: Sequence[dict[str, int]], told: int, upto: int) -> int:
     """Note that the members from `told` up to that number are searched to their end."""
     for at in range(told, upto):
         name = run.group.targets[at].repository.name
@@ -242,14 +248,14 @@ def count(
     kinds: Collection[str],
     by: Sequence[GroupBy],
     cancellation: Cancellation,
-    fleets: Fleets,
+    fleets: CorpusCache,
     note: Note = None,
 ) -> Any:
     """Count definitions and the files they stand in; see `IndexStore.count_symbols`."""
-    counts = Counts(by)
+    counts = MatchCounts(by)
     faults: list[Exception] = []
 
-    def opening(target: Target) -> tuple[Snapshot, str, list[SymbolTable | None]]:
+    def opening(target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
         try:
             return open_target(target)
         except (SourcelightError, OSError) as fault:
@@ -264,7 +270,7 @@ def count(
                 files, sums = np.unique(run.found(kinds).file, return_counts=True)
                 counts.add(run.fleet, group.targets, files, sums)
                 if note is not None:
-                    told = Waiting()
+                    told = PendingPart()
                     _tell(told, run, run.skipped(), 0, len(group.targets))
                     note(told.part())
     except ScanStopped:
@@ -275,17 +281,17 @@ def count(
 
 def _over_names(query: TextQuery) -> TextQuery:
     def convert(node: MatchTree) -> MatchTree:
-        if isinstance(node, Atom):
-            return Atom(node.pattern, content=True, path=False)
+        if isinstance(node, FileTerm):
+            return FileTerm(node.pattern, content=True, path=False)
         if isinstance(node, Not):
             return Not(convert(node.arg))
         args = tuple(convert(arg) for arg in node.args)
-        return All(args) if isinstance(node, All) else AnyOf(args)
+        return And(args) if isinstance(node, And) else Or(args)
 
     return query if query.tree is None else replace(query, tree=convert(query.tree))
 
 
-def _batch(rows: _Rows, run: _Run, source: Source) -> Any:
+def _batch(rows: _SymbolRows, run: _SymbolSearch, source: BatchSource) -> Any:
     """Make a record batch of definitions."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -334,7 +340,7 @@ def _batch(rows: _Rows, run: _Run, source: Source) -> Any:
         "symbol_kind": pa.DictionaryArray.from_arrays(column(kind[back].astype(np.int32)), pa.array(KINDS)),
         "container": _texts(containers).take(column(back)),
     }
-    of_files = Place(source, files, np.diff(np.append(first, size)))
+    of_files = FilePlace(source, files, np.diff(np.append(first, size)))
     batch = pa.RecordBatch.from_pydict(where_columns(of_files, ("symbol",), None) | columns | name_columns(of_files))
     members = np.repeat(fleet.member_of(files), of_files.lengths)
     prefixes = pa.array([_prefix(target) for target in source.targets], pa.string()).take(column(members))

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.folder import IndexFolder
 from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
-from sourcelight.engines.search.ranking.term_files import KIND, Opened, build_table, open_terms
-from sourcelight.engines.search.ranking.term_table import TermsTable
-from sourcelight.engines.search.side_tables import TableOrder
+from sourcelight.engines.search.ranking.term_files import KIND, OpenedTerms, build_table, open_terms
+from sourcelight.engines.search.ranking.term_table import TermTable
+from sourcelight.engines.search.side_tables import TableBuildOptions
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.updates import SideTableUpdate
 
@@ -22,22 +22,22 @@ _MOST_OPEN_TABLES = 400
 
 
 @dataclass(slots=True)
-class TermsStore:
+class TermStore:
     """The tables of terms of all repositories of an index. Safe to share between threads."""
 
     store: IndexStore
-    _opened: OrderedDict[tuple[str, str], TermsTable] = field(default_factory=OrderedDict)
+    _opened: OrderedDict[tuple[str, str], TermTable] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def open(self, target: Target) -> Opened:
+    def open(self, target: Target) -> OpenedTerms:
         """Open a target; raises as `IndexStore.open` does."""
         snapshot, commit, symbols = self.store.open_symbols(target)
         folder = self.store.repository_folder(target.repository.key)
         names = folder.side_tables(KIND)
         terms = [self._table(folder, names[s.name], s) if s.name in names else None for s in snapshot.shards]
-        return Opened(target, commit, snapshot, symbols, terms)
+        return OpenedTerms(target, commit, snapshot, symbols, terms)
 
-    def _table(self, folder: RepositoryFolder, name: str, shard: Shard) -> TermsTable | None:
+    def _table(self, folder: IndexFolder, name: str, shard: Shard) -> TermTable | None:
         place = str(folder.path), name
         with self._guard:
             found = self._opened.get(place)
@@ -86,12 +86,12 @@ class TermsStore:
 class _TermsWork:
     """What `SideTableUpdate` is told to do."""
 
-    terms: TermsStore
+    terms: TermStore
     kind: str = KIND
 
     def stale(self, target: Target) -> list[Shard]:
         opened = self.terms.open(target)
         return [opened.snapshot.shards[number] for number in opened.stale]
 
-    def build(self, folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None) -> tuple[int, int] | None:
+    def build(self, folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None) -> tuple[int, int] | None:
         return build_table(folder, order, loose)

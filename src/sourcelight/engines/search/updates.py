@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
-from sourcelight.engines.search.index.build import BuildOrder, Files
-from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
+from sourcelight.engines.search.index.build import BuildOptions, FileTree
+from sourcelight.engines.search.index.folder import PROTECTED, IndexFolder
 from sourcelight.engines.search.index.shard import LOOSE_BYTES, LooseShard, Shard
-from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
-from sourcelight.engines.search.scan.corpus import Snapshot
-from sourcelight.engines.search.side_tables import TableOrder, build_table, pending
+from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.side_tables import TableBuildOptions, build_table, pending
 from sourcelight.engines.search.worker import MODULE, build_locked, order_line, table_line
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.folder import reason_of
@@ -45,7 +45,7 @@ class TextIndexStore(Protocol):
         """Tell whether a target can be searched as it is."""
         ...
 
-    def repository_folder(self, key: str) -> RepositoryFolder:
+    def repository_folder(self, key: str) -> IndexFolder:
         """Give the folder of a repository's index."""
         ...
 
@@ -118,7 +118,7 @@ class TextIndexUpdate:
         if large and not self.cancelled:
             self._build_in_workers(large)
 
-    def _small_tree(self, target: Target, commit: str) -> Files | None:
+    def _small_tree(self, target: Target, commit: str) -> FileTree | None:
         """Give the files of a commit of which little is new; None for any other.
 
         Raises `RepositoryError` for a commit that names more than is read.
@@ -129,7 +129,7 @@ class TextIndexUpdate:
             manifest = self.store.repository_folder(target.repository.key).manifest()
             folder = self.store.repository_folder(target.repository.key).path
             lasting = [entry for entry in manifest.views if entry.protected] or manifest.views[-1:]
-            known = {blob_id for entry in lasting for blob_id in View(folder / entry.name).blob_ids()}
+            known = {blob_id for entry in lasting for blob_id in CommitView(folder / entry.name).blob_ids()}
             stays_loose = bool(lasting) and target.revision not in PROTECTED
             most_files, most_bytes = (_LOOSE_FILES, LOOSE_BYTES) if stays_loose else (_SMALL_FILES, _SMALL_BYTES)
             with ObjectReader(target.repository) as reader:
@@ -155,14 +155,14 @@ class TextIndexUpdate:
             "afresh": target.repository.key in self.damaged,
         }
 
-    def _build_here(self, number: int, target: Target, commit: str, tree: Files) -> None:
+    def _build_here(self, number: int, target: Target, commit: str, tree: FileTree) -> None:
         folder = self.store.repository_folder(target.repository.key)
 
         def stop() -> None:
             if self.cancellation.cancelled:
                 raise Cancelled("the update was stopped")
 
-        order = BuildOrder(
+        order = BuildOptions(
             **self._order(target, commit), stop=stop, tell=lambda files, size: self._progress(number, files, size)
         )
         try:
@@ -247,11 +247,11 @@ _SMALL_TABLE_BYTES = 512 * 1024
 class SideTableStore(Protocol):
     """What is needed of an `IndexStore`."""
 
-    def open_symbols(self, target: Target) -> tuple[Snapshot, str, list[SymbolTable | None]]:
+    def open_symbols(self, target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
         """Open a target and the table of each of its shards."""
         ...
 
-    def repository_folder(self, key: str) -> RepositoryFolder:
+    def repository_folder(self, key: str) -> IndexFolder:
         """Give the folder of a repository's index."""
         ...
 
@@ -260,7 +260,7 @@ class SideTableStore(Protocol):
         ...
 
 
-class TableWork(Protocol):
+class SideTableKind(Protocol):
     """A kind of table that stands beside shards, and how one is made."""
 
     @property
@@ -272,13 +272,13 @@ class TableWork(Protocol):
         """Give the shards of a target whose table is to be built; raises as `IndexStore.open` does."""
         ...
 
-    def build(self, folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None) -> tuple[int, int] | None:
+    def build(self, folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None) -> tuple[int, int] | None:
         """Build the table of one shard; see `symbol_files.build_table`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionsWork:
+class DefinitionTables:
     """Tables of definitions."""
 
     store: SideTableStore
@@ -289,12 +289,12 @@ class DefinitionsWork:
         snapshot, _, tables = self.store.open_symbols(target)
         return [snapshot.shards[number] for number in stale_shards(snapshot, tables)]
 
-    def build(self, folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None) -> tuple[int, int] | None:
+    def build(self, folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None) -> tuple[int, int] | None:
         """Find the definitions of one shard."""
         return build_table(folder, order, loose)
 
 
-def stale_shards(snapshot: Snapshot, tables: Sequence[SymbolTable | None]) -> list[int]:
+def stale_shards(snapshot: OpenedCommit, tables: Sequence[SymbolTable | None]) -> list[int]:
     """Give the shards whose table is missing, was made by other rules, or lacks a file that can be read now."""
     return [
         number
@@ -320,7 +320,7 @@ class SideTableUpdate:
     """One call that brings tables of one kind up to date."""
 
     store: SideTableStore
-    work: TableWork
+    work: SideTableKind
     workers: int
     tell: Callable[[IndexProgress], None] | None
     cancellation: Cancellation
@@ -375,7 +375,7 @@ class SideTableUpdate:
             if self.cancellation.cancelled:
                 raise Cancelled("the update was stopped")
 
-        order = TableOrder(
+        order = TableBuildOptions(
             job.shard, stop, lambda files, size: self._progress(number, files, size), room=self.store.room()
         )
         try:

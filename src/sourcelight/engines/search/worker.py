@@ -19,19 +19,19 @@ from typing import IO, Any, TypeAlias
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import IndexFault
 from sourcelight.engines.search import side_tables
-from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
-from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
+from sourcelight.engines.search.index.build import BuildOptions, BuildResult, FileTree, build
+from sourcelight.engines.search.index.folder import PROTECTED, IndexFolder
 from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository
 
-TableBuild: TypeAlias = Callable[[RepositoryFolder, side_tables.TableOrder], tuple[int, int] | None]
+TableBuild: TypeAlias = Callable[[IndexFolder, side_tables.TableBuildOptions], tuple[int, int] | None]
 
 MODULE = "sourcelight.engines.search.worker"
 """What a worker process runs."""
 
 
 def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
-    """Write an order; `settings` are the fields of `BuildOrder` that are data."""
+    """Write an order; `settings` are the fields of `BuildOptions` that are data."""
     order = {"folder": str(folder), "repository": asdict(repository), "settings": settings}
     return json.dumps(order, default=list).encode() + b"\n"
 
@@ -55,8 +55,8 @@ def _repository(raw: dict[str, Any]) -> Repository:
 
 
 def build_locked(
-    folder: RepositoryFolder, repository: Repository, order: BuildOrder, tree: Files | None = None
-) -> Built | None:
+    folder: IndexFolder, repository: Repository, order: BuildOptions, tree: FileTree | None = None
+) -> BuildResult | None:
     """Build one index under its lock; None when another builder had done it by then."""
     from sourcelight.repos import ObjectReader
 
@@ -67,7 +67,7 @@ def build_locked(
             return build(folder, reader, order, tree)
 
 
-def is_built(folder: RepositoryFolder, commit: str, max_file_size: int, revision: str) -> bool:
+def is_built(folder: IndexFolder, commit: str, max_file_size: int, revision: str) -> bool:
     """Tell whether the folder answers for a commit; damage that shows in the manifest means no.
 
     A default revision needs a view of its own kind, which stays and leaves nothing to git.
@@ -95,14 +95,14 @@ def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
 
     for line in orders:
         raw = json.loads(line)
-        folder = RepositoryFolder(Path(raw["folder"]))
+        folder = IndexFolder(Path(raw["folder"]))
         try:
             if "table" in raw:
-                table = side_tables.TableOrder(**raw["table"], stop=stop, tell=tell)
+                table = side_tables.TableBuildOptions(**raw["table"], stop=stop, tell=tell)
                 read = _build_table(raw["kind"])(folder, table)
                 send({"event": "done", "read": read})
                 continue
-            order = BuildOrder(**raw["settings"], stop=stop, tell=tell)
+            order = BuildOptions(**raw["settings"], stop=stop, tell=tell)
             built = build_locked(folder, _repository(raw["repository"]), order)
         except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
             send({"event": "failed", "reason": reason_of(fault)})

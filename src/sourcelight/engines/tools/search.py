@@ -13,7 +13,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.model import ALONE, Exchange, joined
+from sourcelight.engines.search.ranking.model import ALONE, StatsExchange, joined
 from sourcelight.engines.tools.chunks import (
     MOST_CHUNKS,
     MOST_FILES,
@@ -48,7 +48,7 @@ def ranked_answer(text: str, context: CallContext) -> ToolResult:
     return _answer(text, ranking, _with_text(ranking.chunks, context), context)
 
 
-def ranked_part(text: str, context: CallContext, exchange: Exchange) -> RankedPart:
+def ranked_part(text: str, context: CallContext, exchange: StatsExchange) -> RankedPart:
     """Rank what is here as a part of all that is asked; raises what `ranked_answer` raises."""
     ranking = _rank(text, context, exchange)
     return RankedPart(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
@@ -67,7 +67,7 @@ def answer_of_parts(
     return _answer(text, ranking, chunks, context)
 
 
-def _rank(text: str, context: CallContext, exchange: Exchange) -> Ranking:
+def _rank(text: str, context: CallContext, exchange: StatsExchange) -> Ranking:
     request = natural_language.RankRequest(text, exchange=exchange)
     if context.served:
         request = replace(request, files=MOST_FILES, per_file=MOST_CHUNKS)

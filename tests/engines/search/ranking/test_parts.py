@@ -14,8 +14,8 @@ from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.model import joined
 from sourcelight.engines.search.ranking.question import analyse
-from sourcelight.engines.search.ranking.ranker import Limits, Ranker
-from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.testing import RepositoryBuilder
 
 WORDS = ("ledger", "period", "account", "balance", "invoice")
@@ -85,12 +85,14 @@ def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
     opened = [engine.terms.open(target) for target in targets]
     for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra"):
         question = analyse(text)
-        for limits in (Limits(), Limits(files=3, per_file=2)):
+        for limits in (RankLimits(), RankLimits(files=3, per_file=2)):
             whole = Ranker().rank(question, opened, [None] * 4, limits, Cancellation())
             for held in ([opened[:2], opened[2:]], [opened[:3], opened[3:]]):
                 table = Table(len(held))
 
-                def part(at: int, some: list[Opened], table: Table = table, limits: Limits = limits) -> Ranking:
+                def part(
+                    at: int, some: list[OpenedTerms], table: Table = table, limits: RankLimits = limits
+                ) -> Ranking:
                     ranker = Ranker(exchange=Seat(table, at))
                     return ranker.rank(question, some, [None] * len(some), limits, Cancellation())  # noqa: B023 - over before the next
 

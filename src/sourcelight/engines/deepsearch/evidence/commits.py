@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
-from sourcelight.engines.search.ranking.question import Question
+from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.tokenizer import LONGEST_TOKEN, TOKEN, stem, terms_of
 from sourcelight.repos import packed_objects
 
@@ -253,7 +253,7 @@ class Past:
             return None
         return CommitRanker(history, target.commit)
 
-    def find(self, question: Question, names: Sequence[str], files: Sequence[tuple[Target, str]], most: int) -> None:
+    def find(self, question: RankQuery, names: Sequence[str], files: Sequence[tuple[Target, str]], most: int) -> None:
         """Choose commits: those that first and last touched one of `names`, then by words, then of files.
 
         Where the question asks for the last change, that of the best file comes first. Where it says more than
@@ -340,6 +340,6 @@ def _oldest_first(history: History, commits: NDArray[Any]) -> NDArray[Any]:
     return ordered
 
 
-def _plain(question: Question) -> Mapping[str, float]:
+def _plain(question: RankQuery) -> Mapping[str, float]:
     """Terms to look for in messages: not those that only ask for history."""
     return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in ASKING}

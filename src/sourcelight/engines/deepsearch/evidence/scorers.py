@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
     from sourcelight.engines.execution import Engine
     from sourcelight.engines.search import Target
-    from sourcelight.engines.search.scan.corpus import Snapshot
+    from sourcelight.engines.search.scan.corpus import OpenedCommit
     from sourcelight.engines.symbols import SymbolTable
 
 MOST_DEFINING = 3
@@ -95,7 +95,7 @@ class GraphScorer:
         return [np.sqrt(each / best) for each in scores] if best > 0.0 else None
 
 
-def _defining(opened: tuple[Snapshot, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:
+def _defining(opened: tuple[OpenedCommit, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:
     snapshot, _, tables = opened
     found: list[int] = []
     for shard, table in enumerate(tables):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.engines.search.ranking.question import Question, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyse
 
 SHORT = 6
 """Content words below which a follow-up leans on the answer before it."""
@@ -46,7 +46,7 @@ class Intents:
     compare: bool = False
 
 
-def intents_of(question: Question) -> Intents:
+def intents_of(question: RankQuery) -> Intents:
     """Read the intents of a question."""
     text = question.text
     return Intents(
@@ -66,7 +66,7 @@ def leans(text: str) -> bool:
     return len(own) < SHORT or bool(_POINTING.search(text))
 
 
-def with_follow_up(question: Question, cited: Sequence[str]) -> Question:
+def with_follow_up(question: RankQuery, cited: Sequence[str]) -> RankQuery:
     """Let a short or pointing question lean on what the answer before it cited: names and paths, at less weight."""
     if not cited or not leans(question.text):
         return question

@@ -37,7 +37,7 @@ from sourcelight.engines.deepsearch.research.protocol import (
 )
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
-from sourcelight.engines.search.ranking.question import Question, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyse
 from sourcelight.engines.tools import TOOLS, call
 
 MOST = 3
@@ -218,7 +218,7 @@ def _is_weak(ranking: Ranking) -> bool:
     return not ranking.chunks or ranking.coverage < WEAK or absent
 
 
-def _weights(question: Question, ranking: Ranking) -> Mapping[str, float]:
+def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:
     """Give each term of the question what it weighs here: rare ones much, those that nobody has nothing."""
     return {term: weight * ranking.idf.get(term, 0.0) for term, weight in question.terms.items() if term in ranking.idf}
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.batches.schema import matches_schema
-from sourcelight.engines.search.definition_lookup import DefinitionPlaces
+from sourcelight.engines.search.definition_lookup import DefinitionPositions
 from sourcelight.engines.symbols import KINDS
 
 CANDIDATES = 3_000
@@ -62,7 +62,7 @@ _WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 _WORD[0x80:256] = True
 
 Scores = NDArray[np.float64]
-DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPlaces | None]
+DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPositions | None]
 _FAR = 1 << 32
 
 

@@ -18,7 +18,7 @@ from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import ACCEPTED, parse_date
 from sourcelight.core.query.fields import present
-from sourcelight.engines.search import Atom, FileFilter, Searcher, SearchOptions, Target, TextQuery
+from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOptions, Target, TextQuery
 from sourcelight.repos import Repository, has_commit_after
 
 _OF_FACTS = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
@@ -185,7 +185,7 @@ def _question(predicate: Predicate, *, case_sensitive: bool) -> TextQuery:
     if not content:
         return TextQuery(None, files)
     found = compile_pattern(content, kind="regexp", case_sensitive=case_sensitive)
-    return TextQuery(Atom(found, content=True, path=False), files)
+    return TextQuery(FileTerm(found, content=True, path=False), files)
 
 
 # `repo:^github\.com/a/b$` names one repository: no operator of a regular expression between the anchors.

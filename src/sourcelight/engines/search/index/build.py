@@ -13,8 +13,8 @@ import numpy as np
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
-from sourcelight.engines.search.index.folder import EMPTY, PROTECTED, Manifest, RepositoryFolder, ShardEntry, ViewEntry
-from sourcelight.engines.search.index.postings import KeyFinder
+from sourcelight.engines.search.index.folder import EMPTY, PROTECTED, IndexFolder, IndexManifest, ShardEntry, ViewEntry
+from sourcelight.engines.search.index.postings import KeyExtractor
 from sourcelight.engines.search.index.shard import (
     BLOB_ID_BYTES,
     LARGEST_DOCUMENT,
@@ -24,7 +24,7 @@ from sourcelight.engines.search.index.shard import (
     is_loose,
     loose_name,
 )
-from sourcelight.engines.search.index.view import NO_SHARD, REASONS, View, ViewContent, write_view
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, CommitView, ViewContent, write_view
 
 _LARGEST_DELTA_SHARE = 0.2
 """Share of dead and late documents above which a repository is written anew."""
@@ -45,7 +45,7 @@ _TELL_BYTES = 4 * 1024 * 1024
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
 
 
-class Files(Protocol):
+class FileTree(Protocol):
     """The files of a commit: paths in order, and 20 bytes of blob id for each."""
 
     @property
@@ -59,10 +59,10 @@ class Files(Protocol):
         ...
 
 
-class Source(Protocol):
+class BlobSource(Protocol):
     """Where files come from; `repos.ObjectReader` is one."""
 
-    def tree(self, commit: str) -> Files:
+    def tree(self, commit: str) -> FileTree:
         """Give the files of a commit."""
         ...
 
@@ -76,7 +76,7 @@ class Source(Protocol):
 
 
 @dataclass(slots=True)
-class BuildOrder:
+class BuildOptions:
     """What to build, and whom to tell.
 
     `stop` is called between files and raises to end the build; `tell` gets (files, bytes) read so far; `room` is how
@@ -95,7 +95,7 @@ class BuildOrder:
 
 
 @dataclass(slots=True)
-class _Known:
+class _ExistingBlobs:
     """Where each blob stands: shard and document, or loose document and size, or why it has no content and size."""
 
     shards: list[ShardEntry] = field(default_factory=list)
@@ -105,7 +105,7 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """What a build did: bytes and files read anew, files in the view."""
 
     read_files: int
@@ -113,7 +113,7 @@ class Built:
     files: int
 
 
-def build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Files | None = None) -> Built:
+def build(folder: IndexFolder, source: BlobSource, order: BuildOptions, tree: FileTree | None = None) -> BuildResult:
     """Make the folder answer for `order.commit`, whose files are `tree` (None: to be read). Hold the folder's lock.
 
     Raises `IndexWriteFailed`, or what `order.stop` raises; the former index then stays as it was.
@@ -126,16 +126,16 @@ def build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Fil
         folder.discard_unneeded()
 
 
-def _build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Files | None) -> Built:
+def _build(folder: IndexFolder, source: BlobSource, order: BuildOptions, tree: FileTree | None) -> BuildResult:
     former = _former(folder, order)
     folder.discard_unneeded()
     tree = tree or source.tree(order.commit)
     try:
         known = _known(folder.path, former, order.stop)
     except (IndexDamaged, FileNotFoundError):
-        former, known = EMPTY, _Known()
+        former, known = EMPTY, _ExistingBlobs()
     ids = [tree.blob_ids[at : at + BLOB_ID_BYTES] for at in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
-    work = _Work(folder.path, source, order, known)
+    work = _BuildStep(folder.path, source, order, known)
     views = [view for view in former.views if view.revision != order.revision and view.commit != order.commit]
     views = recent_views(folder.path, views, in_use_s=_IN_USE_S)
     lasting = [view for view in views if view.protected]
@@ -147,10 +147,12 @@ def _build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Fi
     elif work.extend(ids):
         views = lasting
     entry, used = work.write_view(tree.paths, ids)
-    used.update(name for view in views for name in View(folder.path / view.name).shards if not is_loose(name))
+    used.update(name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name))
     shards = {shard.name: shard for shard in (*former.shards, *work.known.shards) if shard.name in used}
-    folder.replace_manifest(Manifest(order.repository, order.max_file_size, tuple(shards.values()), (*views, entry)))
-    return Built(work.read_files, work.read_bytes, len(ids))
+    folder.replace_manifest(
+        IndexManifest(order.repository, order.max_file_size, tuple(shards.values()), (*views, entry))
+    )
+    return BuildResult(work.read_files, work.read_bytes, len(ids))
 
 
 def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0) -> list[ViewEntry]:
@@ -168,7 +170,7 @@ def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0)
     return [view for view in views if view.name not in old]
 
 
-def _former(folder: RepositoryFolder, order: BuildOrder) -> Manifest:
+def _former(folder: IndexFolder, order: BuildOptions) -> IndexManifest:
     try:
         former = folder.manifest()
     except IndexDamaged:
@@ -176,8 +178,8 @@ def _former(folder: RepositoryFolder, order: BuildOrder) -> Manifest:
     return EMPTY if order.afresh or former.max_file_size != order.max_file_size else former
 
 
-def _known(folder: Path, manifest: Manifest, stop: Callable[[], None]) -> _Known:
-    known = _Known(list(manifest.shards))
+def _known(folder: Path, manifest: IndexManifest, stop: Callable[[], None]) -> _ExistingBlobs:
+    known = _ExistingBlobs(list(manifest.shards))
     for number, entry in enumerate(manifest.shards):
         stop()
         for document, blob_id in enumerate(Shard(folder / entry.name).blob_ids()):
@@ -185,7 +187,7 @@ def _known(folder: Path, manifest: Manifest, stop: Callable[[], None]) -> _Known
     lasting = [view for view in manifest.views if view.protected]
     others = [view for view in manifest.views if not view.protected]
     for view_entry in (*lasting, *others[-_VIEWS_READ:]):
-        view = View(folder / view_entry.name)
+        view = CommitView(folder / view_entry.name)
         view.file.verify(stop)
         nameless = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
         if len(nameless):
@@ -194,10 +196,10 @@ def _known(folder: Path, manifest: Manifest, stop: Callable[[], None]) -> _Known
     return known
 
 
-def _worth_rewriting(folder: Path, known: _Known, ids: list[bytes], others: list[ViewEntry]) -> bool:
+def _worth_rewriting(folder: Path, known: _ExistingBlobs, ids: list[bytes], others: list[ViewEntry]) -> bool:
     wanted = set(ids)
     for view in others:
-        wanted.update(View(folder / view.name).blob_ids())
+        wanted.update(CommitView(folder / view.name).blob_ids())
     places = [blob_id for blob_id, (shard, _) in known.places.items() if not known.shards[shard].late]
     dead = sum(1 for blob_id in places if blob_id not in wanted)
     if others:
@@ -207,10 +209,10 @@ def _worth_rewriting(folder: Path, known: _Known, ids: list[bytes], others: list
     return dead + late + fresh > _LARGEST_DELTA_SHARE * (len(places) + fresh)
 
 
-class _Work:
+class _BuildStep:
     """One build: the shards it writes, and what it knows by then."""
 
-    def __init__(self, folder: Path, source: Source, order: BuildOrder, known: _Known) -> None:
+    def __init__(self, folder: Path, source: BlobSource, order: BuildOptions, known: _ExistingBlobs) -> None:
         self.known = known
         self.read_files = 0
         self.read_bytes = 0
@@ -258,7 +260,7 @@ class _Work:
         old = self.known
         shards = [Shard(self._folder / entry.name) for entry in old.shards]
         wanted = [blob_id for blob_id in dict.fromkeys(ids) if blob_id not in old.reasons]
-        self.known = _Known(reasons=old.reasons)
+        self.known = _ExistingBlobs(reasons=old.reasons)
 
         def texts() -> Iterator[tuple[bytes, bytes]]:
             for blob_id in wanted:
@@ -293,7 +295,7 @@ class _Work:
                 yield blob_id, text
 
     def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool, late: bool = False) -> None:
-        finder = KeyFinder()
+        finder = KeyExtractor()
         builder = ShardBuilder(finder)
         for blob_id, text in texts:
             if not builder.has_room(len(text)):

@@ -70,7 +70,7 @@ class ViewEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class IndexManifest:
     """The files that count, and the settings they were built with."""
 
     repository: str = ""
@@ -94,34 +94,34 @@ class Manifest:
         return {shard.name for shard in self.shards} | {view.loose for view in self.views if view.loose}
 
 
-EMPTY = Manifest()
+EMPTY = IndexManifest()
 
 
-def _parse(path: Path) -> Manifest:
+def _parse(path: Path) -> IndexManifest:
     raw: dict[str, Any] = read_manifest(path)
     try:
         if raw["format"] != FORMAT:
             raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
         shards = tuple(ShardEntry(**entry) for entry in raw.pop("shards"))
         views = tuple(ViewEntry(**entry) for entry in raw.pop("views"))
-        return replace(Manifest(**raw), shards=shards, views=views)
+        return replace(IndexManifest(**raw), shards=shards, views=views)
     except (ValueError, TypeError, KeyError, AttributeError) as fault:
         raise IndexDamaged(str(path), f"the manifest can't be read ({fault})") from fault
 
 
 @dataclass(slots=True)
-class RepositoryFolder:
+class IndexFolder:
     """The folder of one repository's index."""
 
     path: Path
     _file: str = ""
     _stamp: tuple[int, int, int] | None = None
-    _manifest: Manifest = EMPTY
+    _manifest: IndexManifest = EMPTY
     _side: dict[str, tuple[tuple[int, int, int], dict[str, str]]] = field(default_factory=dict)
     _side_files: dict[str, str] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def manifest(self) -> Manifest:
+    def manifest(self) -> IndexManifest:
         """Read the manifest, or give the one read last if it is unchanged; empty when there is none.
 
         Raises `IndexDamaged` for one that can't be read or is of another format.
@@ -153,7 +153,7 @@ class RepositoryFolder:
         with self._guard:
             return self._file, self._stamp
 
-    def replace_manifest(self, manifest: Manifest) -> None:
+    def replace_manifest(self, manifest: IndexManifest) -> None:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
         self._replace(MANIFEST, manifest_bytes(asdict(manifest)))
         with self._guard:

@@ -58,7 +58,7 @@ def _classes() -> bytes:
 _CLASSES = _classes()
 
 
-class KeyFinder:
+class KeyExtractor:
     """Finds the distinct keys of a text; keeps scratch memory, so one per thread."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sourcelight.engines.search.index.postings import (
     WINDOW_BITS,
-    KeyFinder,
+    KeyExtractor,
     Keys,
     PairList,
     Postings,
@@ -59,7 +59,7 @@ def cut_units(text: bytes) -> list[int]:
 class ShardBuilder:
     """Gathers documents in memory until they are written as one shard; without a finder only `layout` is of use."""
 
-    def __init__(self, finder: KeyFinder | None) -> None:
+    def __init__(self, finder: KeyExtractor | None) -> None:
         self._finder = finder
         self._parts: list[bytes] = [b"\n"]
         self._size = 1

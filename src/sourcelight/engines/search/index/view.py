@@ -73,7 +73,7 @@ def write_view(folder: Path, content: ViewContent) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class DocumentPlacement:
     """Which files of a view have their content in one shard.
 
     `files` are sorted by document; those of document *d* are ``files[first[d]:first[d + 1]]``. `one_to_one` says that
@@ -86,7 +86,7 @@ class Placement:
     one_to_one: bool
 
 
-class View:
+class CommitView:
     """A view, mapped."""
 
     def __init__(self, path: Path) -> None:
@@ -147,7 +147,7 @@ class View:
         data = bytes(self.file.bytes_of("blobs"))
         return [data[at : at + BLOB_ID_BYTES] for at in range(0, len(data), BLOB_ID_BYTES)]
 
-    def placement(self, shard: int, documents: int) -> Placement:
+    def placement(self, shard: int, documents: int) -> DocumentPlacement:
         """Tell which files have their content in the shard with that index, which has so many documents."""
         files = np.flatnonzero(self.shard == shard)
         held = self.document[files].astype(np.intp)
@@ -156,4 +156,4 @@ class View:
             order = np.argsort(held, kind="stable")
             files, held = files[order], held[order]
         first = np.searchsorted(held, np.arange(documents + 1))
-        return Placement(files, held, first, one_to_one)
+        return DocumentPlacement(files, held, first, one_to_one)

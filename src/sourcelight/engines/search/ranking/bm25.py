@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.search.ranking.buffers import Room
-from sourcelight.engines.search.ranking.collection import Numbers, Space
+from sourcelight.engines.search.ranking.buffers import ScratchBuffer
+from sourcelight.engines.search.ranking.collection import ChunkCollection, Numbers
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
+class TermPosting:
     """Where one term of a question is.
 
     Attributes
@@ -71,11 +71,11 @@ class WordScores:
         Where each term is that occurs.
     """
 
-    space: Space
+    space: ChunkCollection
     weights: Weights
     chunks: Floats
     idf: Mapping[str, float]
-    postings: Mapping[str, Posting]
+    postings: Mapping[str, TermPosting]
 
     @cached_property
     def matched(self) -> int:
@@ -149,7 +149,9 @@ class WordScores:
         return found
 
 
-def held_by(space: Space, terms: Iterable[str], weights: Weights, cancellation: Cancellation) -> dict[str, int]:
+def held_by(
+    space: ChunkCollection, terms: Iterable[str], weights: Weights, cancellation: Cancellation
+) -> dict[str, int]:
     """Count the chunks that have each term, in their text or path; raises `Cancelled`."""
     found = {}
     for term in terms:
@@ -167,11 +169,11 @@ def held_by(space: Space, terms: Iterable[str], weights: Weights, cancellation: 
 
 
 def score(
-    space: Space,
+    space: ChunkCollection,
     terms: Mapping[str, float],
     weights: Weights,
     cancellation: Cancellation,
-    room: Room | None = None,
+    room: ScratchBuffer | None = None,
     *,
     known: Mapping[str, int] | None = None,
 ) -> WordScores:
@@ -183,13 +185,13 @@ def score(
     cancellation.check()
     entries = {term: space.find(term) for term in terms}
     sizes = [found.size for found in entries.values()]
-    room = room or Room(space.chunks)
+    room = room or ScratchBuffer(space.chunks)
     room.clear(sum(sizes), max(sizes, default=0))
     chunks, in_path, by_path = room.scores, room.marks, np.zeros(space.files)
     norm = space.norms(weights.b)[0]
     gain, k1, of_all = weights.k1 + 1.0, weights.k1, space.of_all[0]
     idf: dict[str, float] = {}
-    postings: dict[str, Posting] = {}
+    postings: dict[str, TermPosting] = {}
     for term, weight in terms.items():
         cancellation.check()
         paths = space.in_paths(term) if weights.path else None
@@ -216,7 +218,7 @@ def score(
             held += len(below) - len(named)
         inverse = idf[term] = idf_of(of_all, held if known is None else known[term])
         factor = weight * inverse * gain
-        postings[term] = Posting(factor, numbers, often, files)
+        postings[term] = TermPosting(factor, numbers, often, files)
         np.add(times, k1, out=further)
         gained = np.divide(times, further, out=times)
         if len(files):
@@ -235,7 +237,7 @@ def score(
     return WordScores(space, weights, chunks, idf, postings)
 
 
-def chunks_of(space: Space, files: Numbers) -> Numbers:
+def chunks_of(space: ChunkCollection, files: Numbers) -> Numbers:
     """Give the chunks of some files, file by file."""
     counts: Numbers = space.counts.take(files)
     begins = (space.first.take(files) - counts.cumsum() + counts).astype(np.int64)

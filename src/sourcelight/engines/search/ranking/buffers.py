@@ -13,7 +13,7 @@ Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Room:
+class ScratchBuffer:
     """Arrays for one question to a space of so many chunks.
 
     Attributes
@@ -58,20 +58,20 @@ class Room:
         return len(self._numbers) <= _MOST_KEPT * len(self.scores)
 
 
-class Rooms:
+class ScratchBuffers:
     """Rooms that are free, for a space of so many chunks. Safe to share between threads."""
 
     def __init__(self, chunks: int) -> None:
         self._chunks = chunks
-        self._free: list[Room] = []
+        self._free: list[ScratchBuffer] = []
         self._guard = threading.Lock()
 
     @contextmanager
-    def one(self) -> Iterator[Room]:
+    def one(self) -> Iterator[ScratchBuffer]:
         """Give a room to one caller until the end of the block; one in which something failed is thrown away."""
         with self._guard:
             room = self._free.pop() if self._free else None
-        room = room or Room(self._chunks)
+        room = room or ScratchBuffer(self._chunks)
         yield room
         with self._guard:
             if room.is_small and len(self._free) < _FREE:

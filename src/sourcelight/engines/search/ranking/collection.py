@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.ranking.buffers import Rooms
+from sourcelight.engines.search.ranking.buffers import ScratchBuffers
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
-from sourcelight.engines.search.ranking.term_files import Opened
-from sourcelight.engines.search.ranking.term_table import TermsTable
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
+from sourcelight.engines.search.ranking.term_table import TermTable
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -31,7 +31,7 @@ _NONE_TWICE = _NONE, _NONE
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ChunkBlock:
     """The chunks of one shard of one target.
 
     Attributes
@@ -62,7 +62,7 @@ class Piece:
     """
 
     target: int
-    table: TermsTable
+    table: TermTable
     files: Numbers
     documents: Numbers
     first: Numbers
@@ -128,7 +128,7 @@ class Piece:
         return numbers.take(order), at.take(order)
 
 
-def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece | None:
+def _piece(target: int, opened: OpenedTerms, shard: int, mask: Mask | None) -> ChunkBlock | None:
     table = opened.terms[shard]
     if table is None:
         return None
@@ -161,11 +161,13 @@ def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece 
     length = table.length if source is None else table.length[source]
     total = int(length.sum(dtype=np.int64))
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
-    return Piece(target, table, files, documents, first, source, length, total, lengths, place, copied, copies, twice)
+    return ChunkBlock(
+        target, table, files, documents, first, source, length, total, lengths, place, copied, copies, twice
+    )
 
 
 @dataclass(frozen=True)
-class Space:
+class ChunkCollection:
     """All chunks that are ranked, in pieces.
 
     Attributes
@@ -184,9 +186,9 @@ class Space:
         Chunks and files of all, where these are a part of them; `mean_length` is then that of all.
     """
 
-    opened: Sequence[Opened]
+    opened: Sequence[OpenedTerms]
     masks: Sequence[Mask | None]
-    pieces: Sequence[Piece]
+    pieces: Sequence[ChunkBlock]
     chunk_base: Sequence[int]
     file_base: Sequence[int]
     words: Sequence[PathWords]
@@ -219,7 +221,7 @@ class Space:
         """Terms in all chunks."""
         return sum(piece.total_length for piece in self.pieces)
 
-    def part_of(self, chunks: int, files: int, length: int) -> Space:
+    def part_of(self, chunks: int, files: int, length: int) -> ChunkCollection:
         """The same as a part of so many chunks and files with so many terms."""
         mean = max(length / chunks, 1.0) if chunks else 1.0
         return replace(self, mean_length=mean, over=(chunks, files), _norms={})
@@ -254,7 +256,7 @@ class Space:
         found.write(*room)
         return room
 
-    def find(self, term: str) -> Found:
+    def find(self, term: str) -> CollectionScores:
         """Find where the entries of a term are."""
         wanted = term.encode()
         parts: list[tuple[Entries, int]] = []
@@ -263,15 +265,15 @@ class Space:
             if low < high:
                 held = entries(low, high)
                 parts.append((held if piece is None else piece.placed(held), base))
-        return Found(parts, sum(len(held[0]) for held, _ in parts))
+        return CollectionScores(parts, sum(len(held[0]) for held, _ in parts))
 
     @cached_property
-    def rooms(self) -> Rooms:
+    def rooms(self) -> ScratchBuffers:
         """Where to reckon."""
-        return Rooms(self.chunks)
+        return ScratchBuffers(self.chunks)
 
     @cached_property
-    def _tables(self) -> Sequence[tuple[Any, Any, Piece | None, int]]:
+    def _tables(self) -> Sequence[tuple[Any, Any, ChunkBlock | None, int]]:
         """What finds a term in each piece, what gives the entries, the piece where these are not its own, its base."""
         return [
             (piece.table.bounds, piece.table.entries, None if piece.is_table else piece, base)
@@ -304,7 +306,7 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CollectionScores:
     """Entries of a term, piece by piece, each with what its numbers are moved by; and how many there are."""
 
     parts: Sequence[tuple[Entries, int]]
@@ -325,13 +327,13 @@ def _united(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
 
 
-def make_space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
+def make_space(opened: Sequence[OpenedTerms], masks: Sequence[Mask | None]) -> ChunkCollection:
     """Put together the chunks of targets; `masks` say which files of each count, None for all."""
     if not opened or any(mask is not None for mask in masks):
         return _space(opened, masks)
     asked = [(each.snapshot, *each.terms) for each in opened]
     # The last one asked for without filters stays as long as its first snapshot does.
-    last: list[tuple[Any, Space]] = opened[0].snapshot.remember("ranking space", list)
+    last: list[tuple[Any, ChunkCollection]] = opened[0].snapshot.remember("ranking space", list)
     for known, space in last[:1]:
         if len(known) == len(asked) and all(map(_same, known, asked)):
             return space
@@ -344,8 +346,8 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return len(one) == len(other) and all(map(operator.is_, one, other))
 
 
-def _space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
-    pieces: list[Piece] = []
+def _space(opened: Sequence[OpenedTerms], masks: Sequence[Mask | None]) -> ChunkCollection:
+    pieces: list[ChunkBlock] = []
     for target, (each, mask) in enumerate(zip(opened, masks, strict=True)):
         for shard in range(len(each.snapshot.shards)):
             found = _kept(target, each, shard) if mask is None else _piece(target, each, shard, mask)
@@ -359,7 +361,7 @@ def _space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
     mean = total / chunk_base[-1] if chunk_base[-1] else 1.0
     words = [path_words(each.snapshot) for each in opened]
     counts = _united([np.diff(piece.first) for piece in pieces]).astype(np.int64)
-    return Space(
+    return ChunkCollection(
         opened,
         masks,
         pieces,
@@ -375,10 +377,10 @@ def _space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
     )
 
 
-def _kept(target: int, opened: Opened, shard: int) -> Piece | None:
+def _kept(target: int, opened: OpenedTerms, shard: int) -> ChunkBlock | None:
     """Make a piece, or give the one made before for the same table."""
     table = opened.terms[shard]
-    made: Piece | None = opened.snapshot.remember(
+    made: ChunkBlock | None = opened.snapshot.remember(
         ("ranking piece", shard, id(table), target), lambda: _piece(target, opened, shard, None)
     )
     return made

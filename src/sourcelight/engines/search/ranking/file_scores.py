@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, chunks_of, starts
-from sourcelight.engines.search.ranking.collection import Numbers, Piece, Space
-from sourcelight.engines.search.ranking.model import ALONE, Exchange
+from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, Numbers
+from sourcelight.engines.search.ranking.model import ALONE, StatsExchange
 from sourcelight.engines.search.ranking.paths import KINDS
-from sourcelight.engines.search.ranking.question import Question
+from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.symbols import SymbolTable
 
 
@@ -34,7 +34,7 @@ class ListWeights:
     vendored: float = 0.3
     changelog: float = 0.15
 
-    def of_kinds(self, question: Question) -> Floats:
+    def of_kinds(self, question: RankQuery) -> Floats:
         """Give the factor of each of `paths.KINDS`."""
         test = self.test_asked if question.asks_tests else self.test
         docs = self.docs_asked if question.asks_docs else self.docs
@@ -79,7 +79,7 @@ class FileLists:
         A score for each file of the space; those for words only of `files`.
     """
 
-    space: Space
+    space: ChunkCollection
     factors: Floats
     top: float
     files: Numbers
@@ -112,14 +112,14 @@ class FileLists:
 
 
 def file_lists(
-    space: Space,
+    space: ChunkCollection,
     words: WordScores,
-    question: Question,
+    question: RankQuery,
     weights: ListWeights,
     most: int | None = None,
     *,
     defined: Sequence[int] | None = None,
-    exchange: Exchange = ALONE,
+    exchange: StatsExchange = ALONE,
 ) -> FileLists:
     """Make the lists that words, definitions and paths give.
 
@@ -186,7 +186,9 @@ def _with_chunks(words: WordScores, least: float, further: Numbers) -> tuple[Num
     return files, best
 
 
-def _by_words(words: WordScores, found: FileLists, weights: ListWeights, exchange: Exchange) -> tuple[Floats, float]:
+def _by_words(
+    words: WordScores, found: FileLists, weights: ListWeights, exchange: StatsExchange
+) -> tuple[Floats, float]:
     """Give what files have for their words, and the best chunk of a file times the factor of its kind."""
     files, best = found.files, found.best
     scores = best * (weights.best / (found.top or 1.0))
@@ -216,7 +218,7 @@ def _holds(found: FileLists, most: int, beyond: float, by_words: float) -> bool:
     return float(np.partition(tops, len(tops) - most)[-most]) * LESS > beyond * (CHUNK + FILE * by_words / top)
 
 
-def defining_files(space: Space, name: str) -> dict[int, float]:
+def defining_files(space: ChunkCollection, name: str) -> dict[int, float]:
     """Give files in which a definition bears a name: not all of more than `MOST_DEFINING`.
 
     1 for each where one has a body of lines, else `BODILESS`.
@@ -239,7 +241,7 @@ def defining_files(space: Space, name: str) -> dict[int, float]:
     return found
 
 
-def with_symbols(space: Space) -> Iterator[tuple[int, Piece, SymbolTable]]:
+def with_symbols(space: ChunkCollection) -> Iterator[tuple[int, ChunkBlock, SymbolTable]]:
     """Give each piece with its number and the definitions beside it."""
     for number, piece in enumerate(space.pieces):
         opened = space.opened[piece.target]
@@ -249,7 +251,7 @@ def with_symbols(space: Space) -> Iterator[tuple[int, Piece, SymbolTable]]:
             yield number, piece, symbols
 
 
-def _mentioned(space: Space, question: Question) -> Iterator[int]:
+def _mentioned(space: ChunkCollection, question: RankQuery) -> Iterator[int]:
     """Give the files whose path, or whose name without its extension, the question has."""
     asked = [file.strip("/") for file in question.files]
     for target, opened in enumerate(space.opened if asked or question.names else ()):
@@ -263,7 +265,7 @@ def _mentioned(space: Space, question: Question) -> Iterator[int]:
             yield from (space.file_base[number] + held).tolist()
 
 
-def by_target(space: Space, scores: Floats) -> Sequence[NDArray[np.float64]]:
+def by_target(space: ChunkCollection, scores: Floats) -> Sequence[NDArray[np.float64]]:
     """Give scores as one array for each target, with an entry for each file of its view."""
     found = [np.zeros(opened.snapshot.view.files) for opened in space.opened]
     for number, piece in enumerate(space.pieces):
@@ -271,7 +273,7 @@ def by_target(space: Space, scores: Floats) -> Sequence[NDArray[np.float64]]:
     return found
 
 
-def of_targets(space: Space, scores: Sequence[Floats]) -> Floats:
+def of_targets(space: ChunkCollection, scores: Sequence[Floats]) -> Floats:
     """Turn around what `by_target` does."""
     parts = [scores[piece.target][piece.files] for piece in space.pieces]
     return np.concatenate(parts) if parts else np.zeros(0)

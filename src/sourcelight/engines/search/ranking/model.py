@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.bm25 import idf_of
-from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.scan.corpus import Snapshot
+from sourcelight.engines.search.ranking.question import RankQuery
+from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 Scores: TypeAlias = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class Ranking:
         Of a part of the files: what is needed to put it together with others. None: of all of them.
     """
 
-    question: Question
+    question: RankQuery
     chunks: tuple[RankedChunk, ...] = ()
     files: tuple[RankedFile, ...] = ()
     matched_files: int = 0
@@ -103,7 +103,7 @@ class Ranking:
     failed: Mapping[str, str] = field(default_factory=dict)
     idf: Mapping[str, float] = field(default_factory=dict)
     searched_chunks: int = 0
-    share: Share | None = None
+    share: PartStats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ class FileSpace:
     `chunks` are the best by their words alone.
     """
 
-    question: Question
+    question: RankQuery
     targets: Sequence[Target]
-    snapshots: Sequence[Snapshot]
+    snapshots: Sequence[OpenedCommit]
     scores: Sequence[Scores]
     chunks: Sequence[RankedChunk]
 
 
-class Exchange(Protocol):
+class StatsExchange(Protocol):
     """How rankings of parts of the files get the numbers of all: each of them calls the same methods in turn."""
 
     def add(self, numbers: Sequence[int]) -> list[int]:
@@ -133,7 +133,7 @@ class Exchange(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class PartStats:
     """What a ranking of a part of the files needs to be one of all, beside its chunks.
 
     Attributes
@@ -175,7 +175,7 @@ COVERING = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class LocalStats:
     """There are no other parts."""
 
     def add(self, numbers: Sequence[int]) -> list[int]:
@@ -187,10 +187,10 @@ class Alone:
         return list(numbers)
 
 
-ALONE: Exchange = Alone()
+ALONE: StatsExchange = LocalStats()
 
 
-def coverage(question: Question, idf: Mapping[str, float], chunks: int, held: frozenset[str]) -> float:
+def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held: frozenset[str]) -> float:
     """Share of the question's weight that the best of so many chunks hold; `held` are the terms in these."""
     absent = idf_of(chunks, 0)
     whole = found = 0.0
@@ -206,7 +206,7 @@ def coverage(question: Question, idf: Mapping[str, float], chunks: int, held: fr
 
 
 def joined(
-    question: Question, parts: Sequence[Ranking], files: int | None, per_file: int | None
+    question: RankQuery, parts: Sequence[Ranking], files: int | None, per_file: int | None
 ) -> tuple[Ranking, list[tuple[int, int]]]:
     """Put rankings of parts together, whose numbers were exchanged.
 
@@ -272,8 +272,8 @@ def joined(
     return whole, chosen
 
 
-def _shared(ranking: Ranking) -> Share:
-    return ranking.share or Share()
+def _shared(ranking: Ranking) -> PartStats:
+    return ranking.share or PartStats()
 
 
 def _name(one: RankedChunk | RankedFile) -> tuple[str, str, str]:

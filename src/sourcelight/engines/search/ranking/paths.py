@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.ranking.tokenizer import terms_of
-from sourcelight.engines.search.scan.corpus import Snapshot
+from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog")
 
@@ -107,12 +107,12 @@ class PathWords:
         return found
 
 
-def path_words(snapshot: Snapshot) -> PathWords:
+def path_words(snapshot: OpenedCommit) -> PathWords:
     """Read the paths of a snapshot, once."""
     return snapshot.remember("ranking paths", lambda: _read(snapshot))
 
 
-def _read(snapshot: Snapshot) -> PathWords:
+def _read(snapshot: OpenedCommit) -> PathWords:
     view = snapshot.view
     text = bytes(view.path_text).decode("utf-8", "replace")
     paths = text.split("\n")[1 : view.files + 1]

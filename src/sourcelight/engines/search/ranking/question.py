@@ -35,7 +35,7 @@ _DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tut
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RankQuery:
     """A question, analysed.
 
     Attributes
@@ -70,7 +70,7 @@ class Question:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _QuestionReader:
     counts: Counter[str] = field(default_factory=Counter)
     factors: dict[str, float] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
@@ -120,24 +120,24 @@ class _Reader:
                     self.note(joined(run[at : at + size]), " ".join(run[at : at + size]), _JOINED_WEIGHT)
 
 
-def analyse(text: str) -> Question:
+def analyse(text: str) -> RankQuery:
     """Analyse a question; filters such as ``repo:`` must be gone from it."""
     text = text[:_MOST_CHARACTERS]
-    reader = _Reader()
+    reader = _QuestionReader()
     rest = _take_marked(text, reader)
     rest = _take_files_and_names(rest, reader)
     reader.prose(rest)
     first_line, _, more = text.strip().partition("\n")
     early: set[str] = set()
     if more.strip():
-        opening = _Reader()
+        opening = _QuestionReader()
         opening.prose(_take_files_and_names(_take_marked(first_line, opening), opening))
         early = set(opening.counts)
     terms = {
         term: (1.0 + math.log(count) + (1.0 if term in early else 0.0)) * reader.factors[term]
         for term, count in reader.counts.items()
     }
-    return Question(
+    return RankQuery(
         text.strip(),
         terms,
         tuple(reader.names),
@@ -150,7 +150,7 @@ def analyse(text: str) -> Question:
     )
 
 
-def _take_marked(text: str, reader: _Reader) -> str:
+def _take_marked(text: str, reader: _QuestionReader) -> str:
     """Take code spans and quoted texts; give the text without the spans' marks."""
 
     def span(found: re.Match[str]) -> str:
@@ -175,7 +175,7 @@ def _is_file(text: str) -> bool:
     return "/" in text or ("." in text and text.rpartition(".")[2].lower() in _EXTENSIONS)
 
 
-def _take_files_and_names(text: str, reader: _Reader) -> str:
+def _take_files_and_names(text: str, reader: _QuestionReader) -> str:
     """Take what looks like files and names of code; give the rest."""
 
     def path(found: re.Match[str]) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, held_by, score, starts
-from sourcelight.engines.search.ranking.buffers import Room
-from sourcelight.engines.search.ranking.collection import Mask, Numbers, Piece, Space, make_space
+from sourcelight.engines.search.ranking.buffers import ScratchBuffer
+from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, Mask, Numbers, make_space
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
     FILE,
@@ -25,24 +25,24 @@ from sourcelight.engines.search.ranking.file_scores import (
 from sourcelight.engines.search.ranking.model import (
     ALONE,
     COVERING,
-    Exchange,
     FileSpace,
+    PartStats,
     RankedChunk,
     RankedFile,
     Ranking,
     Scorer,
-    Share,
+    StatsExchange,
     coverage,
 )
 from sourcelight.engines.search.ranking.paths import KINDS
-from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.engines.search.ranking.question import RankQuery
+from sourcelight.engines.search.ranking.term_files import OpenedTerms
 
 _VOTING = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RankLimits:
     """Most chunks to give, of how many files, and of each; None: no limit."""
 
     chunks: int | None = None
@@ -57,14 +57,14 @@ class Ranker:
     weights: Weights = field(default_factory=Weights)
     lists: ListWeights = field(default_factory=ListWeights)
     scorers: Sequence[Scorer] = ()
-    exchange: Exchange = ALONE
+    exchange: StatsExchange = ALONE
 
     def rank(
         self,
-        question: Question,
-        opened: Sequence[Opened],
+        question: RankQuery,
+        opened: Sequence[OpenedTerms],
         masks: Sequence[Mask | None],
-        limits: Limits,
+        limits: RankLimits,
         cancellation: Cancellation,
     ) -> Ranking:
         """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
@@ -77,7 +77,12 @@ class Ranker:
             return self._ranked(space, question, limits, cancellation, room)
 
     def _ranked(
-        self, space: Space, question: Question, limits: Limits, cancellation: Cancellation, room: Room
+        self,
+        space: ChunkCollection,
+        question: RankQuery,
+        limits: RankLimits,
+        cancellation: Cancellation,
+        room: ScratchBuffer,
     ) -> Ranking:
         wanted = [most for most in (limits.chunks, limits.files) if most is not None]
         order = self._order(space, question, cancellation, room, max(min(wanted), COVERING) if wanted else None)
@@ -97,7 +102,9 @@ class Ranker:
             searched_chunks=space.chunks,
         )
 
-    def _rank_part(self, space: Space, question: Question, limits: Limits, cancellation: Cancellation) -> Ranking:
+    def _rank_part(
+        self, space: ChunkCollection, question: RankQuery, limits: RankLimits, cancellation: Cancellation
+    ) -> Ranking:
         """Rank a part of the files as all of them would be: every number that is of all of them is exchanged.
 
         All parts exchange the same numbers in the same order, those without a chunk too.
@@ -116,7 +123,7 @@ class Ranker:
         numbers, best_files = order.best(limits)
         described = order.files(best_files)
         first = order.first(COVERING)
-        share = Share(
+        share = PartStats(
             tuple(order.score_of(file) for file in best_files),
             order.unscaled(),
             tuple(order.covering(chunk, value) for chunk, value in first),
@@ -136,8 +143,8 @@ class Ranker:
 
     def rank_files(
         self,
-        question: Question,
-        opened: Sequence[Opened],
+        question: RankQuery,
+        opened: Sequence[OpenedTerms],
         masks: Sequence[Mask | None],
         most: int,
         cancellation: Cancellation,
@@ -151,7 +158,12 @@ class Ranker:
             return order.files(order.best_files(most))
 
     def _order(
-        self, space: Space, question: Question, cancellation: Cancellation, room: Room, most: int | None = None
+        self,
+        space: ChunkCollection,
+        question: RankQuery,
+        cancellation: Cancellation,
+        room: ScratchBuffer,
+        most: int | None = None,
     ) -> _Order:
         """Score; of only the `most` best chunks, where so many are wanted and no scorer has to see all files."""
         words = score(space, question.terms, self.weights, cancellation, room)
@@ -163,9 +175,9 @@ class Ranker:
             self._add(scorer, _Order(space, words, lists), question, cancellation)
         return _Order(space, words, lists, most)
 
-    def _add(self, scorer: Scorer, order: _Order, question: Question, cancellation: Cancellation) -> None:
+    def _add(self, scorer: Scorer, order: _Order, question: RankQuery, cancellation: Cancellation) -> None:
         space = order.space
-        numbers, files = order.best(Limits(_VOTING))
+        numbers, files = order.best(RankLimits(_VOTING))
         found = scorer.scores(
             FileSpace(
                 question,
@@ -184,7 +196,12 @@ class _Order:
     """Files and chunks by their scores."""
 
     def __init__(
-        self, space: Space, words: WordScores, lists: FileLists, most: int | None = None, exchange: Exchange = ALONE
+        self,
+        space: ChunkCollection,
+        words: WordScores,
+        lists: FileLists,
+        most: int | None = None,
+        exchange: StatsExchange = ALONE,
     ) -> None:
         self.space, self.words, self.lists, self._exchange = space, words, lists, exchange
         total = lists.total()
@@ -232,14 +249,14 @@ class _Order:
         target = self.space.opened[piece.target].target
         return target.repository.name, target.revision, self._path(piece, at)
 
-    def _file(self, file: int) -> tuple[Piece, int]:
+    def _file(self, file: int) -> tuple[ChunkBlock, int]:
         number = self.space.piece_of_file(file)
         return self.space.pieces[number], file - self.space.file_base[number]
 
-    def _path(self, piece: Piece, at: int) -> str:
+    def _path(self, piece: ChunkBlock, at: int) -> str:
         return self.space.opened[piece.target].snapshot.view.path(int(piece.files[at]))
 
-    def best(self, limits: Limits) -> tuple[list[tuple[int, float]], list[int]]:
+    def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
         """Give the best chunks with their scores, and their files in the order of the files' own scores."""
         count = len(self._held)
         wanted = count if limits.chunks is None else min(limits.chunks, count)
@@ -289,7 +306,7 @@ class _Order:
         self._seen = self._settled(held)
         return self._seen
 
-    def _of_best_files(self, limits: Limits) -> Numbers:
+    def _of_best_files(self, limits: RankLimits) -> Numbers:
         """Give the places of the chunks that `limits` may let through, those as good as the last one included."""
         scores, file = self._scores, self._files
         held: Numbers = np.arange(len(scores))
@@ -320,7 +337,7 @@ class _Order:
             pairs[low:high] = sorted(pairs[low:high], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
         return pairs
 
-    def _chosen(self, pairs: list[tuple[int, float]], limits: Limits, wanted: int) -> list[tuple[int, float]]:
+    def _chosen(self, pairs: list[tuple[int, float]], limits: RankLimits, wanted: int) -> list[tuple[int, float]]:
         found: list[tuple[int, float]] = []
         taken: dict[int, int] = {}
         for chunk, value in pairs:
@@ -363,7 +380,7 @@ class _Order:
             found.append(RankedChunk(about.target, about.path, begin, end, value, about.kind, symbols, places[file]))
         return found
 
-    def _symbols(self, piece: Piece, row: int, begin: int, end: int) -> tuple[str, ...]:
+    def _symbols(self, piece: ChunkBlock, row: int, begin: int, end: int) -> tuple[str, ...]:
         opened = self.space.opened[piece.target]
         shard = next(at for at, table in enumerate(opened.terms) if table is piece.table)
         symbols = opened.symbols[shard]
@@ -376,12 +393,14 @@ class _Order:
         return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[held]))
 
 
-def _coverage(question: Question, space: Space, words: WordScores, best: Sequence[tuple[int, float]]) -> float:
+def _coverage(
+    question: RankQuery, space: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]
+) -> float:
     """Share of the question's weight that the best chunks hold."""
     return coverage(question, words.idf, space.chunks, held_terms(space, words, best))
 
 
-def held_terms(space: Space, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
+def held_terms(space: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
     """Give the terms that some chunks hold, in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = space.file_of[tops]
@@ -397,7 +416,7 @@ def _any_of(wanted: Numbers, numbers: Numbers) -> bool:
     return bool((numbers[places] == wanted).any())
 
 
-def _unknown(question: Question, known: Mapping[str, float]) -> tuple[str, ...]:
+def _unknown(question: RankQuery, known: Mapping[str, float]) -> tuple[str, ...]:
     """What the question names and no file has."""
     missing = [question.shown[t] for t in question.terms if t not in known and t not in question.optional]
     return tuple(dict.fromkeys(missing))

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
+from sourcelight.engines.search.index.folder import IndexFolder, IndexManifest
 from sourcelight.engines.search.index.shard import LooseShard, Shard
-from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.index.view import CommitView
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.ranking.term_table import PROSE, TermsBuilder, TermsTable, rules
-from sourcelight.engines.search.scan.corpus import Snapshot
-from sourcelight.engines.search.side_tables import TableOrder, open_table
+from sourcelight.engines.search.ranking.term_table import PROSE, TermTable, TermTableBuilder, rules
+from sourcelight.engines.search.scan.corpus import OpenedCommit
+from sourcelight.engines.search.side_tables import TableBuildOptions, open_table
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.engines.symbols import SymbolTable
 
@@ -24,7 +24,9 @@ KIND = "terms"
 _TELL_BYTES = 1024 * 1024
 
 
-def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None = None) -> tuple[int, int] | None:
+def build_table(
+    folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None = None
+) -> tuple[int, int] | None:
     """Build the table of one shard, whose definitions are known; None when nobody needs the shard any more.
 
     Gives the files and bytes read. Raises `IndexWriteFailed`, or what `order.stop` raises; the former tables then
@@ -40,7 +42,7 @@ def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard |
     symbols = open_table(folder, name) if name else None
     if symbols is None or symbols.documents != shard.documents:
         raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not known yet")
-    builder = TermsBuilder()
+    builder = TermTableBuilder()
     read = _fill(builder, shard, symbols, prose, _former_tables(folder), order)
     with folder.locked(order.stop):
         current = folder.manifest()
@@ -60,12 +62,12 @@ def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard |
 
 
 def _fill(
-    builder: TermsBuilder,
+    builder: TermTableBuilder,
     shard: Shard,
     symbols: SymbolTable,
     prose: NDArray[np.bool_],
-    former: Sequence[TermsTable],
-    order: TableOrder,
+    former: Sequence[TermTable],
+    order: TableBuildOptions,
 ) -> tuple[int, int]:
     files = size = told = 0
     collecting = gc.isenabled()
@@ -91,27 +93,27 @@ def _fill(
     return files, size
 
 
-def _former_tables(folder: RepositoryFolder) -> list[TermsTable]:
+def _former_tables(folder: IndexFolder) -> list[TermTable]:
     """Open the tables there are that were made by the same rules; damaged ones don't count."""
     opened = [open_terms(folder, name) for name in dict.fromkeys(folder.side_tables(KIND).values())]
     return [table for table in opened if table is not None and table.rules == rules()]
 
 
-def open_terms(folder: RepositoryFolder, name: str) -> TermsTable | None:
+def open_terms(folder: IndexFolder, name: str) -> TermTable | None:
     """Open a table, every byte of it checked; None for one that is missing, damaged or of another format."""
     try:
         file = SectionFile(folder.path / name, "terms")
         file.verify()
-        return TermsTable(file)
+        return TermTable(file)
     except (IndexDamaged, OSError, ValueError, KeyError):
         return None
 
 
-def _prose(folder: RepositoryFolder, manifest: Manifest, shard: Shard) -> NDArray[np.bool_]:
+def _prose(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> NDArray[np.bool_]:
     """Tell which documents are texts with headings, by their first path in the newest view."""
     found = np.zeros(shard.documents, dtype=np.bool_)
     for entry in manifest.views:
-        view = View(folder.path / entry.name)
+        view = CommitView(folder.path / entry.name)
         if shard.name in view.shards:
             texts = np.array([name in PROSE for name, _ in view.languages] or [False])
             held = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
@@ -120,14 +122,14 @@ def _prose(folder: RepositoryFolder, manifest: Manifest, shard: Shard) -> NDArra
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedTerms:
     """A target with all that ranking reads of it."""
 
     target: Target
     commit: str
-    snapshot: Snapshot
+    snapshot: OpenedCommit
     symbols: list[SymbolTable | None]
-    terms: list[TermsTable | None]
+    terms: list[TermTable | None]
 
     @property
     def stale(self) -> list[int]:

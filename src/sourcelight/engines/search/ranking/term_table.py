@@ -44,7 +44,7 @@ def rules() -> str:
     return f"{FORMAT}.{tokenizer.RULES}"
 
 
-class TermsBuilder:
+class TermTableBuilder:
     """Gathers the terms of documents, one after another."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class TermsBuilder:
         self._packed: list[Numbers] = []
         self._lengths: list[Numbers] = []
         self._flushed_chunks = 0
-        self._taken: dict[int, tuple[TermsTable, Numbers]] = {}
+        self._taken: dict[int, tuple[TermTable, Numbers]] = {}
 
     def add(
         self, key: bytes, language: int, text: bytes, found: FileDefinitions | None, *, prose: bool = False
@@ -92,7 +92,7 @@ class TermsBuilder:
         if len(self._seen[1]) >= _FLUSH:
             self._flush()
 
-    def take_over(self, key: bytes, language: int, table: TermsTable, document: int) -> None:
+    def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
         """Add the next document as another table has it."""
         self._flush()
         self._keys.append(key)
@@ -268,7 +268,7 @@ def _bounds(lengths: Iterable[int] | Array) -> NDArray[np.uint32]:
     return np.concatenate(([0], np.cumsum(np.asarray(lengths, dtype=np.int64)))).astype(np.uint32)
 
 
-class TermsTable:
+class TermTable:
     """A table of terms, read in place. Safe to share between threads; raises ValueError for another format."""
 
     def __init__(self, source: SectionSource) -> None:

@@ -12,7 +12,7 @@ from sourcelight.core.patterns import And, Formula, RequiredText
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.postings import literal_keys, narrow
 from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
-from sourcelight.engines.search.scan.corpus import Fleet, Selection
+from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
 Places = NDArray[np.int64]
@@ -23,7 +23,7 @@ _LITTLE_BYTES = 12 * UNIT_BYTES
 _NONE: Places = np.zeros(0, dtype=np.int64)
 
 
-def candidate_units(fleet: Fleet, pattern: CompiledPattern, chosen: Selection) -> Places | None:
+def candidate_units(fleet: Corpus, pattern: CompiledPattern, chosen: FileSelection) -> Places | None:
     """Give the units of chosen files that may hold a match, ascending; None for all units of the fleet.
 
     Units of other files may be among them. For a pattern that can cross lines they are all units of the documents that
@@ -39,7 +39,7 @@ def candidate_units(fleet: Fleet, pattern: CompiledPattern, chosen: Selection) -
     return _units(fleet, pattern.required, chosen)
 
 
-def _units(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
+def _units(fleet: Corpus, formula: Formula, chosen: FileSelection) -> Places | None:
     if isinstance(formula, RequiredText):
         return _units_with(fleet, formula.text, chosen)
     parts = (_units(fleet, part, chosen) for part in formula.parts)
@@ -48,7 +48,7 @@ def _units(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
     return _union(list(parts), fleet.units)
 
 
-def _units_with(fleet: Fleet, text: bytes, chosen: Selection) -> Places | None:
+def _units_with(fleet: Corpus, text: bytes, chosen: FileSelection) -> Places | None:
     """The units that hold all keys of a text; None when it has none to tell by."""
     trigrams, windows = literal_keys(text)
     if not len(trigrams):
@@ -77,7 +77,7 @@ def _units_with(fleet: Fleet, text: bytes, chosen: Selection) -> Places | None:
     return np.concatenate(found)
 
 
-def _by_windows(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]], windows: int) -> Places:
+def _by_windows(fleet: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], windows: int) -> Places:
     """The units that hold all windows, of the shards that have them all."""
     order = sorted(
         range(windows), key=lambda window: sum(places[window][1] - places[window][0] for _, places in shards)
@@ -90,7 +90,7 @@ def _by_windows(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]
     return found
 
 
-def _listed(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> Places:
+def _listed(fleet: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> Places:
     """The units of some shards that hold a window."""
     parts, sizes = [], []
     for number, places in shards:
@@ -102,7 +102,7 @@ def _listed(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]], w
     return units
 
 
-def _by_trigrams(fleet: Fleet, units: Places, trigrams: NDArray[np.uint32]) -> Places:
+def _by_trigrams(fleet: Corpus, units: Places, trigrams: NDArray[np.uint32]) -> Places:
     """Keep the units that hold all trigrams, where there are enough in a shard for the look to pay."""
     if not len(units):
         return units
@@ -121,7 +121,7 @@ def _by_trigrams(fleet: Fleet, units: Places, trigrams: NDArray[np.uint32]) -> P
     return np.concatenate(parts)
 
 
-def _documents(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
+def _documents(fleet: Corpus, formula: Formula, chosen: FileSelection) -> Places | None:
     if isinstance(formula, RequiredText):
         parts = [_units(fleet, RequiredText(line), chosen) for line in formula.text.split(b"\n") if line]
         return _common([unique_sorted(fleet.unit_doc[part]) for part in parts if part is not None])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.scan.corpus import Fleet
+from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.text import binary_of, column, texts_of
 
 Places = NDArray[np.int64]
@@ -28,7 +28,7 @@ class Chunks:
 
 
 def chunks_of(
-    fleet: Fleet, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
+    fleet: Corpus, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
 ) -> Chunks:
     """Find the chunks for rows on the given lines; `file` says which of the `documents` each row is in.
 
@@ -58,7 +58,7 @@ def chunks_of(
     return Chunks(number, strings, low - first_line[heads] + 1, offset, cut)
 
 
-def _last_lines(fleet: Fleet, documents: Places) -> Places:
+def _last_lines(fleet: Corpus, documents: Places) -> Places:
     ends = fleet.doc_start[documents] + fleet.doc_size[documents] - 1
     order = np.argsort(ends, kind="stable")
     found = np.empty(len(ends), dtype=np.int64)
@@ -66,14 +66,14 @@ def _last_lines(fleet: Fleet, documents: Places) -> Places:
     return found
 
 
-def _stops(fleet: Fleet, lines: Places) -> Places:
+def _stops(fleet: Corpus, lines: Places) -> Places:
     order = np.argsort(lines, kind="stable")
     found = np.empty(len(lines), dtype=np.int64)
     found[order] = fleet.bounds_of(lines[order])[1]
     return found
 
 
-def _strings(fleet: Fleet, begin: Places, stop: Places) -> Any:
+def _strings(fleet: Corpus, begin: Places, stop: Places) -> Any:
     """The texts of chunks; those of files with one content may be the same, or overlap."""
     if bool((begin[1:] >= stop[:-1]).all()):
         return texts_of(binary_of(stop - begin, fleet.data(begin, stop))).strings
@@ -97,7 +97,7 @@ def chunk_columns(chunks: Chunks, valid: NDArray[np.bool_] | None) -> dict[str, 
     }
 
 
-def _cut(fleet: Fleet, strings: Any, low: Places, high: Places, max_line_len: int) -> tuple[Any, NDArray[np.bool_]]:
+def _cut(fleet: Corpus, strings: Any, low: Places, high: Places, max_line_len: int) -> tuple[Any, NDArray[np.bool_]]:
     import pyarrow as pa
 
     texts: list[str | None] = []

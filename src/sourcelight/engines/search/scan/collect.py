@@ -19,17 +19,17 @@ from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.columns import (
-    Place,
-    Rendered,
-    Source,
+    BatchSource,
+    CollectedBatches,
+    FilePlace,
     data_of,
     found_lines,
     name_columns,
     where_columns,
 )
-from sourcelight.engines.search.scan.corpus import Fleet
-from sourcelight.engines.search.scan.evaluate import Found, runs
-from sourcelight.engines.search.scan.spans import NO_ROWS, Rows, rows_of, rows_together
+from sourcelight.engines.search.scan.corpus import Corpus
+from sourcelight.engines.search.scan.evaluate import FileMatches, runs
+from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, rows_of, rows_together
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
 
 Places = NDArray[np.int64]
@@ -43,7 +43,7 @@ _BOTH = ("content", "path")
 
 @dataclass(slots=True)
 class _Piece:
-    """A `Found` with its rows grouped: rows of content file *i* are ``low[i]:low[i] + lengths[i]``.
+    """A `FileMatches` with its rows grouped: rows of content file *i* are ``low[i]:low[i] + lengths[i]``.
 
     `files` are all its files in the order shown; `content` says which of its content files each one is, -1 for a
     path.
@@ -51,7 +51,7 @@ class _Piece:
 
     files: Places
     content: Places
-    rows: Rows | None
+    rows: MatchedLines | None
     row_document: Places
     documents: Places
     low: Places
@@ -69,13 +69,13 @@ class _Piece:
         return counts
 
 
-class Collector:
+class MatchCollector:
     """Takes what is found in a source, and gives batches; files come in order of their numbers if so asked.
 
     `released` counts the matches of all files that were not held back.
     """
 
-    def __init__(self, source: Source, options: SearchOptions) -> None:
+    def __init__(self, source: BatchSource, options: SearchOptions) -> None:
         self._source = source
         self._options = options
         self._ready: list[tuple[_Piece, Places]] = []
@@ -95,7 +95,7 @@ class Collector:
         """Whether a batch has the size that is worth its cost."""
         return self._rows >= _MOST_ROWS or self._bytes >= _MOST_BYTES
 
-    def add(self, found: Found) -> int:
+    def add(self, found: FileMatches) -> int:
         """Take what was found, and tell how many matches it is."""
         size = len(found.content_files) + len(found.path_files)
         if not size:
@@ -167,7 +167,7 @@ class Collector:
             self._rows += len(chosen) if piece.rows is None else max(len(chosen), int(len(piece.rows) * share))
             self._bytes += int(piece.size * share)
 
-    def _piece(self, found: Found) -> _Piece:
+    def _piece(self, found: FileMatches) -> _Piece:
         if not self._options.lines:
             return _paths(np.sort(np.concatenate((found.content_files, found.path_files))))
         if not len(found.content_files):
@@ -188,24 +188,24 @@ class Collector:
         size = int((rows.stop - rows.begin).sum())
         return _Piece(files, content, rows, row_document, documents, low, lengths, size)
 
-    def rendered(self) -> Rendered:
+    def rendered(self) -> CollectedBatches:
         """Give what is ready as a batch, and forget it."""
         ready, self._ready = self._ready, []
         matches, files = self.matches, self.files
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
-            return Rendered((), matches, files)
+            return CollectedBatches((), matches, files)
         piece, chosen = _united(ready)
         if self._options.unmade and not self._options.chunk_matches:
-            return Rendered((self._unmade(piece, chosen),), matches, files)
-        return Rendered((self._made(piece, chosen),), matches, files)
+            return CollectedBatches((self._unmade(piece, chosen),), matches, files)
+        return CollectedBatches((self._made(piece, chosen),), matches, files)
 
     def _made(self, piece: _Piece, chosen: Places | None) -> Any:
         """Make a record batch of the chosen files of a piece."""
         import pyarrow as pa
 
         part = self._part(piece, chosen)
-        place = Place(self._source, part.files, part.lengths)
+        place = FilePlace(self._source, part.files, part.lengths)
         if part.rows:
             kind = None if part.in_content.all() else np.repeat(~part.in_content, part.lengths).astype(np.int8)
             columns = where_columns(place, *_named(kind))
@@ -222,13 +222,13 @@ class Collector:
         rows = NO_ROWS if piece.rows is None else piece.rows
         if order is not None:
             rows = rows.taken(order)
-        place = Place(self._source, files, lengths)
+        place = FilePlace(self._source, files, lengths)
         return found_lines(place, in_content, rows, lambda: self._made(piece, chosen))
 
-    def _part(self, piece: _Piece, chosen: Places | None) -> _Part:
+    def _part(self, piece: _Piece, chosen: Places | None) -> _BatchPart:
         """Take the chosen files of a piece, in that order; None for all as they are."""
         files, in_content, all_lengths, held, order = _chosen_rows(piece, chosen)
-        part = _Part(files, all_lengths, in_content)
+        part = _BatchPart(files, all_lengths, in_content)
         if piece.rows is None:
             return part
         lengths = piece.lengths[held]
@@ -293,7 +293,7 @@ def _before(sizes: list[int]) -> list[int]:
     return [0, *accumulate(sizes)][:-1]
 
 
-class _Part:
+class _BatchPart:
     """What is made of pieces; without rows it is paths alone."""
 
     def __init__(self, files: Places, lengths: Places, in_content: NDArray[np.bool_]) -> None:
@@ -303,7 +303,7 @@ class _Part:
         self.rows = 0
         self.chunks: Chunks | None = None
 
-    def fill(self, fleet: Fleet, rows: Rows, row_document: Places, order: Places | None) -> None:
+    def fill(self, fleet: Corpus, rows: MatchedLines, row_document: Places, order: Places | None) -> None:
         """Take the rows in that order; None for all as they are."""
         begin, stop, line = rows.begin, rows.stop, rows.line
         counts = np.diff(rows.first)
@@ -320,7 +320,7 @@ class _Part:
         self.texts = texts_of(binary_of(stop - begin, data_of(fleet, begin, stop)))
 
 
-def _lines(part: _Part, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
+def _lines(part: _BatchPart, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
     """Make the columns of lines; rows that are not `valid` (None: all are) have none."""
     texts, counts = part.texts, part.counts
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.scan.corpus import LONG, Fleet
-from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
-from sourcelight.engines.search.scan.spans import Rows, without_overlaps
+from sourcelight.engines.search.scan.corpus import LONG, Corpus
+from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
+from sourcelight.engines.search.scan.spans import MatchedLines, without_overlaps
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, strings_of, taken, texts_of
 
 Places = NDArray[np.int64]
@@ -28,7 +28,7 @@ _FEW = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class CollectedBatches:
     """Batches, and how many matches and files they hold."""
 
     batches: tuple[Any, ...] = ()
@@ -36,21 +36,21 @@ class Rendered:
     files: int = 0
 
 
-NOTHING = Rendered()
+NOTHING = CollectedBatches()
 
 
 @dataclass
-class Source:
+class BatchSource:
     """One query over a fleet, as far as rows tell of it: `targets` and their `commits` are those of its members."""
 
-    search: FleetSearch
+    search: CorpusSearch
     targets: Sequence[Target]
     commits: Sequence[str]
     _spans: tuple[Places, Places, Places] | None = field(init=False, default=None)
     _spans_known: bool = field(init=False, default=False)
 
     @property
-    def fleet(self) -> Fleet:
+    def fleet(self) -> Corpus:
         """The fleet."""
         return self.search.fleet
 
@@ -92,15 +92,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """Files of one source, and how many rows each has."""
 
-    source: Source
+    source: BatchSource
     files: Places
     lengths: Places
 
 
-def where_columns(place: Place, kinds: Sequence[str], kind: NDArray[np.int8] | None) -> dict[str, Any]:
+def where_columns(place: FilePlace, kinds: Sequence[str], kind: NDArray[np.int8] | None) -> dict[str, Any]:
     """Make the columns; `kind` says for each row which of `kinds` it is, None for the first."""
     import pyarrow as pa
 
@@ -132,7 +132,7 @@ def where_columns(place: Place, kinds: Sequence[str], kind: NDArray[np.int8] | N
     return columns
 
 
-def name_columns(place: Place) -> dict[str, Any]:
+def name_columns(place: FilePlace) -> dict[str, Any]:
     """Make the columns of spans in each file's path, repeated on each of its rows, in code points."""
     import pyarrow as pa
 
@@ -158,7 +158,7 @@ def name_columns(place: Place) -> dict[str, Any]:
     }
 
 
-def in_code_points(place: Place, spans: tuple[Places, Places, Places]) -> tuple[Places, Places]:
+def in_code_points(place: FilePlace, spans: tuple[Places, Places, Places]) -> tuple[Places, Places]:
     """Turn spans in paths, in bytes, to code points: those in the paths of the files at hand."""
     file, start, end = spans
     files = np.unique(place.files)
@@ -180,7 +180,7 @@ def _distinct(codes: NDArray[Any], size: int) -> tuple[Places, NDArray[Any]]:
     return present, place[codes]
 
 
-def _languages(fleet: Fleet, files: Places, lengths: Places) -> Any:
+def _languages(fleet: Corpus, files: Places, lengths: Places) -> Any:
     import pyarrow as pa
 
     present, of_file = _distinct(fleet.language[files], len(fleet.languages))
@@ -191,7 +191,7 @@ def _languages(fleet: Fleet, files: Places, lengths: Places) -> Any:
     return pa.DictionaryArray.from_arrays(column(codes, valid=known), strings_of(list(names)))
 
 
-def _path_bytes(fleet: Fleet, files: Places) -> Any:
+def _path_bytes(fleet: Corpus, files: Places) -> Any:
     """The paths of files as one Arrow binary array."""
     import pyarrow as pa
 
@@ -203,7 +203,9 @@ def _path_bytes(fleet: Fleet, files: Places) -> Any:
     return binary_of(high - low, data)
 
 
-def found_lines(place: Place, in_content: NDArray[np.bool_], rows: Rows, make: Callable[[], Any]) -> RawMatches:
+def found_lines(
+    place: FilePlace, in_content: NDArray[np.bool_], rows: MatchedLines, make: Callable[[], Any]
+) -> RawMatches:
     """Put together what is known of some files, of which those `in_content` have the `rows`; `make` makes columns."""
     fleet, files = place.source.fleet, place.files
     members = fleet.member_of(files)
@@ -232,7 +234,7 @@ def found_lines(place: Place, in_content: NDArray[np.bool_], rows: Rows, make: C
     )
 
 
-def _names(place: Place) -> dict[int, list[tuple[int, int]]]:
+def _names(place: FilePlace) -> dict[int, list[tuple[int, int]]]:
     """The spans in the path of each file that has any, in code points."""
     spans = place.source.name_spans
     if spans is None:
@@ -251,7 +253,7 @@ def _names(place: Place) -> dict[int, list[tuple[int, int]]]:
     }
 
 
-def data_of(fleet: Fleet, begin: Places, stop: Places) -> Any:
+def data_of(fleet: Corpus, begin: Places, stop: Places) -> Any:
     """The bytes of lines, one after another."""
     if bool((begin[1:] > begin[:-1]).all()):
         return fleet.data(begin, stop)

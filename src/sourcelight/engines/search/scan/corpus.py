@@ -21,17 +21,17 @@ from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import RANGE_COST, BufferList
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
-from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement, View
+from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
-from sourcelight.engines.search.scan.paths import Mask, PathHits, Paths, unique_sorted
+from sourcelight.engines.search.scan.paths import Mask, PathSpans, PathTable, unique_sorted
 
 _MISSING = REASONS.index("missing")
 
 
-class Snapshot(Remembering):
+class OpenedCommit(Remembering):
     """A view and its shards. Everything is read-only; what is remembered is shared between threads."""
 
-    def __init__(self, view: View, shards: list[Shard]) -> None:
+    def __init__(self, view: CommitView, shards: list[Shard]) -> None:
         super().__init__()
         self.view = view
         self.shards = shards
@@ -41,10 +41,10 @@ class Snapshot(Remembering):
         return self.view.file.is_unchanged() and all(shard.is_unchanged() for shard in self.shards)
 
     @functools.cached_property
-    def paths(self) -> Paths:
+    def paths(self) -> PathTable:
         """Its paths."""
         raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
-        return Paths(self.view.path_text, self.view.path_start.astype(np.int64), raw)
+        return PathTable(self.view.path_text, self.view.path_start.astype(np.int64), raw)
 
     def text_of(self, path: str) -> bytes | None:
         """Read a file by its path; None when there is none or it is matched by name only."""
@@ -77,7 +77,7 @@ class Snapshot(Remembering):
         numbers = np.flatnonzero(self.view.reason == MISSING).tolist()
         return tuple(f"{self.view.path(number)} (blob {self.view.blob_id(number)})" for number in numbers)
 
-    def placement(self, shard: int) -> Placement:
+    def placement(self, shard: int) -> DocumentPlacement:
         """Tell which files have their content in that shard."""
         return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
@@ -138,7 +138,7 @@ _FEW = 160
 
 
 @dataclass(frozen=True)
-class Selection:
+class FileSelection:
     """The files that pass a query's filters, and where their contents stand.
 
     Attributes
@@ -172,7 +172,7 @@ class Selection:
         """Whether files are in order of documents."""
         return bool((self.files[1:] > self.files[:-1]).all())
 
-    def places_of(self, hits: PathHits) -> Places:
+    def places_of(self, hits: PathSpans) -> Places:
         """Where in `files` those stand that match by their path, ascending."""
         if not self.in_order or len(hits.file) > _FEW_PATHS:
             return np.flatnonzero(hits.held[self.files])
@@ -183,7 +183,7 @@ class Selection:
         found: Places = places[self.files[places] == files[inside]]
         return found
 
-    def shards(self, fleet: Fleet) -> Sequence[int]:
+    def shards(self, fleet: Corpus) -> Sequence[int]:
         """The shards of the fleet in which a file here has its content."""
         return range(len(fleet.shards)) if self.whole else self._shards(fleet.doc_base)
 
@@ -225,7 +225,7 @@ class _Contents(Sequence[memoryview]):
         return [shard.content for shard in self._shards[at]] if isinstance(at, slice) else self._shards[at].content
 
 
-class Fleet(Remembering):
+class Corpus(Remembering):
     """Some snapshots, numbered through. Everything is read-only; what is remembered is shared between threads.
 
     Parameters
@@ -235,7 +235,7 @@ class Fleet(Remembering):
         and those whose files stand between the files of others come first.
     """
 
-    def __init__(self, members: Sequence[Snapshot]) -> None:
+    def __init__(self, members: Sequence[OpenedCommit]) -> None:
         super().__init__()
         self.learned = Remembering(_MOST_LEARNED)
         self.members = tuple(members)
@@ -243,7 +243,7 @@ class Fleet(Remembering):
         self.file_base = _sums([view.files for view in views])
         self.files = int(self.file_base[-1])
         shards: list[Shard] = []
-        placements: list[Placement] = []
+        placements: list[DocumentPlacement] = []
         first_shards = [0]
         self.places: list[tuple[int, int]] = []
         for at, member in enumerate(self.members):
@@ -371,13 +371,13 @@ class Fleet(Remembering):
     # Paths and filters.
 
     @functools.cached_property
-    def paths(self) -> Paths:
+    def paths(self) -> PathTable:
         """All paths."""
         if len(self.members) == 1:
             return self.members[0].paths
         texts = [bytes(member.paths.text) for member in self.members]
         raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
-        return Paths(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts, raw)
+        return PathTable(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts, raw)
 
     @functools.cached_property
     def raw_paths(self) -> Any:
@@ -394,7 +394,7 @@ class Fleet(Remembering):
         starts = [member.paths.starts[:-1] + base for member, base in zip(self.members, sizes.tolist(), strict=False)]
         return np.concatenate([*starts, sizes[-1:] + 1])
 
-    def path_hits(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
+    def path_hits(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
         return self.remember(
             ("path", pattern),
@@ -402,7 +402,7 @@ class Fleet(Remembering):
             worth_it=lambda hits: len(hits.file) <= _MOST_SPANS,
         )
 
-    def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Selection:
+    def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> FileSelection:
         """Choose the files that pass all filters."""
         return self.remember(("selection", files, languages), lambda: self._selection(self._passing(files, languages)))
 
@@ -415,22 +415,22 @@ class Fleet(Remembering):
             mask = narrowed(mask, of_language(self.languages, language)[self.language], negated=language.negated)
         return mask
 
-    def _selection(self, mask: Mask | None) -> Selection:
+    def _selection(self, mask: Mask | None) -> FileSelection:
         files, documents, nameless = self._placed, self._placed_documents, self._nameless
         if mask is not None:
             passed = mask[files]
             files, documents, nameless = files[passed], documents[passed], nameless[mask[nameless]]
         first = np.zeros(self.documents + 1, dtype=np.int64)
         np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
-        return Selection(mask, files, documents, first, first[1:] > first[:-1], nameless)
+        return FileSelection(mask, files, documents, first, first[1:] > first[:-1], nameless)
 
-    def skipped(self, selection: Selection) -> list[dict[str, int]]:
+    def skipped(self, selection: FileSelection) -> list[dict[str, int]]:
         """Count for each member the chosen files that are matched by name only, by reason."""
         if selection.mask is None:
             return self.remember("skipped", lambda: self._skipped(None))
         return self._skipped(selection.mask)
 
-    def missing(self, selection: Selection) -> list[tuple[str, ...]]:
+    def missing(self, selection: FileSelection) -> list[tuple[str, ...]]:
         """Name for each member the first chosen files whose content the clone does not have: path and blob id."""
         files = np.flatnonzero(self.reason == MISSING)
         if selection.mask is not None:
@@ -451,7 +451,7 @@ class Fleet(Remembering):
         return [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
 
 
-def _order(snapshot: Snapshot) -> list[int]:
+def _order(snapshot: OpenedCommit) -> list[int]:
     """Shards that hold files, those first whose files stand between those of another."""
     late, steady, last = [], [], -1
     for number in range(len(snapshot.shards)):
@@ -467,7 +467,7 @@ def _order(snapshot: Snapshot) -> list[int]:
     return late + steady
 
 
-def _languages(members: Sequence[Snapshot]) -> tuple[list[tuple[str, list[str]]], NDArray[np.int64]]:
+def _languages(members: Sequence[OpenedCommit]) -> tuple[list[tuple[str, list[str]]], NDArray[np.int64]]:
     """One table of the languages of all members, and the language of each file in it."""
     numbers: dict[tuple[str, tuple[str, ...]], int] = {}
     parts = []

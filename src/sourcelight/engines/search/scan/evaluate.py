@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
-from sourcelight.engines.search.model import Plan
+from sourcelight.engines.search.model import PreparedQuery
 from sourcelight.engines.search.scan.candidates import candidate_units
-from sourcelight.engines.search.scan.corpus import Fleet, Selection
-from sourcelight.engines.search.scan.paths import Mask, PathHits, unique_sorted
-from sourcelight.engines.search.scan.spans import NO_HITS, Hits, concatenated, find_hits, merge_hits
+from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
+from sourcelight.engines.search.scan.paths import Mask, PathSpans, unique_sorted
+from sourcelight.engines.search.scan.spans import NO_HITS, Spans, concatenated, find_hits, merge_hits
 
 _FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 8192, 4
 _COMMON_BYTES = 2 * UNIT_BYTES
@@ -35,7 +35,7 @@ _NO_PLACES: Places = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
-class Pace:
+class BatchSizer:
     """How many units the next batch takes: few at first, so that the first rows come soon, then as many as it bears.
 
     A batch whose handling takes long makes the next one smaller: a search can be stopped only between batches. Where
@@ -61,14 +61,14 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileMatches:
     """A batch of matching files, in the order in which they are shown.
 
     `content_files` have spans in their content: those of `documents` (same length) in `hits`; `path_files` match by
     their path, or by what they lack. Once this batch was taken, every file below number `settled` was searched.
     """
 
-    hits: Hits
+    hits: Spans
     content_files: Places
     documents: Places
     path_files: Places
@@ -76,7 +76,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class DocumentRange:
     """Documents ``first:last``, the next to be evaluated; those of `units` may hold a match, for each atom."""
 
     first: int
@@ -85,21 +85,21 @@ class Batch:
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownSpans:
     """What earlier searches learned of a pattern in the files that pass some filters: nothing of it ever changes.
 
     The units that may hold a match, if they are few; once a search has read them all, where it is, if not too often.
     """
 
     units: Places | None = None
-    hits: Hits | None = None
+    hits: Spans | None = None
 
-    def learn(self, fleet: Fleet, hits: Hits) -> None:
+    def learn(self, fleet: Corpus, hits: Spans) -> None:
         """Keep all that there is."""
         self.units = unique_sorted(fleet.unit_start.searchsorted(hits.start, side="right") - 1)
         self.hits = hits
 
-    def within(self, fleet: Fleet, batch: Batch) -> Hits | None:
+    def within(self, fleet: Corpus, batch: DocumentRange) -> Spans | None:
         """What stands in the documents of a batch; None where they must be read."""
         if self.hits is None or (not batch.first and batch.last == fleet.documents):
             return self.hits
@@ -112,12 +112,12 @@ class _Known:
 class _Learning:
     """Brings together what the batches of one search give, as long as it is not too much and none is left out."""
 
-    known: _Known
-    parts: list[Hits] = field(default_factory=list)
+    known: _KnownSpans
+    parts: list[Spans] = field(default_factory=list)
     size: int = 0
     upto: int = 0
 
-    def add(self, fleet: Fleet, batch: Batch, hits: Hits) -> None:
+    def add(self, fleet: Corpus, batch: DocumentRange, hits: Spans) -> None:
         """Take what was found in the batch that comes next."""
         self.size += len(hits)
         if batch.first != self.upto or self.size > _FEW_HITS:
@@ -130,16 +130,16 @@ class _Learning:
             self.known.learn(fleet, concatenated(self.parts))
 
 
-class FleetSearch:
+class CorpusSearch:
     """One query over a fleet; it and its iterators raise `Halted` once `stopped` says so."""
 
-    def __init__(self, fleet: Fleet, plan: Plan, stopped: Stopped) -> None:
+    def __init__(self, fleet: Corpus, plan: PreparedQuery, stopped: Stopped) -> None:
         self.fleet = fleet
         self.plan = plan
         self.stopped = stopped
         fleet.check_sizes()
         self.selection = fleet.selection(plan.query.files, plan.query.languages)
-        self.path_hits: list[PathHits | None] = [
+        self.path_hits: list[PathSpans | None] = [
             fleet.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
         ]
         self.by_path = [hits is not None and hits.any for hits in self.path_hits]
@@ -148,11 +148,11 @@ class FleetSearch:
         self._learning: _Learning | None = None
         self._highest: int | None = None
 
-    def found(self, pace: Pace) -> Iterator[Found]:
+    def found(self, pace: BatchSizer) -> Iterator[FileMatches]:
         """Yield matching files: those without content, then the others in order of their documents."""
         nameless = self.nameless()
         if len(nameless):
-            yield Found(NO_HITS, _NO_PLACES, _NO_PLACES, nameless, 0)
+            yield FileMatches(NO_HITS, _NO_PLACES, _NO_PLACES, nameless, 0)
         for batch in self.batches(pace):
             found = self.evaluated(batch)
             if len(found.content_files) or len(found.path_files):
@@ -171,7 +171,7 @@ class FleetSearch:
         hits = self.path_hits[atom]
         return np.zeros(len(files), dtype=np.bool_) if hits is None or not hits.any else hits.held[files]
 
-    def batches(self, pace: Pace) -> Iterator[Batch]:
+    def batches(self, pace: BatchSizer) -> Iterator[DocumentRange]:
         """Cut the documents that may match into runs of about as many candidate units as `pace` says."""
         if not len(self.selection.files):
             return
@@ -209,7 +209,7 @@ class FleetSearch:
                 last = min(last, first + _MOST_DOCUMENTS)
             stop = int(documents.searchsorted(last))
             began = time.thread_time()
-            yield Batch(first, last, [_between(fleet.unit_doc[part], part, first, last) for part in units])
+            yield DocumentRange(first, last, [_between(fleet.unit_doc[part], part, first, last) for part in units])
             if last < fleet.documents or stop - at > pace.units // 2:
                 pace.adapt(time.thread_time() - began)
             first, at = last, stop
@@ -262,7 +262,7 @@ class FleetSearch:
             return None
         return [units(number) for number in range(len(self.plan.atoms))]
 
-    def units_of(self, atom: int, chosen: Selection | None = None) -> Places:
+    def units_of(self, atom: int, chosen: FileSelection | None = None) -> Places:
         """Give the units of chosen files (None: of those that pass the filters) that may hold a match of one atom."""
         wanted = self.plan.atoms[atom]
         if not wanted.content:
@@ -270,7 +270,7 @@ class FleetSearch:
         if chosen is not None:
             return self._candidates(wanted.pattern, chosen)
         query = self.plan.query
-        known = self.fleet.learned.remember((wanted.pattern, query.files, query.languages), _Known)
+        known = self.fleet.learned.remember((wanted.pattern, query.files, query.languages), _KnownSpans)
         if self.plan.single and not wanted.pattern.multi_line:  # what crosses lines stands in several units
             self._learning = _Learning(known)
         units = known.units
@@ -279,7 +279,7 @@ class FleetSearch:
             known.units = units if len(units) <= _FEW_UNITS else None
         return units
 
-    def _candidates(self, pattern: CompiledPattern, chosen: Selection) -> Places:
+    def _candidates(self, pattern: CompiledPattern, chosen: FileSelection) -> Places:
         found = candidate_units(self.fleet, pattern, chosen)
         return np.arange(self.fleet.units) if found is None else found
 
@@ -305,15 +305,15 @@ class FleetSearch:
         alive[chosen.documents[self.plan.possible_files(self._in_path, upper, len(chosen.files))]] = True
         return [part[alive[fleet.unit_doc[part]]] for part in units]
 
-    def evaluated(self, batch: Batch) -> Found:
+    def evaluated(self, batch: DocumentRange) -> FileMatches:
         """Evaluate the files of a batch."""
         return self._one_atom(batch) if self._simple else self._tree(batch)
 
-    def _one_atom(self, batch: Batch) -> Found:
+    def _one_atom(self, batch: DocumentRange) -> FileMatches:
         chosen, settled = self.selection, self.selection.settled(batch.last)
         hits = self._hits(batch)
         if not len(hits) and not self.by_path[0]:
-            return Found(NO_HITS, _NO_PLACES, _NO_PLACES, _NO_PLACES, settled)
+            return FileMatches(NO_HITS, _NO_PLACES, _NO_PLACES, _NO_PLACES, settled)
         held = unique_sorted(self.fleet.docs_of(hits.start))
         low = chosen.first[held]
         at = runs(low, chosen.first[held + 1] - low)
@@ -328,9 +328,9 @@ class FleetSearch:
         if not chosen.in_order:
             order = np.argsort(files, kind="stable")
             files, documents, path_files = files[order], documents[order], np.sort(path_files)
-        return Found(hits, files, documents, path_files, settled)
+        return FileMatches(hits, files, documents, path_files, settled)
 
-    def _hits(self, batch: Batch) -> Hits:
+    def _hits(self, batch: DocumentRange) -> Spans:
         """The spans of the only atom in a batch."""
         fleet, learning = self.fleet, self._learning
         hits = None if learning is None else learning.known.within(fleet, batch)
@@ -340,7 +340,7 @@ class FleetSearch:
                 learning.add(fleet, batch, hits)
         return hits
 
-    def counted(self, pace: Pace) -> Iterator[tuple[Places, Places, Places]]:
+    def counted(self, pace: BatchSizer) -> Iterator[tuple[Places, Places, Places]]:
         """Yield files with matches in their contents, how many each has, and files that match by path."""
         if self._counts_plain_text:
             nameless = self.nameless()
@@ -361,7 +361,7 @@ class FleetSearch:
         pattern = self.plan.atoms[0].pattern
         return pattern.exact and not pattern.multi_line
 
-    def _count(self, batch: Batch) -> tuple[Places, Places, Places]:
+    def _count(self, batch: DocumentRange) -> tuple[Places, Places, Places]:
         """Count a plain text in a batch: where it is common, counting takes a fraction of the time of finding."""
         chosen, units = self.selection, batch.units[0]
         held = counts = _NO_PLACES
@@ -376,7 +376,7 @@ class FleetSearch:
         path_files = chosen.files[places[~np.isin(places, at, assume_unique=True)]]
         return chosen.files[at], np.repeat(counts, lengths), path_files
 
-    def _counts_of(self, batch: Batch) -> Places:
+    def _counts_of(self, batch: DocumentRange) -> Places:
         """Count the matches in each of the documents of a batch."""
         fleet, pattern, units = self.fleet, self.plan.atoms[0].pattern, batch.units[0]
         starts, ends, of_unit = fleet.unit_start[units], fleet.unit_end[units], fleet.unit_doc[units]
@@ -390,7 +390,7 @@ class FleetSearch:
         found = fleet.docs_of(pattern.lines(fleet.buffers, ranges, self.stopped))
         return np.bincount(found - batch.first, minlength=batch.last - batch.first)
 
-    def _path_places(self, batch: Batch) -> Places:
+    def _path_places(self, batch: DocumentRange) -> Places:
         """Where the files of a batch that match by path stand in the selection."""
         if self._places is None:
             hits = self.path_hits[0]
@@ -399,7 +399,7 @@ class FleetSearch:
         low, high = self._places.searchsorted(bounds).tolist()
         return self._places[low:high]
 
-    def _tree(self, batch: Batch) -> Found:
+    def _tree(self, batch: DocumentRange) -> FileMatches:
         fleet, plan, chosen = self.fleet, self.plan, self.selection
         first, last = batch.first, batch.last
         lo, hi = int(chosen.first[first]), int(chosen.first[last])
@@ -409,7 +409,7 @@ class FleetSearch:
             low | _holds(fleet.unit_doc[part], first, last)[documents - first] if len(part) else low
             for low, part in zip(lower, batch.units, strict=True)
         ]
-        hits: dict[int, Hits] = {}
+        hits: dict[int, Spans] = {}
         for number in sorted(range(len(plan.atoms)), key=lambda number: len(batch.units[number])):
             part = batch.units[number]
             if not len(part):
@@ -427,9 +427,9 @@ class FleetSearch:
         settled = chosen.settled(last)
         return self._show(merge_hits(list(hits.values())), files[true], documents[true], settled)
 
-    def _show(self, hits: Hits, files: Places, documents: Places, settled: int) -> Found:
+    def _show(self, hits: Spans, files: Places, documents: Places, settled: int) -> FileMatches:
         if not len(hits) or not len(files):
-            return Found(NO_HITS, _NO_PLACES, _NO_PLACES, np.sort(files), settled)
+            return FileMatches(NO_HITS, _NO_PLACES, _NO_PLACES, np.sort(files), settled)
         hit_documents = self.fleet.docs_of(hits.start)
         first, last = int(documents[0]), int(documents[-1]) + 1
         inside = (hit_documents >= first) & (hit_documents < last)
@@ -442,7 +442,7 @@ class FleetSearch:
             order = np.argsort(content_files, kind="stable")
             content_files, content_documents = content_files[order], content_documents[order]
             path_files = np.sort(path_files)
-        return Found(hits, content_files, content_documents, path_files, settled)
+        return FileMatches(hits, content_files, content_documents, path_files, settled)
 
 
 def runs(low: Places, lengths: Places) -> Places:

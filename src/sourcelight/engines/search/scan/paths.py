@@ -24,7 +24,7 @@ _NONE: Places = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class PathHits:
+class PathSpans:
     """Where a pattern stands in paths: files that match, and spans in bytes, sorted by file, then start."""
 
     held: Mask
@@ -34,7 +34,7 @@ class PathHits:
     any: bool
 
 
-class Paths:
+class PathTable:
     """Paths, each after a newline, in one text; a newline within one is shown there as another control character.
 
     Such a path is matched by itself, as it is.
@@ -97,12 +97,12 @@ class Paths:
         held[rows] = pattern.match_many(self.text, self.begin[rows], self.end[rows])
         return held
 
-    def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
+    def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
         hits = self._find(pattern, stopped)
         return self._with_broken(hits, _of_whole_texts(pattern)) if self._broken else hits
 
-    def _with_broken(self, hits: PathHits, pattern: CompiledPattern) -> PathHits:
+    def _with_broken(self, hits: PathSpans, pattern: CompiledPattern) -> PathSpans:
         """Take the spans in paths that hold a newline from those paths as they are."""
         held = hits.held.copy()
         keep = ~np.isin(hits.file, list(self._broken))
@@ -114,12 +114,12 @@ class Paths:
         order = np.argsort(file, kind="stable")
         start = np.concatenate((hits.start[keep], starts))[order]
         end = np.concatenate((hits.end[keep], ends))[order]
-        return PathHits(held, file[order], start, end, bool(len(file)))
+        return PathSpans(held, file[order], start, end, bool(len(file)))
 
-    def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
+    def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
         held = np.zeros(len(self), dtype=np.bool_)
         if not len(self):
-            return PathHits(held, _NONE, _NONE, _NONE, any=False)
+            return PathSpans(held, _NONE, _NONE, _NONE, any=False)
         starts, ends = self.begin, self.end
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(self.text, starts, ends, stopped)
@@ -131,7 +131,7 @@ class Paths:
             else:
                 offsets = find_texts(memoryview(folded), pattern.folded, whole)
             if not len(offsets):
-                return PathHits(held, _NONE, _NONE, _NONE, any=False)
+                return PathSpans(held, _NONE, _NONE, _NONE, any=False)
             file = self.starts.searchsorted(offsets, side="right") - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]
@@ -144,7 +144,7 @@ class Paths:
                 row, start, end = pattern.spans(self.text, starts[rows], ends[rows], stopped)
                 file = rows[row]
         held[file] = True
-        return PathHits(held, file, start, end, bool(len(file)))
+        return PathSpans(held, file, start, end, bool(len(file)))
 
 
 def _of_whole_texts(pattern: CompiledPattern) -> CompiledPattern:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.scan.corpus import Fleet
+from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 
 Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class Spans:
     """Spans sorted by start, none overlapping another; `line` is the line on which each starts, where that is known."""
 
     start: Places
@@ -29,23 +29,23 @@ class Hits:
     def __len__(self) -> int:
         return len(self.start)
 
-    def chosen(self, mask: NDArray[np.bool_]) -> Hits:
+    def chosen(self, mask: NDArray[np.bool_]) -> Spans:
         """Keep those under the mask."""
         if mask.all():
             return self
-        return Hits(self.start[mask], self.end[mask], None if self.line is None else self.line[mask])
+        return Spans(self.start[mask], self.end[mask], None if self.line is None else self.line[mask])
 
-    def between(self, first: int, last: int) -> Hits:
+    def between(self, first: int, last: int) -> Spans:
         """Those from number `first` up to `last`."""
         part = slice(first, last)
-        return Hits(self.start[part], self.end[part], None if self.line is None else self.line[part])
+        return Spans(self.start[part], self.end[part], None if self.line is None else self.line[part])
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-NO_HITS = Hits(_NONE, _NONE)
+NO_HITS = Spans(_NONE, _NONE)
 
 
-def ranges_of(fleet: Fleet, units: Places) -> Places:
+def ranges_of(fleet: Corpus, units: Places) -> Places:
     """Give the byte ranges of units, those that touch joined: one row of (start, end) for each."""
     starts, ends = fleet.unit_start[units], fleet.unit_end[units]
     if len(units) > 1:
@@ -56,7 +56,7 @@ def ranges_of(fleet: Fleet, units: Places) -> Places:
     return np.stack((starts, ends), axis=1)
 
 
-def find_hits(fleet: Fleet, pattern: CompiledPattern, units: Places, stopped: Stopped) -> Hits:
+def find_hits(fleet: Corpus, pattern: CompiledPattern, units: Places, stopped: Stopped) -> Spans:
     """Find the exact spans of a pattern in some units (for one that can cross lines: in their documents).
 
     Raises `Halted` once `stopped` says so.
@@ -68,7 +68,7 @@ def find_hits(fleet: Fleet, pattern: CompiledPattern, units: Places, stopped: St
     ranges = ranges_of(fleet, units)
     start = pattern.starts(fleet.buffers, ranges, stopped)
     if start is not None:
-        return Hits(start, start + len(pattern.literal or pattern.folded)) if len(start) else NO_HITS
+        return Spans(start, start + len(pattern.literal or pattern.folded)) if len(start) else NO_HITS
     offsets = pattern.lines(fleet.buffers, ranges, stopped)
     if not len(offsets):
         return NO_HITS
@@ -78,10 +78,10 @@ def find_hits(fleet: Fleet, pattern: CompiledPattern, units: Places, stopped: St
     at = np.cumsum(stop - begin + 1)
     row, start, end = pattern.spans(data, at - (stop - begin + 1), at - 1, stopped)
     base = begin[row]
-    return Hits(base + start, base + end, lines[row])
+    return Spans(base + start, base + end, lines[row])
 
 
-def _find_in_documents(fleet: Fleet, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Hits:
+def _find_in_documents(fleet: Corpus, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Spans:
     found: list[Places] = []
     starts = fleet.doc_start[documents]
     ranges = np.stack((starts, starts + fleet.doc_size[documents]), axis=1)
@@ -92,10 +92,10 @@ def _find_in_documents(fleet: Fleet, pattern: CompiledPattern, documents: Places
     if not found:
         return NO_HITS
     table = np.concatenate(found)
-    return Hits(table[:, 0], table[:, 1])
+    return Spans(table[:, 0], table[:, 1])
 
 
-def merge_hits(parts: list[Hits]) -> Hits:
+def merge_hits(parts: list[Spans]) -> Spans:
     """Join the spans of several patterns: sorted, overlaps removed, the longest kept of those with one start."""
     parts = [part for part in parts if len(part)]
     if len(parts) < 2:
@@ -104,15 +104,15 @@ def merge_hits(parts: list[Hits]) -> Hits:
     end = np.concatenate([part.end for part in parts])
     order = np.lexsort((-end, start))
     kept = order[without_overlaps(start[order], end[order])]
-    return Hits(start[kept], end[kept])
+    return Spans(start[kept], end[kept])
 
 
-def concatenated(parts: list[Hits]) -> Hits:
+def concatenated(parts: list[Spans]) -> Spans:
     """Spans that come one after another."""
     if len(parts) == 1:
         return parts[0]
     lines = [part.line for part in parts if part.line is not None]
-    return Hits(
+    return Spans(
         np.concatenate([part.start for part in parts]),
         np.concatenate([part.end for part in parts]),
         np.concatenate(lines) if len(lines) == len(parts) else None,
@@ -140,7 +140,7 @@ def without_overlaps(start: Places, end: Places) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MatchedLines:
     """Rows in order of lines.
 
     `line` is the line in the shard, `begin` and `stop` its bytes without the newline. Spans of row *i* are
@@ -158,20 +158,20 @@ class Rows:
     def __len__(self) -> int:
         return len(self.line)
 
-    def taken(self, order: Places) -> Rows:
+    def taken(self, order: Places) -> MatchedLines:
         """Some of the rows, in that order."""
         counts = np.diff(self.first)[order]
         spans = np.repeat(self.first[:-1][order] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         first = np.concatenate(([0], np.cumsum(counts)))
         begin, stop, line = self.begin[order], self.stop[order], self.line[order]
-        return Rows(line, begin, stop, first, self.start[spans], self.end[spans], self.count[order])
+        return MatchedLines(line, begin, stop, first, self.start[spans], self.end[spans], self.count[order])
 
 
 _NO_ROWS: Places = np.zeros(0, dtype=np.int64)
-NO_ROWS = Rows(_NO_ROWS, _NO_ROWS, _NO_ROWS, np.zeros(1, dtype=np.int64), _NO_ROWS, _NO_ROWS, _NO_ROWS)
+NO_ROWS = MatchedLines(_NO_ROWS, _NO_ROWS, _NO_ROWS, np.zeros(1, dtype=np.int64), _NO_ROWS, _NO_ROWS, _NO_ROWS)
 
 
-def rows_of(fleet: Fleet, hits: Hits) -> Rows:
+def rows_of(fleet: Corpus, hits: Spans) -> MatchedLines:
     """Group spans by line; a span that goes past its line's end goes on in the lines after it."""
     line = fleet.lines_of(hits.start) if hits.line is None else hits.line
     first, lines = _groups(line)
@@ -181,7 +181,7 @@ def rows_of(fleet: Fleet, hits: Hits) -> Rows:
     if (hits.end > (stop if one_each else np.repeat(stop, counts)) + 1).any():
         return _crossing(fleet, hits, line)
     base = begin if one_each else np.repeat(begin, counts)
-    return Rows(lines, begin, stop, first, hits.start - base, hits.end - base, counts)
+    return MatchedLines(lines, begin, stop, first, hits.start - base, hits.end - base, counts)
 
 
 def _groups(line: Places) -> tuple[Places, Places]:
@@ -193,7 +193,7 @@ def _groups(line: Places) -> tuple[Places, Places]:
     return first, line[first[:-1]]
 
 
-def _crossing(fleet: Fleet, hits: Hits, line: Places) -> Rows:
+def _crossing(fleet: Corpus, hits: Spans, line: Places) -> MatchedLines:
     last = fleet.lines_of(hits.end - 1)
     pieces = last - line + 1
     origin = np.repeat(np.arange(len(hits)), pieces)
@@ -205,10 +205,10 @@ def _crossing(fleet: Fleet, hits: Hits, line: Places) -> Rows:
     first, lines = _groups(line)
     heads = first[:-1]
     count = np.add.reduceat((step == 0).astype(np.int64), heads)
-    return Rows(lines, begin[heads], stop[heads], first, start, end, count)
+    return MatchedLines(lines, begin[heads], stop[heads], first, start, end, count)
 
 
-def rows_together(parts: list[Rows]) -> Rows:
+def rows_together(parts: list[MatchedLines]) -> MatchedLines:
     """Join rows, one part after another."""
     if len(parts) == 1:
         return parts[0]
@@ -217,4 +217,4 @@ def rows_together(parts: list[Rows]) -> Rows:
         for name in ("line", "begin", "stop", "start", "end", "count")
     )
     first = np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part.first) for part in parts]))))
-    return Rows(line, begin, stop, first, start, end, count)
+    return MatchedLines(line, begin, stop, first, start, end, count)

@@ -17,7 +17,7 @@ _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextColumn:
     """Pieces of text.
 
     `strings` is an Arrow string array, invalid UTF-8 as U+FFFD. `raw` are the bytes of all pieces as stored and
@@ -57,7 +57,7 @@ def strings_of(values: Sequence[str]) -> Any:
     return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(texts))])
 
 
-def gather(buffer: Any, starts: Places, ends: Places) -> Texts:
+def gather(buffer: Any, starts: Places, ends: Places) -> TextColumn:
     """Copy the pieces ``buffer[start:end]``, ascending and apart from one another, into an Arrow string array."""
     return texts_of(taken(buffer, starts, ends))
 
@@ -86,7 +86,7 @@ def binary_of(sizes: NDArray[Any], data: Any) -> Any:
     return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
 
 
-def texts_of(pieces: Any) -> Texts:
+def texts_of(pieces: Any) -> TextColumn:
     """Look at an Arrow binary array (no nulls, no offset) and make strings of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -97,7 +97,7 @@ def texts_of(pieces: Any) -> Texts:
     strings = pa.Array.from_buffers(pa.string(), len(pieces), [None, offset_buffer, data])
     rows = _beyond_ascii(raw, offsets)
     if not len(rows):
-        return Texts(strings, raw, offsets, _none(), frozenset())
+        return TextColumn(strings, raw, offsets, _none(), frozenset())
     invalid: dict[int, str] = {}
     few = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
     if few or not _is_valid(strings):
@@ -112,7 +112,7 @@ def texts_of(pieces: Any) -> Texts:
         mask[list(invalid)] = True
         repaired = pa.array(list(invalid.values()), pa.string())
         strings = pc.replace_with_mask(strings, column(mask), repaired)
-    return Texts(strings, raw, offsets, rows, frozenset(invalid))
+    return TextColumn(strings, raw, offsets, rows, frozenset(invalid))
 
 
 def _beyond_ascii(raw: NDArray[np.uint8], offsets: NDArray[np.int32]) -> Places:
@@ -139,7 +139,7 @@ def _is_valid(strings: Any) -> bool:
     return True
 
 
-def code_points(texts: Texts, row: Places, offset: Places) -> Places:
+def code_points(texts: TextColumn, row: Places, offset: Places) -> Places:
     """Turn byte offsets into their rows to code points; an offset just past the end stays just past the end."""
     found = offset.copy()
     beyond = np.zeros(len(texts.offsets) - 1, dtype=np.bool_)
@@ -162,7 +162,7 @@ def code_points(texts: Texts, row: Places, offset: Places) -> Places:
     return found
 
 
-def _continuing(texts: Texts, rows: Places) -> Places:
+def _continuing(texts: TextColumn, rows: Places) -> Places:
     """Where the bytes stand that go on with a character, in some texts at least."""
     low, high = texts.offsets[rows], texts.offsets[rows + 1]
     if 4 * int((high - low).sum()) < len(texts.raw) and len(texts.raw) > _LONG * len(texts.offsets):
