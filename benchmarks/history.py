@@ -36,7 +36,14 @@ from sourcelight.engines.history.compare import comparison as comparisons
 from sourcelight.engines.history.compare.comparison import compare
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits, find_diffs
-from sourcelight.engines.history.search.query import CommitQuery, Commits, DiffQuery, Files, OneOf, Term
+from sourcelight.engines.history.search.query import (
+    AnyPattern,
+    ChangedFileFilter,
+    CommitFilter,
+    CommitQuery,
+    DiffQuery,
+    PatternTerm,
+)
 from sourcelight.engines.tools.history.comparison import diff_table
 from sourcelight.repos import Catalog, Repository, resolve
 
@@ -124,21 +131,21 @@ def of_commits(query: CommitQuery) -> Callable[[History], tuple[Any, Any]]:
     return ask
 
 
-def of_counts(pattern: CompiledPattern, commits: Commits) -> Callable[[History], tuple[Any, Any]]:
+def of_counts(pattern: CompiledPattern, commits: CommitFilter) -> Callable[[History], tuple[Any, Any]]:
     """Ask where a text came or went (``-S``), as a frame of commits."""
 
     def ask(history: History) -> tuple[Any, Any]:
-        found = find_diffs(history, DiffQuery(commits=commits, tree=Term(pattern), changes="count")).commits
+        found = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), changes="count")).commits
         return found, commit_frame(history, found)
 
     return ask
 
 
-def of_lines(pattern: CompiledPattern, commits: Commits) -> Callable[[History], tuple[Any, Any]]:
+def of_lines(pattern: CompiledPattern, commits: CommitFilter) -> Callable[[History], tuple[Any, Any]]:
     """Ask for added lines, as a frame."""
 
     def ask(history: History) -> tuple[Any, Any]:
-        hits = find_diffs(history, DiffQuery(commits=commits, tree=Term(pattern), sides=("added",)))
+        hits = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), sides=("added",)))
         table = pa.Table.from_batches(list(tables.line_batches(history, hits, rows=ALL_ROWS)))
         return len(hits.rows), to_pandas(table.unify_dictionaries(), TABLES["diff_lines"])
 
@@ -199,18 +206,18 @@ def added_lines(pattern: str) -> Callable[[bytes], int]:
 
 def questions(head: str, common: str, rare: str, folder: str) -> list[Question]:
     """Everything that is asked of one history."""
-    everything = Commits(revisions=(head,))
+    everything = CommitFilter(revisions=(head,))
     year = 1_577_836_800
-    window = Commits(revisions=(head,), after=year - 1, before=year + 366 * 86400 + 1)
+    window = CommitFilter(revisions=(head,), after=year - 1, before=year + 366 * 86400 + 1)
     stem = common[: max(3, len(common) - 3)]
     word = rf"{stem}[a-z_]+\("
     filters = [
-        ("message", Commits(revisions=(head,), messages=(OneOf((literal("fix"),)),)), ["-F", "--grep=fix"]),
-        ("author", Commits(revisions=(head,), authors=(OneOf((regexp("^[A-D].*@g"),)),), whole_people=True),
+        ("message", CommitFilter(revisions=(head,), messages=(AnyPattern((literal("fix"),)),)), ["-F", "--grep=fix"]),
+        ("author", CommitFilter(revisions=(head,), authors=(AnyPattern((regexp("^[A-D].*@g"),)),), whole_people=True),
          ["-E", "--author=^[A-D].*@g"]),
         ("dates", window, [f"--since-as-filter={year}", f"--until={year + 366 * 86400}"]),
     ]  # fmt: skip
-    path = Files((OneOf((regexp(f"^{re.escape(folder)}/", whole_text=True),)),))
+    path = ChangedFileFilter((AnyPattern((regexp(f"^{re.escape(folder)}/", whole_text=True),)),))
     plain = ["log", "--format=%H"]
     found = [Question(name, "filter", of_commits(CommitQuery(commits=c)), [*plain, *a]) for name, c, a in filters]
     found.append(
@@ -218,10 +225,10 @@ def questions(head: str, common: str, rare: str, folder: str) -> list[Question]:
                  [*plain, "--full-history", "--no-merges", "HEAD", "--", f"{folder}/"])
     )  # fmt: skip
     for name, text in (("common", common), ("rare", rare)):
-        changed = CommitQuery(everything, changed=(OneOf((literal(text),)),))
+        changed = CommitQuery(everything, changed=(AnyPattern((literal(text),)),))
         found.append(Question(f"-G {name}", "search", of_commits(changed), [*plain, f"-G{re.escape(text)}"]))
         found.append(Question(f"-S {name}", "search", of_counts(literal(text), everything), [*plain, f"-S{text}"]))
-    pattern = CommitQuery(everything, changed=(OneOf((regexp(word),)),))
+    pattern = CommitQuery(everything, changed=(AnyPattern((regexp(word),)),))
     found.append(Question("-G regexp", "search", of_commits(pattern), [*plain, "-E", f"-G{word}"]))
     patches = ["log", "-p", "-U1", "-M", "--format=%x01%H"]
     found.append(Question("added lines", "search", of_lines(regexp(word), everything), patches, added_lines(word)))

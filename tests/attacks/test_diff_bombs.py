@@ -12,8 +12,8 @@ from attacks.bombs import append_commit, append_file, branches_of_a_folder, flip
 from attacks.memory import peak_bytes
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.store import allowance
-from sourcelight.engines.history.store.allowance import Account, Cost, commits_of, split_large
-from sourcelight.engines.history.store.worker import Order, carry_out
+from sourcelight.engines.history.store.allowance import AllowanceUse, Cost, commits_of, split_large
+from sourcelight.engines.history.store.worker import ExtractionRequest, carry_out
 from sourcelight.repos import Catalog
 from sourcelight.repos.objects import store_size
 from sourcelight.testing import make_repo
@@ -60,7 +60,7 @@ def test_reading_ends_when_git_wrote_far_more_than_is_kept(tmp_path: Path) -> No
     repo = Catalog.open([bomb.path]).repositories[0]
     (tmp_path / "scratch").mkdir()
     oids = bomb.git("rev-list", "--reverse", "HEAD").split()
-    order = Order(
+    order = ExtractionRequest(
         repo.git_dir, str(tmp_path / "scratch"), 0, tuple(range(250)), tuple(oids), Cost(2_000, 9_999, 9_999), 8 << 20
     )
     files, unread = carry_out(order)
@@ -92,7 +92,7 @@ def test_folders_that_are_moved_are_read(tmp_path: Path) -> None:
 
 
 def test_what_large_commits_may_take_leaves_room_for_others() -> None:
-    account = Account(Cost(100_000, 100_000, 1 << 30))
+    account = AllowanceUse(Cost(100_000, 100_000, 1 << 30))
     large, small = Cost(40_000, 40_000, 1 << 20), Cost(900, 900, 1 << 10)
     assert [account.take(large) for _ in range(3)] == [True, False, False]
     assert all(account.take(small) for _ in range(60))

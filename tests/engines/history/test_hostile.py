@@ -15,7 +15,7 @@ from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits
-from sourcelight.engines.history.search.query import CommitQuery, Commits, OneOf
+from sourcelight.engines.history.search.query import AnyPattern, CommitFilter, CommitQuery
 from sourcelight.repos.raw_commits import LAST_SECOND
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
@@ -93,7 +93,7 @@ def test_a_broken_offset_moves_no_instant(history: History) -> None:
 
 def test_what_is_shown_of_a_message_finds_it(history: History) -> None:
     for text in ("latin caf\ufffd", "broken \ufffd\ufffd bytes", "漢字", "in two \ufffd lines"):
-        found = find_commits(history, CommitQuery(commits=Commits(messages=(OneOf((literal(text),)),))))
+        found = find_commits(history, CommitQuery(commits=CommitFilter(messages=(AnyPattern((literal(text),)),))))
         expected = {oid for oid, message in column(history, "message").items() if text in str(message)}
         assert oids(history, found) == expected != set(), text
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.engines.history.people import (
-    Usage,
+    IdentityUsage,
     check_mailmap,
     co_authors,
     is_bot,
@@ -104,15 +104,15 @@ def test_bots_are_told_by_the_rule(name: str, email: str, expected: bool) -> Non
 
 def test_suggestions_group_what_may_be_one_person() -> None:
     usages = [
-        Usage("Ada Lovelace", "ada@new", 50),
-        Usage("Lovelace, Adá", "countess@x", 5),
-        Usage("ada", "ADA@new", 3),
-        Usage("adal", "123+countess@users.noreply.github.com", 2),
-        Usage("Bo Boson", "info@x", 9),
-        Usage("Cy Cobol", "info@x", 9),
-        Usage("Michael A", "michael@x", 4),
-        Usage("Michael B", "michael@y", 4),
-        Usage("ci[bot]", "ada@new", 7),
+        IdentityUsage("Ada Lovelace", "ada@new", 50),
+        IdentityUsage("Lovelace, Adá", "countess@x", 5),
+        IdentityUsage("ada", "ADA@new", 3),
+        IdentityUsage("adal", "123+countess@users.noreply.github.com", 2),
+        IdentityUsage("Bo Boson", "info@x", 9),
+        IdentityUsage("Cy Cobol", "info@x", 9),
+        IdentityUsage("Michael A", "michael@x", 4),
+        IdentityUsage("Michael B", "michael@y", 4),
+        IdentityUsage("ci[bot]", "ada@new", 7),
     ]
     found = suggest(usages)
     groups: dict[int, set[str]] = {}

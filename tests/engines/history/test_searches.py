@@ -14,16 +14,16 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits, find_diffs
 from sourcelight.engines.history.search.query import (
-    AllOf,
-    AnyOf,
+    And,
+    AnyPattern,
+    ChangedFileFilter,
+    CommitFilter,
     CommitQuery,
-    Commits,
     DiffQuery,
-    Files,
     Not,
-    OneOf,
+    Or,
+    PatternTerm,
     Side,
-    Term,
 )
 from sourcelight.testing import RepositoryBuilder
 
@@ -39,13 +39,13 @@ def history(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def commits_with(history: History, **which: object) -> set[str]:
-    found = find_commits(history, CommitQuery(commits=Commits(**which)))  # type: ignore[arg-type]
+    found = find_commits(history, CommitQuery(commits=CommitFilter(**which)))  # type: ignore[arg-type]
     return oids(history, found)
 
 
 @pytest.mark.parametrize("text", ["needle", "root", "body", "octopus", "caf", "no such thing"])
 def test_messages_are_those_of_grep(repo: RepositoryBuilder, history: History, text: str) -> None:
-    found = commits_with(history, messages=(OneOf((literal(text),)),))
+    found = commits_with(history, messages=(AnyPattern((literal(text),)),))
     assert found == git_log(repo.path, "-F", f"--grep={text}")
 
 
@@ -53,7 +53,7 @@ def test_messages_are_those_of_grep(repo: RepositoryBuilder, history: History, t
 def test_expressions_stand_at_the_bounds_of_lines_of_a_message(
     repo: RepositoryBuilder, history: History, text: str
 ) -> None:
-    found = commits_with(history, messages=(OneOf((regexp(text),)),))
+    found = commits_with(history, messages=(AnyPattern((regexp(text),)),))
     expected = git_log(repo.path, "-E", f"--grep={text}")
     # git sees an empty last line behind every message; ours has no white space around it.
     assert found == (expected if text != "^$" else {c for c in found if "\n\n" in history.message(at(history, c))})
@@ -67,16 +67,16 @@ def at(history: History, oid: str) -> int:
 
 @pytest.mark.parametrize("text", ["Zoë", "^Bob", "<zoe@", r"example\.org>$", "Ada", "Cy"])
 def test_authors_are_those_of_git(repo: RepositoryBuilder, history: History, text: str) -> None:
-    found = commits_with(history, authors=(OneOf((regexp(text),)),), whole_people=True)
+    found = commits_with(history, authors=(AnyPattern((regexp(text),)),), whole_people=True)
     assert found == git_log(repo.path, "-E", f"--author={text}")
 
 
 def test_committers_are_apart_from_authors(repo: RepositoryBuilder, history: History) -> None:
-    found = commits_with(history, committers=(OneOf((regexp("^Cy "),)),), whole_people=True)
+    found = commits_with(history, committers=(AnyPattern((regexp("^Cy "),)),), whole_people=True)
     assert found == git_log(repo.path, "-E", "--committer=^Cy ")
     assert len(found) == 1
-    assert len(commits_with(history, committers=(OneOf((regexp("^Cy$"),)),))) == 1
-    assert commits_with(history, authors=(OneOf((regexp("^Cy"),)),)) == set()
+    assert len(commits_with(history, committers=(AnyPattern((regexp("^Cy$"),)),))) == 1
+    assert commits_with(history, authors=(AnyPattern((regexp("^Cy"),)),)) == set()
 
 
 def test_bounds_of_time_are_strict(repo: RepositoryBuilder, history: History) -> None:
@@ -105,7 +105,7 @@ def test_merges_can_be_asked_for(repo: RepositoryBuilder, history: History, opti
 def test_changed_lines_are_those_of_the_pickaxe(
     repo: RepositoryBuilder, history: History, text: str, changes: str
 ) -> None:
-    hits = find_diffs(history, DiffQuery(tree=Term(literal(text)), changes=changes))  # type: ignore[arg-type]
+    hits = find_diffs(history, DiffQuery(tree=PatternTerm(literal(text)), changes=changes))  # type: ignore[arg-type]
     expected = git_log(repo.path, f"-{'G' if changes == 'lines' else 'S'}{text}")
     binary = {history.oid(i) for i in history.changes.commit[history.changes.binary].tolist()}
     assert oids(history, hits.commits) - binary == expected - binary
@@ -115,7 +115,7 @@ def test_changed_lines_are_those_of_the_pickaxe(
 def test_expressions_in_changed_lines_are_those_of_the_pickaxe(
     repo: RepositoryBuilder, history: History, text: str
 ) -> None:
-    hits = find_diffs(history, DiffQuery(tree=Term(regexp(text))))
+    hits = find_diffs(history, DiffQuery(tree=PatternTerm(regexp(text))))
     assert oids(history, hits.commits) == git_log(repo.path, "-E", f"-G{text}")
 
 
@@ -148,8 +148,8 @@ def test_counts_of_lines_are_those_of_numstat(repo: RepositoryBuilder, history: 
 
 @pytest.mark.parametrize("sides", [("added",), ("removed",)])
 def test_one_side_can_be_asked_for(history: History, sides: tuple[Side, ...]) -> None:
-    both = find_diffs(history, DiffQuery(tree=Term(literal("needle"))))
-    one = find_diffs(history, DiffQuery(tree=Term(literal("needle")), sides=sides))
+    both = find_diffs(history, DiffQuery(tree=PatternTerm(literal("needle"))))
+    one = find_diffs(history, DiffQuery(tree=PatternTerm(literal("needle")), sides=sides))
     rows = pa.Table.from_batches(list(tables.line_batches(history, both))).to_pylist()
     expected = [row for row in rows if row["side"] == sides[0]]
     assert pa.Table.from_batches(list(tables.line_batches(history, one))).to_pylist() == expected
@@ -157,22 +157,25 @@ def test_one_side_can_be_asked_for(history: History, sides: tuple[Side, ...]) ->
 
 @pytest.mark.parametrize("path", ["src.py", "docs/read me.md", "naïve.txt", "kind", "module"])
 def test_files_are_those_of_git(repo: RepositoryBuilder, history: History, path: str) -> None:
-    wanted = Files((OneOf((regexp(f"^{re.escape(path)}$", whole_text=True),)),))
+    wanted = ChangedFileFilter((AnyPattern((regexp(f"^{re.escape(path)}$", whole_text=True),)),))
     found = find_commits(history, CommitQuery(files=wanted))
     assert oids(history, found) == git_log(repo.path, "--full-history", "--no-merges", "--", path, revisions=["HEAD"])
 
 
 def test_a_file_is_found_by_its_old_name_too(history: History) -> None:
-    wanted = Files((OneOf((regexp(r"^a\.py$", whole_text=True),)),))
+    wanted = ChangedFileFilter((AnyPattern((regexp(r"^a\.py$", whole_text=True),)),))
     assert "move only\n" not in {history.message(int(c)) for c in find_commits(history, CommitQuery(files=wanted))}
     subjects = {history.message(int(c)).splitlines()[0] for c in find_commits(history, CommitQuery(files=wanted))}
     assert subjects == {"root: add needle", "twice", "move only"}
 
 
 def test_a_path_that_must_not_match_denies_the_file_alone(history: History) -> None:
-    needle = (OneOf((literal("needle"),)),)
+    needle = (AnyPattern((literal("needle"),)),)
     found = find_commits(
-        history, CommitQuery(files=Files((OneOf((regexp(r"\.py$", whole_text=True),), negated=True),)), changed=needle)
+        history,
+        CommitQuery(
+            files=ChangedFileFilter((AnyPattern((regexp(r"\.py$", whole_text=True),), negated=True),)), changed=needle
+        ),
     )
     # The first commit adds the text to another file as well.
     assert "root: add needle" in {history.message(int(c)) for c in found}
@@ -180,15 +183,15 @@ def test_a_path_that_must_not_match_denies_the_file_alone(history: History) -> N
 
 
 def test_a_tree_holds_for_one_file_of_a_commit(history: History) -> None:
-    def subjects(tree: AllOf | AnyOf | Not) -> set[str]:
+    def subjects(tree: And | Or | Not) -> set[str]:
         hits = find_diffs(history, DiffQuery(tree=tree))
         return {history.message(int(c)).splitlines()[0] for c in hits.commits}
 
-    naive, caf = Term(literal("naïve")), Term(literal("caf"))
-    assert subjects(AllOf((naive, caf))) == set()
-    assert subjects(AnyOf((naive, caf))) == {"odd paths", "second root"}
-    assert "odd paths" in subjects(AllOf((naive, Not(caf))))
-    assert "twice" in subjects(Not(Term(literal("line 39"))))
+    naive, caf = PatternTerm(literal("naïve")), PatternTerm(literal("caf"))
+    assert subjects(And((naive, caf))) == set()
+    assert subjects(Or((naive, caf))) == {"odd paths", "second root"}
+    assert "odd paths" in subjects(And((naive, Not(caf))))
+    assert "twice" in subjects(Not(PatternTerm(literal("line 39"))))
 
 
 def test_revisions_bound_what_is_found(repo: RepositoryBuilder, history: History) -> None:
@@ -218,13 +221,13 @@ def test_odd_messages_and_paths_are_text(history: History) -> None:
 
 
 def test_batches_have_the_columns_of_the_tables(history: History) -> None:
-    for hits in (DiffQuery(tree=Term(literal("needle"))), DiffQuery(tree=Term(literal("nowhere")))):
+    for hits in (DiffQuery(tree=PatternTerm(literal("needle"))), DiffQuery(tree=PatternTerm(literal("nowhere")))):
         batches = list(tables.line_batches(history, find_diffs(history, hits)))
         assert batches[0].schema.names == [column.name for column in TABLES["diff_lines"]]
     added_by_others = {"co_authors", "bot", "url"}
     wanted = [column.name for column in TABLES["commits"] if column.name not in added_by_others]
     for text in ("needle", "nowhere"):
-        found = find_commits(history, CommitQuery(tree=Term(literal(text))))
+        found = find_commits(history, CommitQuery(tree=PatternTerm(literal(text))))
         assert next(iter(tables.commit_batches(history, found))).schema.names == wanted
 
 
@@ -237,7 +240,7 @@ def test_rows_come_in_batches_that_can_be_shown_early(history: History) -> None:
 
 
 def test_spans_are_code_points(history: History) -> None:
-    hits = find_diffs(history, DiffQuery(tree=AnyOf((Term(literal("needle")), Term(literal("e n"))))))
+    hits = find_diffs(history, DiffQuery(tree=Or((PatternTerm(literal("needle")), PatternTerm(literal("e n"))))))
     rows = pa.Table.from_batches(list(tables.line_batches(history, hits))).to_pylist()
     for row in rows:
         marked = {row["line"][a:b] for a, b in zip(row["start"], row["end"], strict=True)}

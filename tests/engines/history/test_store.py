@@ -18,7 +18,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, IndexDamaged, IndexFault
 from sourcelight.engines.history import ALL_REFS, History, HistoryProgress, LocalHistoryStore
 from sourcelight.engines.history.search.find import find_commits, find_diffs
-from sourcelight.engines.history.search.query import CommitQuery, Commits, DiffQuery, Term
+from sourcelight.engines.history.search.query import CommitFilter, CommitQuery, DiffQuery, PatternTerm
 from sourcelight.engines.history.store import compaction, update
 from sourcelight.engines.storage.folder import manifest_bytes, read_manifest
 from sourcelight.repos import git_command
@@ -39,7 +39,7 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
 
 
 def found(history: History, text: str, *revisions: str) -> set[str]:
-    query = DiffQuery(commits=Commits(revisions=revisions), tree=Term(literal(text)))
+    query = DiffQuery(commits=CommitFilter(revisions=revisions), tree=PatternTerm(literal(text)))
     return oids(history, find_diffs(history, query).commits)
 
 
@@ -51,7 +51,7 @@ def same(one: History, other: History, revision: str) -> None:
     """Both answer alike for what is behind `revision`."""
     for text in ("needle", "line", "e", "more", "Subproject"):
         assert found(one, text, revision) == found(other, text, revision)
-    behind = CommitQuery(commits=Commits(revisions=(revision,)))
+    behind = CommitQuery(commits=CommitFilter(revisions=(revision,)))
     assert oids(one, find_commits(one, behind)) == oids(other, find_commits(other, behind))
     assert one.changes.additions.sum() == other.changes.additions.sum() or segments(one) != segments(other)
 

@@ -218,14 +218,14 @@ class History:
         return all(segment.file.is_unchanged() for segment in self.segments)
 
     @cached_property
-    def bases(self) -> Bases:
+    def bases(self) -> ParentStates:
         """Where each segment's commits, changes, rows and blocks begin among all."""
 
         def starts(counts: Iterable[int]) -> list[int]:
             return [0, *np.cumsum([0, *counts])[1:].tolist()]
 
         found = self.segments
-        return Bases(
+        return ParentStates(
             starts(s.commits for s in found),
             starts(s.changes for s in found),
             starts(s.rows for s in found),
@@ -409,7 +409,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Bases:
+class ParentStates:
     """Where each segment's items begin among all; one more entry than segments, the last is how many there are."""
 
     commits: list[int]

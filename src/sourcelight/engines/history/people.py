@@ -224,7 +224,7 @@ _MOST_SHARING = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class IdentityUsage:
     """An identity as a history shows it after its mailmap: commits, and when it first and last wrote (seconds)."""
 
     name: str
@@ -235,7 +235,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class IdentitySuggestion:
     """An identity that may belong to another one.
 
     Attributes
@@ -251,8 +251,8 @@ class Suggestion:
     """
 
     group: int
-    usage: Usage
-    proper: Usage
+    usage: IdentityUsage
+    proper: IdentityUsage
     reason: str
 
     @property
@@ -264,7 +264,7 @@ class Suggestion:
         return f"{proper.name} <{proper.email}> {usage.name} <{usage.email}>"
 
 
-def suggest(usages: Sequence[Usage]) -> list[Suggestion]:
+def suggest(usages: Sequence[IdentityUsage]) -> list[IdentitySuggestion]:
     """Group identities that may be one person.
 
     They share an address but for its case, a full name (of two words or more, whatever its accents, case and order),
@@ -307,11 +307,11 @@ def suggest(usages: Sequence[Usage]) -> list[Suggestion]:
     for number, members in enumerate(several):
         members.sort(key=lambda at: (-people[at].commits, -people[at].last, people[at].name, people[at].email))
         proper = people[members[0]]
-        found += [Suggestion(number, people[at], proper, why.get(at, "")) for at in members]
+        found += [IdentitySuggestion(number, people[at], proper, why.get(at, "")) for at in members]
     return found
 
 
-def _keys(people: Sequence[Usage], keys: Callable[[Usage], Iterable[str]]) -> Iterator[list[int]]:
+def _keys(people: Sequence[IdentityUsage], keys: Callable[[IdentityUsage], Iterable[str]]) -> Iterator[list[int]]:
     """Positions of the people that share a key, the ones of each key together."""
     sharing: defaultdict[str, list[int]] = defaultdict(list)
     for at, usage in enumerate(people):
@@ -320,7 +320,7 @@ def _keys(people: Sequence[Usage], keys: Callable[[Usage], Iterable[str]]) -> It
     return (members for members in sharing.values() if len(members) > 1)
 
 
-def _address(usage: Usage) -> Iterator[str]:
+def _address(usage: IdentityUsage) -> Iterator[str]:
     email = usage.email.strip().lower()
     if "@" in email and email.partition("@")[0] not in _SHARED:
         yield email
@@ -332,13 +332,13 @@ def _words(name: str) -> list[str]:
     return re.findall(r"\w+", kept)
 
 
-def _full_name(usage: Usage) -> Iterator[str]:
+def _full_name(usage: IdentityUsage) -> Iterator[str]:
     words = [word for word in _words(usage.name) if len(word) > 1]
     if len(words) > 1 and usage.name.strip().lower() not in _NO_PERSON:
         yield " ".join(sorted(words))
 
 
-def _login(usage: Usage) -> Iterator[str]:
+def _login(usage: IdentityUsage) -> Iterator[str]:
     found = _NOREPLY.fullmatch(usage.email.strip())
     if found:
         yield found[1].lower()
@@ -351,12 +351,12 @@ def _login(usage: Usage) -> Iterator[str]:
         yield local
 
 
-def _local(usage: Usage) -> str:
+def _local(usage: IdentityUsage) -> str:
     local = usage.email.strip().lower().partition("@")[0].partition("+")[0]
     return local if len(local) >= _SHORTEST_LOCAL and local not in _SHARED else ""
 
 
-def _local_and_name(usage: Usage) -> Iterator[str]:
+def _local_and_name(usage: IdentityUsage) -> Iterator[str]:
     local = _local(usage)
     if local:
         for word in _words(usage.name):

@@ -15,7 +15,7 @@ from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.commits.search import WORKTREE, HistoryAnswers
 from sourcelight.engines.history import History
 from sourcelight.engines.history.search.find import people_passing
-from sourcelight.engines.history.search.query import OneOf
+from sourcelight.engines.history.search.query import AnyPattern
 from sourcelight.engines.search import Target
 from sourcelight.repos import resolve
 
@@ -60,12 +60,12 @@ class Contributors:
         if key not in self._known:
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
             history = self._histories.store.open(target.repository)
-            self._known[key] = contributed(history, commit, OneOf((pattern,)))
+            self._known[key] = contributed(history, commit, AnyPattern((pattern,)))
             self._histories.note(history, target.repository.name, (commit,))
         return self._known[key]
 
 
-def contributed(history: History, commit: str, who: OneOf) -> frozenset[str]:
+def contributed(history: History, commit: str, who: AnyPattern) -> frozenset[str]:
     """Paths, present and former, that someone in `who` changed in `commit` or before.
 
     Raises KeyError for a commit that is not there.

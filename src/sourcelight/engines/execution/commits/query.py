@@ -13,20 +13,20 @@ from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, 
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.languages import find_language, path_regex
+from sourcelight.engines.history.search.query import And as AllOf
 from sourcelight.engines.history.search.query import (
-    AllOf,
-    AnyOf,
+    AnyPattern,
+    ChangedFileFilter,
+    CommitFilter,
     CommitQuery,
-    Commits,
     DiffQuery,
-    Files,
     Not,
-    OneOf,
+    PatternTerm,
     Side,
-    Term,
     Tree,
     fits_a_line,
 )
+from sourcelight.engines.history.search.query import Or as AnyOf
 
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 
@@ -71,8 +71,8 @@ def asked_of(alternative: Alternative) -> Asked | None:
     tree = None
     if alternative.pattern is not None:
         tree = _tree(alternative.pattern, sensitive=sensitive, what="a changed line" if kind == "diff" else "")
-    files = Files(tuple(_paths(alternative, sensitive=sensitive)))
-    commits = Commits(
+    files = ChangedFileFilter(tuple(_paths(alternative, sensitive=sensitive)))
+    commits = CommitFilter(
         authors=_tests(alternative, "author", "a name"),
         committers=_tests(alternative, "committer", "a name"),
         messages=_tests(alternative, "message"),
@@ -94,18 +94,18 @@ def _instant(item: Filter) -> float:
     return parse_date(item.value, present()).timestamp()
 
 
-def _tests(alternative: Alternative, name: str, what: str = "") -> tuple[OneOf, ...]:
+def _tests(alternative: Alternative, name: str, what: str = "") -> tuple[AnyPattern, ...]:
     sensitive = alternative.case_sensitive()
     return tuple(
-        OneOf((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, what=what),), negated=f.negated)
+        AnyPattern((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, what=what),), negated=f.negated)
         for f in alternative.all(name)
         if f.value
     )
 
 
-def _paths(alternative: Alternative, *, sensitive: bool) -> list[OneOf]:
+def _paths(alternative: Alternative, *, sensitive: bool) -> list[AnyPattern]:
     found = [
-        OneOf((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
+        AnyPattern((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
         for f in alternative.all("file")
         if f.value
     ]
@@ -113,7 +113,7 @@ def _paths(alternative: Alternative, *, sensitive: bool) -> list[OneOf]:
         if item.value:
             regexp = path_regex(find_language(item.value) or item.value)
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True)
-            found.append(OneOf((pattern,), negated=item.negated))
+            found.append(AnyPattern((pattern,), negated=item.negated))
     return found
 
 
@@ -123,7 +123,7 @@ def _tree(node: Node, *, sensitive: bool, what: str) -> Tree:
     if isinstance(node, Or):
         return AnyOf(tuple(_tree(arg, sensitive=sensitive, what=what) for arg in node.args))
     if isinstance(node, Pattern):
-        found = Term(_compiled(node, sensitive=sensitive, what=what))
+        found = PatternTerm(_compiled(node, sensitive=sensitive, what=what))
         return Not(found) if node.negated else found
     raise TypeError(f"no pattern: {node!r}")
 

@@ -16,7 +16,7 @@ from sourcelight.engines.execution.commits.query import Asked
 from sourcelight.engines.history import History, HistoryStore
 from sourcelight.engines.history.history import Ints, Mask, UnreadCommits
 from sourcelight.engines.history.search.find import (
-    DiffHits,
+    DiffMatches,
     changes_passing,
     find_commits,
     find_diffs,
@@ -24,7 +24,7 @@ from sourcelight.engines.history.search.find import (
     removed_rows,
 )
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
-from sourcelight.engines.history.search.query import AnyOf, CommitQuery, DiffQuery, Tree
+from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Or, Tree
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 
@@ -152,7 +152,7 @@ class HistoryAnswers:
                 if self.cancellation.stopped:
                     raise ScanStopped
 
-    def _diffs(self, history: History, asked: Asked, place: Place) -> DiffHits:
+    def _diffs(self, history: History, asked: Asked, place: Place) -> DiffMatches:
         query = asked.at(place.revisions, place.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
@@ -196,19 +196,19 @@ class HistoryAnswers:
             self.shallow[name] = history.shallow
 
 
-def _of_rows(history: History, hits: DiffHits, kept: Mask, changes: Ints | None = None) -> DiffHits:
+def _of_rows(history: History, hits: DiffMatches, kept: Mask, changes: Ints | None = None) -> DiffMatches:
     """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
     rows, of_rows = hits.rows[kept], hits.row_changes[kept]
     changes = np.unique(of_rows) if changes is None else changes
     commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
-    return DiffHits(commits, hits.patterns, lambda: (changes, rows, of_rows))
+    return DiffMatches(commits, hits.patterns, lambda: (changes, rows, of_rows))
 
 
 def _either(trees: Sequence[Tree]) -> Tree | None:
-    return None if not trees else trees[0] if len(trees) == 1 else AnyOf(tuple(trees))
+    return None if not trees else trees[0] if len(trees) == 1 else Or(tuple(trees))
 
 
-def _united(history: History, found: Sequence[DiffHits]) -> DiffHits:
+def _united(history: History, found: Sequence[DiffMatches]) -> DiffMatches:
     if len(found) == 1:
         return found[0]
     commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in found])))
@@ -219,4 +219,4 @@ def _united(history: History, found: Sequence[DiffHits]) -> DiffHits:
     rank[commits] = np.arange(len(commits))
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     every = np.unique(np.concatenate([hits.changes for hits in found]))
-    return DiffHits(commits, patterns, lambda: (every, rows[order], changes[order]))
+    return DiffMatches(commits, patterns, lambda: (every, rows[order], changes[order]))

@@ -57,7 +57,7 @@ class FileBlame:
     line_number: list[int] = field(default_factory=list)
 
 
-class _Kept:
+class _BlameCache:
     """Blames by repository, commit and path, within a number of lines; the newest last."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class _Kept:
                 self._lines -= len(oldest.commit)
 
 
-_kept = _Kept()
+_kept = _BlameCache()
 
 
 def blame_file(

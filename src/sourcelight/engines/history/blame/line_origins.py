@@ -26,7 +26,7 @@ _BLOCK = 1024
 """Bytes: what two contents end with is cut off in blocks of this size by git's diff without context lines."""
 
 
-class Evaluation:
+class LineResolver:
     """Makes the lines of wanted states, and of nothing that these don't need; each state once.
 
     Parameters

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, Evaluation, is_binary, line_count
+from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, LineResolver, is_binary, line_count
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, OwnedFile, Ownership, trace
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.store.folder import OWNERSHIP
@@ -176,7 +176,7 @@ def own(
         lineage = trace(history, repository, commit, cancellation, progress, origins=known)
         with ObjectReader(repository) as reader:
             files = former.files.values() if former is not None else ()
-            lines_of = Evaluation(lineage, history, reader, files, exact=exact)
+            lines_of = LineResolver(lineage, history, reader, files, exact=exact)
             made = _evaluated(lines_of, lineage, history, reader, commit, cancellation, progress)
         made = replace(made, thorough=exact, origins=lineage.origins)
         # What a clone lacks may be there another time.
@@ -190,7 +190,7 @@ def own(
 
 
 def _evaluated(
-    evaluation: Evaluation,
+    evaluation: LineResolver,
     lineage: Lineage,
     history: History,
     reader: ObjectReader,

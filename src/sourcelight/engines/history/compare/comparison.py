@@ -88,7 +88,7 @@ class Comparison:
     changes: tuple[FileChange, ...]
     relation: str
     notices: tuple[str, ...]
-    _entry: _Entry
+    _entry: _CacheEntry
     left_out: int = 0
 
     def page(self, start: int, count: int, cancellation: Cancellation | None = None) -> list[FileDiff]:
@@ -184,27 +184,27 @@ class Comparison:
             self._entry.known[found.change.ordinal] = found
 
 
-class _Kept:
+class _ComparisonCache:
     """Comparisons by their trees, the newest last, within a number of bytes. Trees never change, so neither do they."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self._found: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._found: OrderedDict[tuple[str, str], _CacheEntry] = OrderedDict()
 
-    def get(self, trees: tuple[str, str]) -> _Entry | None:
+    def get(self, trees: tuple[str, str]) -> _CacheEntry | None:
         with self._lock:
             entry = self._found.get(trees)
             if entry is not None:
                 self._found.move_to_end(trees)
             return entry
 
-    def put(self, entry: _Entry) -> None:
+    def put(self, entry: _CacheEntry) -> None:
         with self._lock:
             self._found[entry.trees] = entry
             self._shrink()
 
-    def admit(self, entry: _Entry, size: int) -> bool:
+    def admit(self, entry: _CacheEntry, size: int) -> bool:
         """Whether a patch of `size` bytes is kept with its comparison; makes room for it at the cost of others."""
         with self._lock:
             if self._found.get(entry.trees) is not entry or entry.size + size > self._most // 2:
@@ -219,7 +219,7 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _CacheEntry:
     """What is kept of two trees: the list, the patches made so far, and about how many bytes these take."""
 
     trees: tuple[str, str]
@@ -231,7 +231,7 @@ class _Entry:
     totals: tuple[int, int] | None = None
 
 
-_kept = _Kept(_KEPT_BYTES)
+_kept = _ComparisonCache(_KEPT_BYTES)
 
 
 def compare(
@@ -272,7 +272,7 @@ def compare(
     if repository.kind == "snapshot":
         if base != head:
             raise RevisionNotFound(repository.name, base)
-        return Comparison(repository, base, head, (), "same", (), _Entry(("", ""), ()))
+        return Comparison(repository, base, head, (), "same", (), _CacheEntry(("", ""), ()))
     handle = _open(repository)
     trees = _tree(handle, repository, base), _tree(handle, repository, head)
     entry = _kept.get(trees)
@@ -281,7 +281,7 @@ def compare(
             changes, notice = list_changes(repository.git_dir, *trees, cancellation)
         except TooManyChanges as error:
             raise TooManyChanges(error.files, f"{repository.name}: {base[:12] or 'nothing'}..{head[:12]}") from error
-        entry = _Entry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
+        entry = _CacheEntry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
         _kept.put(entry)
     relation, remark = entry.relations.get((base, head), ("", ""))
     if not relation:

@@ -17,7 +17,7 @@ from sourcelight.engines.history.history import History, Ints, Mask
 from sourcelight.engines.history.search import lines
 from sourcelight.engines.history.search.lines import (
     BOTH,
-    Held,
+    LineSelection,
     changes_counting,
     changes_holding,
     changes_of,
@@ -27,14 +27,14 @@ from sourcelight.engines.history.search.lines import (
     rows_of,
 )
 from sourcelight.engines.history.search.query import (
-    AllOf,
+    And,
+    AnyPattern,
+    ChangedFileFilter,
+    CommitFilter,
     CommitQuery,
-    Commits,
     DiffQuery,
-    Files,
     Not,
-    OneOf,
-    Term,
+    PatternTerm,
     Tree,
 )
 from sourcelight.engines.history.segment import LINE
@@ -77,7 +77,7 @@ def newest_first(history: History, commits: Ints) -> Ints:
     return history.newest_first[mask[history.newest_first]]
 
 
-def commits_passing(history: History, which: Commits, stopped: Stopped = never) -> Mask:
+def commits_passing(history: History, which: CommitFilter, stopped: Stopped = never) -> Mask:
     """Tell for each commit whether it passes."""
     commits = history.commits
     mask: Mask = np.ones(len(commits), np.bool_)
@@ -101,7 +101,7 @@ def commits_passing(history: History, which: Commits, stopped: Stopped = never) 
     return mask
 
 
-def people_passing(history: History, one: OneOf, *, whole: bool = False, stopped: Stopped = never) -> Mask:
+def people_passing(history: History, one: AnyPattern, *, whole: bool = False, stopped: Stopped = never) -> Mask:
     """Tell for each identity whether it passes."""
     found: Mask = np.zeros(len(history.identities), np.bool_)
     for raw, starts in history.memory(f"people {whole}", lambda: _people(history, whole=whole)):
@@ -122,7 +122,7 @@ def _people(history: History, *, whole: bool) -> list[tuple[memoryview, Ints]]:
 
 
 def changes_passing(
-    history: History, files: Files, stopped: Stopped = never, *, layout: Layout | None = None
+    history: History, files: ChangedFileFilter, stopped: Stopped = never, *, layout: Layout | None = None
 ) -> Mask | None:
     """Tell for each change whether its file passes; None when all do.
 
@@ -142,7 +142,7 @@ def changes_passing(
     return mask
 
 
-def _moved_passing(layout: Layout, one: OneOf, stopped: Stopped) -> Mask:
+def _moved_passing(layout: Layout, one: AnyPattern, stopped: Stopped) -> Mask:
     """Tell for each change whether the path where a merge put its file passes."""
     passed: Mask = np.zeros(len(layout.moved), np.bool_)
     moved = np.flatnonzero(layout.moved)
@@ -159,7 +159,7 @@ def _of_commits(history: History, changes: Mask) -> Mask:
     return mask
 
 
-def _messages(history: History, one: OneOf, stopped: Stopped) -> Mask:
+def _messages(history: History, one: AnyPattern, stopped: Stopped) -> Mask:
     found = []
     for segment in history.segments:
         starts = segment["message_starts"].view(np.int64)
@@ -168,11 +168,11 @@ def _messages(history: History, one: OneOf, stopped: Stopped) -> Mask:
 
 
 def _message_tree(history: History, tree: Tree, stopped: Stopped) -> Mask:
-    if isinstance(tree, Term):
-        return _messages(history, OneOf((tree.pattern,)), stopped)
+    if isinstance(tree, PatternTerm):
+        return _messages(history, AnyPattern((tree.pattern,)), stopped)
     if isinstance(tree, Not):
         return ~_message_tree(history, tree.arg, stopped)
-    every = isinstance(tree, AllOf)
+    every = isinstance(tree, And)
     held: Mask = np.full(len(history.commits), every)
     for arg in tree.args:
         mask = _message_tree(history, arg, stopped)
@@ -184,7 +184,7 @@ _ROW_BITS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class DiffHits:
+class DiffMatches:
     """What a search of changed lines found; its rows are put in order when they are first asked for.
 
     Attributes
@@ -221,7 +221,7 @@ class DiffHits:
         return self.places()
 
 
-def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> DiffHits:
+def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> DiffMatches:
     """Give the commits, changes and lines that pass.
 
     Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
@@ -229,9 +229,9 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
     commits = commits_passing(history, query.commits, stopped)
     files = changes_passing(history, query.files, stopped)
     patterns = tuple(_shown(query.tree)) if query.tree is not None else ()
-    found: list[Held] = []
+    found: list[LineSelection] = []
     passing = commits[history.changes.commit]
-    if query.changes == "count" and isinstance(query.tree, Term):
+    if query.changes == "count" and isinstance(query.tree, PatternTerm):
         found += lines_with(history, query.tree.pattern, stopped, counted=True)
         passing &= changes_counting(history, found)
     elif query.tree is not None:
@@ -250,7 +250,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
             rows = rows_of(found, query.sides)
         return _in_order(history, ordered, passing, rows)
 
-    return DiffHits(ordered, patterns, places)
+    return DiffMatches(ordered, patterns, places)
 
 
 def _in_order(history: History, commits: Ints, passing: Mask, rows: Ints) -> tuple[Ints, Ints, Ints]:
@@ -294,9 +294,9 @@ def _rows_of(history: History, changes: Ints) -> Ints:
     return rows
 
 
-def _diff_tree(history: History, tree: Tree, query: DiffQuery, found: list[Held], stopped: Stopped) -> Mask:
+def _diff_tree(history: History, tree: Tree, query: DiffQuery, found: list[LineSelection], stopped: Stopped) -> Mask:
     """Tell for each change whether the tree holds; lines that make terms hold outside NOT go to `found`."""
-    if isinstance(tree, Term):
+    if isinstance(tree, PatternTerm):
         lines = lines_with(history, tree.pattern, stopped)
         if tree.shown:
             found += lines
@@ -304,7 +304,7 @@ def _diff_tree(history: History, tree: Tree, query: DiffQuery, found: list[Held]
     if isinstance(tree, Not):
         return ~_diff_tree(history, tree.arg, query, [], stopped)
     masks = [_diff_tree(history, arg, query, found, stopped) for arg in tree.args]
-    every = isinstance(tree, AllOf)
+    every = isinstance(tree, And)
     held: Mask = np.full(len(history.changes), every)
     for part in masks:
         held = held & part if every else held | part
@@ -312,7 +312,7 @@ def _diff_tree(history: History, tree: Tree, query: DiffQuery, found: list[Held]
 
 
 def _shown(tree: Tree) -> list[CompiledPattern]:
-    if isinstance(tree, Term):
+    if isinstance(tree, PatternTerm):
         return [tree.pattern] if tree.shown else []
     if isinstance(tree, Not):
         return []

@@ -87,7 +87,7 @@ _RARE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class LineSelection:
     """Distinct lines of a segment, and what has them.
 
     Attributes
@@ -151,7 +151,7 @@ class Held:
 
 def lines_with(
     history: History, pattern: CompiledPattern, stopped: Stopped = never, *, counted: bool = False
-) -> list[Held]:
+) -> list[LineSelection]:
     """The lines that match, by segment; `counted`: with how often."""
     found = []
     for number, segment in enumerate(history.segments):
@@ -161,7 +161,7 @@ def lines_with(
         else:
             lines = found_in(pattern, raw, segment.line_starts, stopped)
             counts = np.ones(len(lines), np.int64)
-        found.append(Held(history, number, lines, counts))
+        found.append(LineSelection(history, number, lines, counts))
     return found
 
 
@@ -170,7 +170,7 @@ def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = nev
     return rows_of(lines_with(history, pattern, stopped))
 
 
-def rows_of(found: Sequence[Held], sides: Sequence[Side] = BOTH) -> Ints:
+def rows_of(found: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> Ints:
     """Rows (of the history) that have one of the lines, in no order."""
     parts = [one.rows(sides) for one in found]
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
@@ -188,7 +188,7 @@ def changes_with(history: History, pattern: CompiledPattern, stopped: Stopped = 
     return changes_holding(history, lines_with(history, pattern, stopped))
 
 
-def changes_holding(history: History, found: Sequence[Held], sides: Sequence[Side] = BOTH) -> Mask:
+def changes_holding(history: History, found: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> Mask:
     """Tell for each change whether it has one of the lines."""
     mask: NDArray[np.bool_] = np.zeros(len(history.changes), np.bool_)
     for one in found:
@@ -197,7 +197,7 @@ def changes_holding(history: History, found: Sequence[Held], sides: Sequence[Sid
     return mask
 
 
-def changes_counting(history: History, found: Sequence[Held]) -> Mask:
+def changes_counting(history: History, found: Sequence[LineSelection]) -> Mask:
     """Tell for each change whether matches became more or fewer.
 
     As lines that stay cancel out, the sum over added and removed lines says what counting whole files would.

@@ -15,9 +15,9 @@ from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History, Ints
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.find import DiffHits, removed_rows
+from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.lines import distinct
-from sourcelight.engines.history.search.query import Not, Term, Tree
+from sourcelight.engines.history.search.query import Not, PatternTerm, Tree
 
 FIRST_ROWS = 50
 """Rows of the first batch of a repository; each further one has twice as many, up to `MOST_ROWS`."""
@@ -79,7 +79,7 @@ def _message_rows(at: int, message: str, patterns: Sequence[CompiledPattern]) ->
     return rows or [(at, 1, lines[0], [], [])]
 
 
-def diff_matches(history: History, facts: RepositoryInfo, hits: DiffHits, stopped: Stopped = never) -> Iterator[Any]:
+def diff_matches(history: History, facts: RepositoryInfo, hits: DiffMatches, stopped: Stopped = never) -> Iterator[Any]:
     """Batches of rows of type ``diff``, newest commit first.
 
     A row is a changed line with matches; a commit without any has one row, without path and line.
@@ -143,7 +143,7 @@ def shown_patterns(tree: Tree | None) -> tuple[CompiledPattern, ...]:
     """Patterns whose places are shown: those that are not denied."""
     if tree is None or isinstance(tree, Not):
         return ()
-    if isinstance(tree, Term):
+    if isinstance(tree, PatternTerm):
         return (tree.pattern,) if tree.shown else ()
     return tuple(dict.fromkeys(pattern for arg in tree.args for pattern in shown_patterns(arg)))
 

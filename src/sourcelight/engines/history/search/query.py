@@ -18,7 +18,7 @@ Side: TypeAlias = Literal["added", "removed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class PatternTerm:
     """A pattern to be found; its places are shown when `shown`."""
 
     pattern: CompiledPattern
@@ -26,14 +26,14 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class And:
     """Every argument must hold."""
 
     args: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class Or:
     """At least one argument must hold."""
 
     args: tuple[Tree, ...]
@@ -46,11 +46,11 @@ class Not:
     arg: Tree
 
 
-Tree: TypeAlias = Term | AllOf | AnyOf | Not
+Tree: TypeAlias = PatternTerm | And | Or | Not
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class AnyPattern:
     """At least one of `patterns` must be found (or, negated, none may be)."""
 
     patterns: tuple[CompiledPattern, ...]
@@ -58,7 +58,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Commits:
+class CommitFilter:
     """Which commits.
 
     Attributes
@@ -79,9 +79,9 @@ class Commits:
 
     revisions: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    authors: tuple[OneOf, ...] = ()
-    committers: tuple[OneOf, ...] = ()
-    messages: tuple[OneOf, ...] = ()
+    authors: tuple[AnyPattern, ...] = ()
+    committers: tuple[AnyPattern, ...] = ()
+    messages: tuple[AnyPattern, ...] = ()
     after: int | None = None
     before: int | None = None
     merges: bool | None = None
@@ -89,13 +89,13 @@ class Commits:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class ChangedFileFilter:
     """Which files of a commit: each of `paths` must be found in the new or the old path (negated: in neither).
 
     Patterns are compiled with ``whole_text``.
     """
 
-    paths: tuple[OneOf, ...] = ()
+    paths: tuple[AnyPattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,10 @@ class CommitQuery:
     (git's ``-G``). With `files` alone, some file must pass.
     """
 
-    commits: Commits = Commits()
+    commits: CommitFilter = CommitFilter()
     tree: Tree | None = None
-    files: Files = Files()
-    changed: tuple[OneOf, ...] = ()
+    files: ChangedFileFilter = ChangedFileFilter()
+    changed: tuple[AnyPattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ class DiffQuery:
         went up or down in the file (``-S``), for a tree of one term.
     """
 
-    commits: Commits = Commits()
-    files: Files = Files()
+    commits: CommitFilter = CommitFilter()
+    files: ChangedFileFilter = ChangedFileFilter()
     tree: Tree | None = None
     sides: tuple[Side, ...] = ("added", "removed")
     changes: Literal["lines", "count"] = "lines"

@@ -15,7 +15,7 @@ from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.engines.history.history import History, Ints
 from sourcelight.engines.history.people import co_authors
-from sourcelight.engines.history.search.find import DiffHits, removed_rows
+from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.lines import found_in
 from sourcelight.engines.history.segment import LINE
 
@@ -64,7 +64,9 @@ def commit_batch(history: History, commits: Ints) -> Batch:
     )
 
 
-def line_batches(history: History, hits: DiffHits, rows: int = BATCH_ROWS, stopped: Stopped = never) -> Iterator[Batch]:
+def line_batches(
+    history: History, hits: DiffMatches, rows: int = BATCH_ROWS, stopped: Stopped = never
+) -> Iterator[Batch]:
     """Batches of changed lines, newest commit first; columns are those of the table ``diff_lines``."""
     for low in range(0, max(1, len(hits.rows)), rows):
         yield line_batch(

@@ -72,7 +72,7 @@ def allowance_of(git_dir: str) -> Cost:
     )
 
 
-class Account:
+class AllowanceUse:
     """What was spent of an allowance.
 
     Parameters

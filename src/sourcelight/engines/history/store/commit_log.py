@@ -16,13 +16,13 @@ from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.git import git_chunks
 from sourcelight.engines.history.history import History, Identities
 from sourcelight.engines.history.segment import Segment
-from sourcelight.engines.history.store.folder import Manifest
+from sourcelight.engines.history.store.folder import HistoryManifest
 from sourcelight.engines.storage.sections import Array, SectionFile
 from sourcelight.repos.objects import store_size
 from sourcelight.repos.raw_commits import as_text, parse_instant, split_identity
 
 
-def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:
+def open_history(folder: Path, manifest: HistoryManifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:
     """Open what a manifest names; segments in `known` are used again. Raises `IndexDamaged`, FileNotFoundError."""
     at_hand = {segment.file.path.name: segment for segment in known}
     segments = tuple(at_hand.get(entry.name) or Segment(folder / entry.name) for entry in manifest.segments)

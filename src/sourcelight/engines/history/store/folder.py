@@ -39,7 +39,7 @@ class SegmentEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class HistoryManifest:
     """The files that count, and what they were made from.
 
     Attributes
@@ -81,13 +81,13 @@ class Manifest:
         return sum(segment.commits for segment in self.segments)
 
 
-def _parse(path: Path) -> Manifest:
+def _parse(path: Path) -> HistoryManifest:
     raw: dict[str, Any] = read_manifest(path)
     try:
         if raw["format"] != FORMAT:
             raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
         segments = tuple(SegmentEntry(**entry) for entry in raw.pop("segments"))
-        return replace(Manifest(**raw), segments=segments)
+        return replace(HistoryManifest(**raw), segments=segments)
     except (ValueError, TypeError, KeyError, AttributeError) as fault:
         raise IndexDamaged(str(path), f"the manifest can't be read ({fault})") from fault
 
@@ -106,7 +106,7 @@ class HistoryFolder:
             return None
         return info.st_ino, info.st_mtime_ns, info.st_size
 
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> HistoryManifest | None:
         """Read the manifest; None when there is none. Raises `IndexDamaged`."""
         file = self.path / MANIFEST
         try:
@@ -114,7 +114,7 @@ class HistoryFolder:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def replace_manifest(self, manifest: Manifest) -> None:
+    def replace_manifest(self, manifest: HistoryManifest) -> None:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
         temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         try:

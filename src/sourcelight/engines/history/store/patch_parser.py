@@ -31,7 +31,7 @@ _HEX[list(b"0123456789abcdef")] = np.arange(16, dtype=np.uint8)
 _Ints = NDArray[np.int64]
 
 
-class Misaligned(Exception):
+class MisalignedPatch(Exception):
     """Raised when some commits have another number of patches than of changed files; they are `commits`."""
 
     def __init__(self, commits: Sequence[bytes]) -> None:
@@ -40,7 +40,7 @@ class Misaligned(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class DistinctLines:
     """The lines of a stream: where each begins and ends (newline excluded), and its first byte."""
 
     raw: bytes
@@ -58,14 +58,14 @@ class Lines:
         return self.raw[int(self.starts[line]) : int(self.ends[line])]
 
 
-def read_lines(raw: bytes) -> Lines:
+def read_lines(raw: bytes) -> DistinctLines:
     """Cut a stream, which ends with a newline, into lines."""
     data = np.frombuffer(raw, np.uint8)
     ends = np.flatnonzero(data == 10)
     starts = np.empty_like(ends)
     starts[:1] = 0
     starts[1:] = ends[:-1] + 1
-    return Lines(raw, data, starts, ends, data[starts])
+    return DistinctLines(raw, data, starts, ends, data[starts])
 
 
 def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool = False) -> dict[str, Array]:
@@ -143,15 +143,15 @@ def byte_section(name: str, items: Sequence[bytes]) -> dict[str, Array]:
     return {name: np.frombuffer(b"".join(items), np.uint8), f"{name[:-1]}_starts": starts}
 
 
-def _check_aligned(lines: Lines, commits: _Ints, of_commit: _Ints, weights: Any, patches: _Ints) -> None:
+def _check_aligned(lines: DistinctLines, commits: _Ints, of_commit: _Ints, weights: Any, patches: _Ints) -> None:
     wanted = np.bincount(of_commit, weights, len(commits)).astype(np.int64)
     there = np.bincount(np.searchsorted(commits, patches) - 1, minlength=len(commits))
     bad = np.flatnonzero(wanted != there)
     if len(bad):
-        raise Misaligned([lines.text(int(commits[at]))[1:] for at in bad])
+        raise MisalignedPatch([lines.text(int(commits[at]))[1:] for at in bad])
 
 
-def _rows_and_blocks(lines: Lines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, Array]]:
+def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, Array]]:
     """Numbers of the changed lines, and the blocks that they form."""
     plus, minus = lines.first == ord("+"), lines.first == ord("-")
     of_patch = np.searchsorted(patches, hunks)
@@ -180,7 +180,7 @@ def _rows_and_blocks(lines: Lines, hunks: _Ints, patches: _Ints) -> tuple[_Ints,
     }
 
 
-def _hunk_starts(lines: Lines, hunks: _Ints) -> tuple[_Ints, _Ints]:
+def _hunk_starts(lines: DistinctLines, hunks: _Ints) -> tuple[_Ints, _Ints]:
     """Numbers of the old and new line that each hunk begins at (``@@ -a,b +c,d @@``)."""
     at = lines.starts[hunks] + 4
     old, at = _numbers(lines.data, at)
@@ -211,7 +211,7 @@ def _numbers(data: NDArray[np.uint8], at: _Ints) -> tuple[_Ints, _Ints]:
     return value, at
 
 
-def _distinct(lines: Lines, rows: _Ints, removed: NDArray[np.bool_]) -> dict[str, Array]:
+def _distinct(lines: DistinctLines, rows: _Ints, removed: NDArray[np.bool_]) -> dict[str, Array]:
     """The distinct texts of the changed lines, and which one each line has."""
     lengths = (lines.ends + 1) - lines.starts
     changed = np.zeros(len(lines.first), np.bool_)
@@ -275,7 +275,7 @@ def _numbered(
     return codes, np.frombuffer(b"".join(known), np.uint8), starts
 
 
-def _raw_heads(lines: Lines, records: _Ints) -> NDArray[np.uint8]:
+def _raw_heads(lines: DistinctLines, records: _Ints) -> NDArray[np.uint8]:
     heads: NDArray[np.uint8] = lines.data[lines.starts[records][:, None] + np.arange(_RAW_HEAD)]
     return heads
 
@@ -289,7 +289,7 @@ def _octal(digits: NDArray[np.uint8]) -> NDArray[np.int32]:
     return ((digits.astype(np.int32) - ord("0")) @ (8 ** np.arange(5, -1, -1, dtype=np.int32))).astype(np.int32)
 
 
-def _scores(lines: Lines, records: _Ints, status: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _scores(lines: DistinctLines, records: _Ints, status: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Likeness in percent: three digits behind the letters R and C."""
     score: NDArray[np.uint8] = np.zeros(len(records), np.uint8)
     paired = np.flatnonzero(np.isin(status, list(_PAIRED)))
@@ -298,7 +298,7 @@ def _scores(lines: Lines, records: _Ints, status: NDArray[np.uint8]) -> NDArray[
     return score
 
 
-def _paths(lines: Lines, records: _Ints, status: NDArray[np.uint8]) -> tuple[list[bytes], Array, Array]:
+def _paths(lines: DistinctLines, records: _Ints, status: NDArray[np.uint8]) -> tuple[list[bytes], Array, Array]:
     known: dict[bytes, int] = {}
     new: list[int] = []
     old: list[int] = []

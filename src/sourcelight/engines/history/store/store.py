@@ -16,7 +16,7 @@ from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
 from sourcelight.engines.history.store.commit_log import open_history
 from sourcelight.engines.history.store.folder import LOCK, HistoryFolder
-from sourcelight.engines.history.store.update import Update
+from sourcelight.engines.history.store.update import HistoryUpdate
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository, resolve
@@ -73,7 +73,7 @@ class LocalHistoryStore:
                 failures[name] = "it is a folder without git, and has no history"
                 continue
             folder = self._folder(repository)
-            update = Update(repository, folder, refs, self._workers, stop, tell)
+            update = HistoryUpdate(repository, folder, refs, self._workers, stop, tell)
             try:
                 with folder.locked(stop.check):
                     self._forget_damage(repository.key, folder)

@@ -22,7 +22,7 @@ from sourcelight.engines.history.git import SETTINGS
 from sourcelight.engines.history.history import History, Mask
 from sourcelight.engines.history.segment import Segment
 from sourcelight.engines.history.store import compaction
-from sourcelight.engines.history.store.allowance import EFFORT, Account, Cost, allowance_of
+from sourcelight.engines.history.store.allowance import EFFORT, AllowanceUse, Cost, allowance_of
 from sourcelight.engines.history.store.commit_log import (
     NewCommits,
     mapped_identities,
@@ -31,8 +31,8 @@ from sourcelight.engines.history.store.commit_log import (
     united_people,
 )
 from sourcelight.engines.history.store.compaction import merged_changes, order_of
-from sourcelight.engines.history.store.folder import HistoryFolder, Manifest, SegmentEntry
-from sourcelight.engines.history.store.worker import MODULE, PATCHES, Order, carry_out
+from sourcelight.engines.history.store.folder import HistoryFolder, HistoryManifest, SegmentEntry
+from sourcelight.engines.history.store.worker import MODULE, PATCHES, ExtractionRequest, carry_out
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
@@ -54,7 +54,7 @@ _OID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(slots=True)
-class Update:
+class HistoryUpdate:
     """One repository's update, made with its lock held.
 
     Attributes
@@ -70,14 +70,14 @@ class Update:
     stop: Cancellation
     tell: Callable[[int, int], None]
     added: int = 0
-    manifest: Manifest = field(default_factory=Manifest)
+    manifest: HistoryManifest = field(default_factory=HistoryManifest)
 
     def run(self) -> bool:
         """Do it; True when there was something to do.
 
         Raises `GitFailed`, `RepositoryError`, `IndexFault` and `Cancelled`; what was there before then still is.
         """
-        fresh = Manifest(self.repository.name, made_with(), borders_of(self.repository.git_dir))
+        fresh = HistoryManifest(self.repository.name, made_with(), borders_of(self.repository.git_dir))
         manifest, history = self._former(fresh)
         tips = self._tips(manifest)
         missing = sorted({oid for oid in tips.values() if history.position(oid) is None})
@@ -95,7 +95,7 @@ class Update:
         self.manifest = wanted
         return bool(missing)
 
-    def _former(self, fresh: Manifest) -> tuple[Manifest, History]:
+    def _former(self, fresh: HistoryManifest) -> tuple[HistoryManifest, History]:
         """What is there already, as far as it can be used."""
         try:
             found = self.folder.manifest()
@@ -109,7 +109,7 @@ class Update:
         self.folder.discard_unneeded()
         return fresh, open_history(self.folder.path, fresh)
 
-    def _tips(self, manifest: Manifest) -> dict[str, str]:
+    def _tips(self, manifest: HistoryManifest) -> dict[str, str]:
         patterns = [*manifest.tips, *self.refs]
         tips = {"HEAD": resolve(self.repository, "")} if "HEAD" in patterns else {}
         named = [pattern for pattern in patterns if pattern.startswith("refs/")]
@@ -124,7 +124,7 @@ class Update:
                 continue
         return tips
 
-    def _extended(self, manifest: Manifest, history: History, missing: Sequence[str]) -> Manifest:
+    def _extended(self, manifest: HistoryManifest, history: History, missing: Sequence[str]) -> HistoryManifest:
         known = [oid for oid in dict.fromkeys(history.tips.values()) if history.position(oid) is not None]
         first = history.bases.commits[-1]
         new = read_commits(self.repository.git_dir, missing, known, history.position, first, self.stop)
@@ -136,14 +136,14 @@ class Update:
         make_private_folder(scratch)
         try:
             spent = Cost(history.bases.changes[-1], history.bases.rows[-1])
-            parts, unread = self._read(new, scratch, Account(allowance, spent))
+            parts, unread = self._read(new, scratch, AllowanceUse(allowance, spent))
             arrays = segment_arrays(new, parts, unread)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         entry = self._write(arrays)
         return replace(manifest, segments=(*manifest.segments, entry), unread=manifest.unread + len(unread))
 
-    def _read(self, new: NewCommits, scratch: Path, account: Account) -> tuple[list[SectionFile], list[int]]:
+    def _read(self, new: NewCommits, scratch: Path, account: AllowanceUse) -> tuple[list[SectionFile], list[int]]:
         """Have the changes of the new commits read; parts in order, and the commits that could not be read.
 
         In that order the account pays for them, so that it does not matter who was first.
@@ -157,7 +157,7 @@ class Update:
             oids = tuple(new.oids[at].decode() for at in numbers)
             effort = EFFORT * account.allowance.bytes
             orders.append(
-                Order(
+                ExtractionRequest(
                     self.repository.git_dir, str(scratch), numbers[0], tuple(numbers), oids, account.allowance, effort
                 )
             )
@@ -166,7 +166,7 @@ class Update:
         done = len(new.merges)
         self.tell(done, len(new.oids))
 
-        def keep(order: Order, files: list[str], failed: list[int]) -> None:
+        def keep(order: ExtractionRequest, files: list[str], failed: list[int]) -> None:
             nonlocal done
             found[order.first] = files
             unread.extend(failed)
@@ -186,7 +186,9 @@ class Update:
                 unread += np.unique(part.array("commit")).tolist()
         return parts, sorted(set(unread))
 
-    def _by_workers(self, orders: Sequence[Order], keep: Callable[[Order, list[str], list[int]], None]) -> None:
+    def _by_workers(
+        self, orders: Sequence[ExtractionRequest], keep: Callable[[ExtractionRequest, list[str], list[int]], None]
+    ) -> None:
         """Have the orders carried out in processes; raises `IndexFault` when one can't be, and `Cancelled`."""
         by_key = {str(order.first): order for order in orders}
 
@@ -214,7 +216,7 @@ class Update:
         size = (self.folder.path / name).stat().st_size
         return SegmentEntry(name, counts["commits"], counts["rows"], size)
 
-    def _compacted(self, manifest: Manifest) -> Manifest:
+    def _compacted(self, manifest: HistoryManifest) -> HistoryManifest:
         if len(manifest.segments) < 2 and not self._lost_refs(manifest):
             return manifest
         history = open_history(self.folder.path, manifest)
@@ -233,12 +235,12 @@ class Update:
         compacted = replace(manifest, segments=(*manifest.segments[:first], entry))
         return replace(compacted, unread=int(history.commits.unread[keep].sum())) if dropping else compacted
 
-    def _lost_refs(self, manifest: Manifest) -> bool:
+    def _lost_refs(self, manifest: HistoryManifest) -> bool:
         """Whether a single segment may hold commits that no ref leads to."""
         former = self.folder.manifest()
         return former is not None and not set(former.tips.values()) <= set(manifest.tips.values())
 
-    def _with_people(self, manifest: Manifest, mailmap: str, former: Manifest) -> Manifest:
+    def _with_people(self, manifest: HistoryManifest, mailmap: str, former: HistoryManifest) -> HistoryManifest:
         if manifest.segments == former.segments and mailmap == former.mailmap:
             return manifest
         people, _ = united_people([Segment(self.folder.path / entry.name) for entry in manifest.segments])
@@ -293,5 +295,5 @@ def borders_of(git_dir: str) -> str:
     return hashlib.sha256(b"\0".join(found)).hexdigest() if found else ""
 
 
-def _identity(order: Order) -> str:
+def _identity(order: ExtractionRequest) -> str:
     return f"history {hashlib.sha256(repr((order.git_dir, order.oids)).encode()).hexdigest()}"

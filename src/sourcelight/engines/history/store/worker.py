@@ -25,14 +25,14 @@ from sourcelight.engines.history.git import MAX_BLOB_BYTES, PATCH_DATA_BYTES, gi
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.store.allowance import (
     MANY_FILES,
-    Account,
+    AllowanceUse,
     Cost,
     Effort,
     commits_of,
     cost_of,
     split_large,
 )
-from sourcelight.engines.history.store.patch_parser import COMMIT_MARK, Misaligned, parse_patches
+from sourcelight.engines.history.store.patch_parser import COMMIT_MARK, MisalignedPatch, parse_patches
 from sourcelight.engines.storage.folder import reason_of
 from sourcelight.engines.storage.sections import Array, write_sections
 from sourcelight.repos.repository import common_dir
@@ -76,7 +76,7 @@ def extract(
     git_dir: str,
     ordinals: Mapping[bytes, int],
     keep: Callable[[Mapping[str, Array], Cost], None],
-    account: Account,
+    account: AllowanceUse,
     effort: Effort,
     cancellation: Cancellation | None = None,
 ) -> list[int]:
@@ -113,7 +113,7 @@ class _Extraction:
         git_dir: str,
         ordinals: Mapping[bytes, int],
         keep: Callable[[Mapping[str, Array], Cost], None],
-        account: Account,
+        account: AllowanceUse,
         effort: Effort,
         cancellation: Cancellation | None,
     ) -> None:
@@ -171,7 +171,7 @@ class _Extraction:
         """Parse commits; those whose patches can't be told apart are taken by the names of their files."""
         try:
             part = parse_patches(raw, self._ordinals)
-        except Misaligned as fault:
+        except MisalignedPatch as fault:
             bad = set(fault.commits)
         else:
             self._unread.update(self._large.commits(part))
@@ -325,7 +325,7 @@ MODULE = "sourcelight.engines.history.store.worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ExtractionRequest:
     """Commits to read: `oids` (40 hex digits), their numbers from `first` on, and the folder for the parts.
 
     `allowance` is what they may cost, `effort` how many bytes git may write for all orders of the folder together.
@@ -345,13 +345,13 @@ class Order:
         return json.dumps(facts).encode() + b"\n"
 
     @classmethod
-    def read(cls, line: bytes) -> Order:
+    def read(cls, line: bytes) -> ExtractionRequest:
         """An order that has travelled."""
         git_dir, folder, first, numbers, oids, allowance, effort = json.loads(line)
         return cls(git_dir, folder, first, tuple(numbers), tuple(oids), Cost(*allowance), effort)
 
 
-def carry_out(order: Order, cancellation: Cancellation | None = None) -> tuple[list[str], list[int]]:
+def carry_out(order: ExtractionRequest, cancellation: Cancellation | None = None) -> tuple[list[str], list[int]]:
     """Read the commits; give the files of their parts in order, and the commits that could not be read."""
     files: list[str] = []
 
@@ -361,7 +361,7 @@ def carry_out(order: Order, cancellation: Cancellation | None = None) -> tuple[l
         files.append(str(Path(order.folder, name)))
 
     ordinals = dict(zip((oid.encode() for oid in order.oids), order.numbers, strict=True))
-    account, effort = Account(order.allowance), Effort(order.folder, order.effort)
+    account, effort = AllowanceUse(order.allowance), Effort(order.folder, order.effort)
     return files, extract(order.git_dir, ordinals, keep, account, effort, cancellation)
 
 
@@ -369,7 +369,7 @@ def _serve(orders: IO[bytes], answers: IO[bytes]) -> None:
     for line in orders:
         answer: dict[str, Any]
         try:
-            files, unread = carry_out(Order.read(line))
+            files, unread = carry_out(ExtractionRequest.read(line))
             answer = {"event": "done", "files": files, "unread": unread}
         except Exception as fault:  # noqa: BLE001 - whoever gave the order reports the reason
             answer = {"event": "failed", "reason": reason_of(fault)}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.engines.history.search.find import commits_passing, newest_first
-from sourcelight.engines.history.search.query import Commits
+from sourcelight.engines.history.search.query import CommitFilter
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import Part, Parted
 from sourcelight.engines.tools.history.commits import commit_part, search_commits
@@ -24,7 +24,7 @@ _ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_o
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
     after, before, echoed = dates_of(CALL, arguments)
-    which = Commits(authors=one_of(CALL, "authors", arguments.get("authors"), regexp=False, one_line=True))
+    which = CommitFilter(authors=one_of(CALL, "authors", arguments.get("authors"), regexp=False, one_line=True))
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
     found = []
     for opened in histories.opened:

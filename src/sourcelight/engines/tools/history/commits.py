@@ -19,7 +19,7 @@ from sourcelight.core.errors import CallError
 from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import find_commits, people_passing
-from sourcelight.engines.history.search.query import CommitQuery, Commits
+from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import NOTHING, Part, Parted, tail, with_notices
 from sourcelight.engines.tools.history import tables
@@ -44,7 +44,7 @@ class _Found:
 def _find(arguments: Arguments, context: CallContext) -> Part:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
-    which = Commits(
+    which = CommitFilter(
         authors=one_of(CALL, "authors", arguments.get("authors"), regexp=regexp, one_line=True),
         messages=one_of(CALL, "messageTerms", arguments.get("messageTerms"), regexp=regexp),
         after=after,

@@ -23,9 +23,9 @@ from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.changes import make_patch
 from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
-from sourcelight.engines.history.search.find import DiffHits, changes_passing, find_diffs
+from sourcelight.engines.history.search.find import DiffMatches, changes_passing, find_diffs
 from sourcelight.engines.history.search.lines import changes_of, rows_with
-from sourcelight.engines.history.search.query import Commits, DiffQuery, Files, Side, Term
+from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, DiffQuery, PatternTerm, Side
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import NOTHING, Part, Parted, tail, with_notices
 from sourcelight.engines.tools.history import tables
@@ -75,14 +75,16 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
     authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
     query = DiffQuery(
-        Commits(authors=one_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before),
+        CommitFilter(
+            authors=one_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
+        ),
         files_of(CALL, arguments.get("files"), regexp=regexp),
-        Term(pattern),
+        PatternTerm(pattern),
         sides,
         arguments.get("changes", "lines"),
     )
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
-    found: list[tuple[Opened, DiffHits, Ints]] = []
+    found: list[tuple[Opened, DiffMatches, Ints]] = []
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
@@ -301,7 +303,7 @@ def _find_pickaxe(arguments: Arguments, context: CallContext) -> Part:
 @dataclass(frozen=True, slots=True)
 class _Asked:
     pattern: CompiledPattern
-    files: Files
+    files: ChangedFileFilter
     period: str | None
     dates: Dates
 

@@ -22,7 +22,7 @@ from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.history import Mask
-from sourcelight.engines.history.search.query import Files, OneOf, fits_a_line
+from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, fits_a_line
 from sourcelight.engines.history.subtrees import Layout, layout_of
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import Part
@@ -59,22 +59,22 @@ def pattern_of(
 
 def one_of(
     call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
-) -> tuple[OneOf, ...]:
+) -> tuple[AnyPattern, ...]:
     """Any of some texts; nothing for no texts. `one_line` as for `pattern_of`."""
     if not texts:
         return ()
-    return (OneOf(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
+    return (AnyPattern(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
 
 
-def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Files:
+def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> ChangedFileFilter:
     """Any of some globs or path prefixes; with `regexp`, RE2 found anywhere in the path."""
     if not files:
-        return Files()
+        return ChangedFileFilter()
     if regexp:
         patterns = [pattern_of(call, "files", text, regexp=True, whole_text=True) for text in files]
     else:
         patterns = [pattern_of(call, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
-    return Files((OneOf(tuple(patterns)),))
+    return ChangedFileFilter((AnyPattern(tuple(patterns)),))
 
 
 def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, dict[str, str]]:

@@ -15,7 +15,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary, line_count
 from sourcelight.engines.history.search.find import changes_passing
-from sourcelight.engines.history.search.query import Files
+from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import Part, Parted
@@ -51,7 +51,9 @@ class _Hot:
     total: int
 
 
-def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments, context: CallContext) -> _Hot:
+def _hot_files(
+    opened: Opened, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: CallContext
+) -> _Hot:
     limit: int | None = arguments.get("limit")
     history = opened.history
     changes = history.changes
@@ -87,7 +89,7 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
 
 
 def _counted(
-    opened: Opened, wanted: Files, dates: Dates, arguments: Arguments, context: CallContext
+    opened: Opened, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: CallContext
 ) -> tuple[Numbers, Numbers, CommitTree]:
     """The changes that count, the place of the file of each among today's, and today's files."""
     mask = chosen(opened, *dates)[opened.history.changes.commit]
@@ -109,7 +111,7 @@ def hot_commits(opened: Opened, arguments: Arguments, dates: Dates, context: Cal
 
 def paired_commits(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
     """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    kept, of, tree = _counted(opened, Files(), dates, arguments, context)
+    kept, of, tree = _counted(opened, ChangedFileFilter(), dates, arguments, context)
     commit = opened.history.changes.commit[kept]
     one, other = (np.unique(commit[np.isin(of, _named(tree, arguments.get(name)))]) for name in ("path", "otherPath"))
     both = np.intersect1d(one, other)

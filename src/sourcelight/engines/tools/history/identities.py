@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.engines.history.people import BOT_RULE, Usage, is_bot, suggest
+from sourcelight.engines.history.people import BOT_RULE, IdentityUsage, is_bot, suggest
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import Part, Parted
 from sourcelight.engines.tools.history import tables
@@ -156,7 +156,7 @@ def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Tool
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails
-    found = suggest([Usage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
+    found = suggest([IdentityUsage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
     table = tables.table(
         "identity_suggestions",
         {
