@@ -40,8 +40,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from sourcelight.engines.navigation import Found, Navigator, Workspace
-from sourcelight.engines.navigation.definitions import Asked, definitions_of, ranked
+from sourcelight.engines.navigation import Navigator, ResolvedDefinition, Workspace
+from sourcelight.engines.navigation.definitions import SymbolQuery, definitions_of, ranked
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.navigation.scip.decode import last_descriptor
@@ -276,12 +276,12 @@ def _category(script: Any, line: str, place: tuple[int, int, str], first: Row, w
 # Scores.
 
 
-def _place(found: Found, bench: Bench) -> tuple[str, str, int]:
+def _place(found: ResolvedDefinition, bench: Bench) -> tuple[str, str, int]:
     document = found.document
     return bench.short[document.project.name], document.shown_path, document.text.count(b"\n", 0, found.start) + 1
 
 
-def _right(found: Found, wanted: set[tuple[str, str, int]], bench: Bench) -> bool:
+def _right(found: ResolvedDefinition, wanted: set[tuple[str, str, int]], bench: Bench) -> bool:
     at = _place(found, bench)
     if at in wanted:
         return True
@@ -347,7 +347,7 @@ def _tool_level(rows: Sequence[Row], bench: Bench) -> None:
         workspace = bench.workspace()
         document = workspace.project(bench.by_short[repo].name).document(path.encode())
         if document is not None:
-            found = definitions_of(Asked(document, name), workspace)
+            found = definitions_of(SymbolQuery(document, name), workspace)
             right = [_right(one, truth, bench) for one in found[:3]]
             hits[0] += any(right[:1])
             hits[1] += any(right)
@@ -423,7 +423,7 @@ def _compared(
             return
         most -= 1
         began = time.process_time()
-        search = References(Asked(document, text.decode()), bench.workspace())
+        search = References(SymbolQuery(document, text.decode()), bench.workspace())
         found = [one for rows in search.found() for one in rows if one.document.project.key == project.key]
         took = time.process_time() - began
         known = set().union(*(held for symbol, held in places[text].items() if symbol))

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sourcelight.engines.navigation import Found, Navigator, Project, Workspace
-from sourcelight.engines.navigation.definitions import Asked, ranked
+from sourcelight.engines.navigation import Navigator, Project, ResolvedDefinition, Workspace
+from sourcelight.engines.navigation.definitions import SymbolQuery, ranked
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.references import References
@@ -116,7 +116,9 @@ def score_definitions(bench: Bench, rows: Sequence[Row], most: int, *, show: boo
     print_times("one definition, its file parsed anew, CPU ms", times)
 
 
-def _answers(bench: Bench, document: Document, row: Row) -> tuple[list[Found], list[Found], float]:
+def _answers(
+    bench: Bench, document: Document, row: Row
+) -> tuple[list[ResolvedDefinition], list[ResolvedDefinition], float]:
     workspace = bench.workspace()
     resolver = resolver_of(document.language)
     if resolver is None:
@@ -136,14 +138,14 @@ def _line(bench: Bench, file: str, at: int) -> Spot:
     return file, document.text.count(b"\n", 0, at) if document is not None else -1
 
 
-def _right(bench: Bench, one: Found, wanted: set[Spot]) -> bool:
+def _right(bench: Bench, one: ResolvedDefinition, wanted: set[Spot]) -> bool:
     path = one.document.shown_path
     if one.kind == "module":
         return any(file == path for file, _ in wanted)
     return _line(bench, path, one.start) in wanted
 
 
-def _shown(one: Found) -> str:
+def _shown(one: ResolvedDefinition) -> str:
     line = one.document.text.count(b"\n", 0, one.start) + 1
     return f"{one.document.shown_path}:{line} {one.how}"
 
@@ -226,7 +228,7 @@ def score_references(bench: Bench, questions: list[Question], most: int, *, show
 
 
 def _places(bench: Bench, document: Document, name: str) -> Iterator[Spot]:
-    search = References(Asked(document, name), bench.workspace())
+    search = References(SymbolQuery(document, name), bench.workspace())
     for rows in search.found():
         for one in rows:
             yield one.document.shown_path, one.occurrence.start

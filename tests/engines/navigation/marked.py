@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from sourcelight.engines.navigation import Found, Navigator, Workspace
+from sourcelight.engines.navigation import Navigator, ResolvedDefinition, Workspace
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.repos import Catalog, Viewer
@@ -37,7 +37,7 @@ class Marked:
         store.update([Target(r, "", r.facts.commit) for r in catalog.repositories])
         self.workspace: Workspace = Navigator(catalog, store).workspace(Viewer.owner())
 
-    def ask(self, repository: str, path: str, marked: str) -> list[Found]:
+    def ask(self, repository: str, path: str, marked: str) -> list[ResolvedDefinition]:
         """Definitions of the marked name."""
         document = self.workspace.project(repository).document(path.encode())
         assert document is not None

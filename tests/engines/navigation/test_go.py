@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from engines.navigation.marked import Marked, offset
-from sourcelight.engines.navigation import Found
-from sourcelight.engines.navigation.languages.go import GoResolver
+from sourcelight.engines.navigation import ResolvedDefinition
+from sourcelight.engines.navigation.languages.go import GoLanguage
 from sourcelight.engines.navigation.languages.go.packages import built
 
 SERVER = {
@@ -124,14 +124,14 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 
 
 @pytest.fixture(scope="module")
-def ask(marked: Marked) -> Callable[[str, str], list[Found]]:
+def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
     """Definitions of the marked name in a file of the server."""
     return partial(marked.ask, "server")
 
 
 @pytest.mark.parametrize(("use", "path", "definition", "how"), CLAIMS, ids=[c[0].strip() for c in CLAIMS])
 def test_a_name_leads_to_its_definition(
-    ask: Callable[[str, str], list[Found]], use: str, path: str, definition: str, how: str
+    ask: Callable[[str, str], list[ResolvedDefinition]], use: str, path: str, definition: str, how: str
 ) -> None:
     found = ask("main.go", use)[0]
     assert found.document.shown_path == path
@@ -139,37 +139,43 @@ def test_a_name_leads_to_its_definition(
     assert found.how == how
 
 
-def test_a_package_leads_to_its_files(ask: Callable[[str, str], list[Found]]) -> None:
+def test_a_package_leads_to_its_files(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
     found = ask("main.go", "*§store.Store")[0]
     assert (found.document.shown_path, found.kind, found.how) == ("store/store.go", "module", "import")
 
 
-def test_a_package_that_is_nowhere_is_its_import_and_says_so(ask: Callable[[str, str], list[Found]]) -> None:
+def test_a_package_that_is_nowhere_is_its_import_and_says_so(
+    ask: Callable[[str, str], list[ResolvedDefinition]],
+) -> None:
     found = ask("main.go", "§fmt.Println")[0]
     assert found.document.shown_path == "main.go"
     assert "fmt, which is in no repository here" in found.reason
 
 
-def test_a_member_of_a_package_that_is_nowhere_has_no_definition(ask: Callable[[str, str], list[Found]]) -> None:
+def test_a_member_of_a_package_that_is_nowhere_has_no_definition(
+    ask: Callable[[str, str], list[ResolvedDefinition]],
+) -> None:
     assert ask("main.go", "fmt.§Println") == []
 
 
-def test_tests_see_the_package_and_not_the_other_way_round(ask: Callable[[str, str], list[Found]]) -> None:
+def test_tests_see_the_package_and_not_the_other_way_round(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
     assert ask("main_test.go", "= §limit")[0].document.shown_path == "main.go"
 
 
-def test_a_function_for_another_system_is_the_same(marked: Marked, ask: Callable[[str, str], list[Found]]) -> None:
+def test_a_function_for_another_system_is_the_same(
+    marked: Marked, ask: Callable[[str, str], list[ResolvedDefinition]]
+) -> None:
     found = ask("main.go", "§platform()")[0]
-    places = [other.document.shown_path for other in GoResolver().same(found, marked.workspace)]
+    places = [other.document.shown_path for other in GoLanguage().same(found, marked.workspace)]
     assert places == ["platform_linux.go", "platform_windows.go"]
 
 
 def test_other_repositories_can_import_modules_by_their_path(marked: Marked) -> None:
     project = marked.workspace.project("library")
-    assert GoResolver().provides(project) == {"example.com/library/v2": b""}
+    assert GoLanguage().provides(project) == {"example.com/library/v2": b""}
     document = project.document(b"ids/ids.go")
     assert document is not None
-    assert GoResolver().module_names(document) == ("example.com/library/v2/ids",)
+    assert GoLanguage().module_names(document) == ("example.com/library/v2/ids",)
 
 
 @pytest.mark.parametrize(

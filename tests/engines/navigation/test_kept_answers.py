@@ -14,7 +14,7 @@ from engines.navigation.sample import call, make_engine, open_engine, rows
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.engines import tools
 from sourcelight.engines.execution import Engine
-from sourcelight.engines.navigation.workspace import Kept, KeptAnswers
+from sourcelight.engines.navigation.workspace import CachedReferences, ReferenceCache
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder, make_repo
 
@@ -111,10 +111,10 @@ def test_a_limit_holds_for_rows_that_are_told_too(engine: Engine, limit: int) ->
 def test_answers_beyond_the_room_are_dropped() -> None:
     """The longest unused first; one that is too large is not kept at all."""
 
-    def kept(size: int) -> Kept:
-        return Kept(pa.table({"x": pa.array(range(size), pa.int64())}), np.arange(size), 1, 0, {})
+    def kept(size: int) -> CachedReferences:
+        return CachedReferences(pa.table({"x": pa.array(range(size), pa.int64())}), np.arange(size), 1, 0, {})
 
-    held = KeptAnswers(most_bytes=6000)
+    held = ReferenceCache(most_bytes=6000)
     held.put("a", kept(100))
     held.put("b", kept(100))
     assert held.get("a") is not None

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from engines.navigation.marked import Marked, offset
-from sourcelight.engines.navigation import Found
-from sourcelight.engines.navigation.languages.typescript import TypeScriptResolver
+from sourcelight.engines.navigation import ResolvedDefinition
+from sourcelight.engines.navigation.languages.typescript import TypeScriptLanguage
 from sourcelight.engines.navigation.languages.typescript.modules import normal
 
 APP = {
@@ -168,14 +168,14 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
 
 
 @pytest.fixture(scope="module")
-def ask(marked: Marked) -> Callable[[str, str], list[Found]]:
+def ask(marked: Marked) -> Callable[[str, str], list[ResolvedDefinition]]:
     """Definitions of the marked name in a file of the application."""
     return partial(marked.ask, "app")
 
 
 @pytest.mark.parametrize(("file", "use", "path", "definition", "how"), CLAIMS, ids=[c[1].strip() for c in CLAIMS])
 def test_a_name_leads_to_its_definition(
-    ask: Callable[[str, str], list[Found]], file: str, use: str, path: str, definition: str, how: str
+    ask: Callable[[str, str], list[ResolvedDefinition]], file: str, use: str, path: str, definition: str, how: str
 ) -> None:
     found = ask(file, use)[0]
     assert found.document.shown_path == path
@@ -183,7 +183,7 @@ def test_a_name_leads_to_its_definition(
     assert found.how == how
 
 
-def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[Found]]) -> None:
+def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[ResolvedDefinition]]) -> None:
     found = ask(MAIN, ") §missing(")[0]
     assert found.document.shown_path == MAIN
     assert "nowhere, which is in no repository here" in found.reason
@@ -200,12 +200,12 @@ def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) 
 
 def test_merged_declarations_are_the_same(marked: Marked) -> None:
     found = marked.ask("app", STORE, "§each!: Each")[0]
-    assert TypeScriptResolver().same(found, marked.workspace) == [found]
+    assert TypeScriptLanguage().same(found, marked.workspace) == [found]
 
 
 def test_a_package_is_known_by_its_manifest(marked: Marked) -> None:
     project = marked.workspace.project("shapes")
-    assert TypeScriptResolver().provides(project) == {"@acme/shapes": b""}
+    assert TypeScriptLanguage().provides(project) == {"@acme/shapes": b""}
 
 
 def test_imports_that_go_round_in_circles_end(tmp_path_factory: pytest.TempPathFactory) -> None:

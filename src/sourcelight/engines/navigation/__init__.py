@@ -10,33 +10,33 @@ are added as `language.Resolver`: one sub-room each, entered in `languages`.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Resolver
-    from sourcelight.engines.navigation.model import Document, Found, How, Occurrence, Project
-    from sourcelight.engines.navigation.workspace import Budget, Navigator, Workspace
+    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.model import Document, How, Occurrence, Project, ResolvedDefinition
+    from sourcelight.engines.navigation.workspace import Navigator, TimeBudget, Workspace
 
 __all__ = [
-    "Budget",
     "Document",
-    "Found",
     "How",
+    "Language",
     "Navigator",
     "Occurrence",
     "Project",
-    "Resolver",
+    "ResolvedDefinition",
+    "TimeBudget",
     "Workspace",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name == "Resolver":
+    if name == "Language":
         from sourcelight.engines.navigation import language
 
         return getattr(language, name)
-    if name in {"Document", "Found", "How", "Occurrence", "Project"}:
+    if name in {"Document", "How", "Occurrence", "Project", "ResolvedDefinition"}:
         from sourcelight.engines.navigation import model
 
         return getattr(model, name)
-    if name in {"Budget", "Navigator", "Workspace"}:
+    if name in {"Navigator", "TimeBudget", "Workspace"}:
         from sourcelight.engines.navigation import workspace
 
         return getattr(workspace, name)

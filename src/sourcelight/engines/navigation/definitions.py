@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import line_of, offset_of
-from sourcelight.engines.navigation.model import Document, Found, Occurrence, TimeSpent, check_time, time_limit
-from sourcelight.engines.navigation.named import Named, files_with, named, outline_of, plain_occurrences
+from sourcelight.engines.navigation.model import (
+    Document,
+    Occurrence,
+    ResolvedDefinition,
+    TimeSpent,
+    check_time,
+    time_limit,
+)
+from sourcelight.engines.navigation.named import NamedDefinition, files_with, named, outline_of, plain_occurrences
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES
 
@@ -35,7 +42,7 @@ _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"
 
 def ranked(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace, *, most: int = 10
-) -> list[Found]:
+) -> list[ResolvedDefinition]:
     """Give the definitions of a name, the likeliest for this use first.
 
     Definitions of the same repository come first; others count only where it has none. Weights are those of
@@ -59,7 +66,7 @@ def ranked(
     count = len(ordered)
     reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
     return [
-        Found(one.document, one.start, one.end, one.kind, "name", _belief(count, place), reason)
+        ResolvedDefinition(one.document, one.start, one.end, one.kind, "name", _belief(count, place), reason)
         for place, one in enumerate(ordered[:most])
     ]
 
@@ -77,7 +84,7 @@ def family(language: str) -> str:
 
 
 def _score(
-    document: Document, occurrence: Occurrence, one: Named, imported: frozenset[tuple[str, str, bytes]]
+    document: Document, occurrence: Occurrence, one: NamedDefinition, imported: frozenset[tuple[str, str, bytes]]
 ) -> float:
     score = 3.0 if one.document.project.key == document.project.key else 0.0
     score -= 0.35 * min(_distance(document.path, one.document.path), _FARTHEST)
@@ -132,7 +139,9 @@ _MEMBERS = frozenset({"method", "constructor", "field", "property", "constant", 
 _HOLDERS = frozenset({"class", "object", "interface", "module", "trait", "enum", "struct"})
 
 
-def in_same_file(document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace) -> list[Found]:
+def in_same_file(
+    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
+) -> list[ResolvedDefinition]:
     """Give what a name means by the scopes of its file, the innermost first; empty where they don't tell."""
     outline = outline_of(document, workspace)
     shown = name.decode(errors="replace")
@@ -158,7 +167,9 @@ def in_same_file(document: Document, occurrence: Occurrence, name: bytes, worksp
             found.append((len(holders), one))
     found.sort(key=lambda pair: -pair[0])
     return [
-        Found(document, one.offset, one.offset + len(name), one.kind, "scope", SCORE, "declared around it in this file")
+        ResolvedDefinition(
+            document, one.offset, one.offset + len(name), one.kind, "scope", SCORE, "declared around it in this file"
+        )
         for _, one in found
     ]
 
@@ -190,7 +201,7 @@ _LATER = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SymbolQuery:
     """What is asked for: a name in a file, maybe on a 1-based line and at a column in code points."""
 
     document: Document
@@ -208,7 +219,7 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     return plain_occurrences(document.text, name)
 
 
-def asked_occurrences(asked: Asked, workspace: Workspace) -> Sequence[Occurrence]:
+def asked_occurrences(asked: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
     """Give the occurrences that a question means: all of the name, those of a line, or the one at a column."""
     found = occurrences_in(asked.document, asked.name.encode(), workspace)
     if asked.line_number is None:
@@ -223,7 +234,9 @@ def asked_occurrences(asked: Asked, workspace: Workspace) -> Sequence[Occurrence
     return [o for o in found if low is not None and low <= o.start and (high is None or o.start < high)]
 
 
-def resolve(document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace) -> Sequence[Found]:
+def resolve(
+    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
+) -> Sequence[ResolvedDefinition]:
     """Give the definitions of one occurrence, best first: by an index file, by rules, then by rank."""
     precise = precise_definitions(document, occurrence, workspace)
     found = by_rules(document, occurrence, workspace)
@@ -233,7 +246,7 @@ def resolve(document: Document, occurrence: Occurrence, name: bytes, workspace: 
     return found or by_rank(document, occurrence, name, workspace)
 
 
-def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
     """Give what the rules of the file's language say; nothing where they don't lead anywhere.
 
     Languages without a resolver have the scopes of the file alone.
@@ -246,7 +259,9 @@ def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -
     return resolver.resolve(document, occurrence, workspace)
 
 
-def by_rank(document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace) -> Sequence[Found]:
+def by_rank(
+    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
+) -> Sequence[ResolvedDefinition]:
     """Give the definitions of the name by rank; those of the text alone where its language has no grammar."""
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
@@ -258,10 +273,10 @@ def by_rank(document: Document, occurrence: Occurrence, name: bytes, workspace: 
     if first is None:
         return []
     reason = f"first occurrence; {document.language or 'this kind of file'} has no grammar here"
-    return [Found(document, first.start, first.end, "string", "text", 0.1, reason)]
+    return [ResolvedDefinition(document, first.start, first.end, "string", "text", 0.1, reason)]
 
 
-def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
+def definitions_of(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     """Give up to `MOST_CANDIDATES` definitions of what is asked for, best first.
 
     Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
@@ -282,7 +297,7 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
             return []
 
 
-def _definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
+def _definitions_of(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     name = asked.name.encode()
     voters = asked_occurrences(asked, workspace)
     if not voters:
@@ -292,7 +307,7 @@ def _definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
             "voters", f"{asked.name} occurs {len(voters):,} times here; the first {MOST_VOTERS} were looked at."
         )
     votes: dict[object, list[float]] = {}
-    found: dict[object, Found] = {}
+    found: dict[object, ResolvedDefinition] = {}
     unresolved: Occurrence | None = None
     for occurrence in voters[:MOST_VOTERS]:
         workspace.budget.check()
@@ -327,9 +342,9 @@ def _definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
     return _bodies_first(ordered[:MOST_CANDIDATES], workspace)[:MOST_CANDIDATES]
 
 
-def _bodies_first(ordered: Sequence[Found], workspace: Workspace) -> list[Found]:
+def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -> list[ResolvedDefinition]:
     """Put what a prototype announces before it: who asks for a definition wants to see what it does."""
-    placed: dict[object, Found] = {}
+    placed: dict[object, ResolvedDefinition] = {}
     for one in ordered:
         for body in _bodies(one, ordered, workspace) if one.place not in placed else ():
             known = next((other for other in ordered if other.place == body.place), body)
@@ -338,7 +353,9 @@ def _bodies_first(ordered: Sequence[Found], workspace: Workspace) -> list[Found]
     return list(placed.values())
 
 
-def _bodies(one: Found, ordered: Sequence[Found], workspace: Workspace) -> list[Found]:
+def _bodies(
+    one: ResolvedDefinition, ordered: Sequence[ResolvedDefinition], workspace: Workspace
+) -> list[ResolvedDefinition]:
     """Give the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
     resolver = resolver_of(one.document.language)
     if resolver is None or one.kind not in {"function", "method"} or not _is_prototype(one, workspace):
@@ -349,18 +366,18 @@ def _bodies(one: Found, ordered: Sequence[Found], workspace: Workspace) -> list[
     return [replace(other, reason="announced by the prototype that was found") for other in same]
 
 
-def _is_prototype(one: Found, workspace: Workspace) -> bool:
+def _is_prototype(one: ResolvedDefinition, workspace: Workspace) -> bool:
     return any(row.offset == one.start and row.declaration for row in outline_of(one.document, workspace))
 
 
-def _shared(one: Found, votes: dict[object, list[float]]) -> Found:
+def _shared(one: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
     """Lower the score of one of several candidates to its share of the votes."""
     total = sum(sum(held) for held in votes.values())
     own = sum(votes.get(one.place, [0.0]))
     return one if not own or not total else replace(one, score=round(one.score * own / total, 3))
 
 
-def _elsewhere(asked: Asked, workspace: Workspace) -> list[Found]:
+def _elsewhere(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     """Say where a name that is not in the file occurs, and rank its definitions."""
     name = asked.name.encode()
     places = []

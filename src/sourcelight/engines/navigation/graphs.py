@@ -10,11 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.definitions import Asked, resolve
+from sourcelight.engines.navigation.definitions import SymbolQuery, resolve
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import line_of
-from sourcelight.engines.navigation.model import Document, Found, How, Occurrence
-from sourcelight.engines.navigation.named import Named, enclosing, imports_of, of_definition, outline_of, tables_of
+from sourcelight.engines.navigation.model import Document, How, Occurrence, ResolvedDefinition
+from sourcelight.engines.navigation.named import (
+    NamedDefinition,
+    enclosing,
+    imports_of,
+    of_definition,
+    outline_of,
+    tables_of,
+)
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.symbols import LANGUAGES, Import
 
@@ -33,19 +40,19 @@ Key = tuple[tuple[str, str, bytes], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallSite:
     """One call: who calls (None: the top of the file), where, and what is called; `depth` is 1 for direct calls."""
 
     depth: int
-    caller: Named | None
+    caller: NamedDefinition | None
     document: Document
     occurrence: Occurrence
-    callee: Named | Found
+    callee: NamedDefinition | ResolvedDefinition
     how: How
     score: float
 
 
-def callers(asked: Asked, depth: int, workspace: Workspace) -> Iterator[Call]:
+def callers(asked: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls of a function, then those of the functions that call it, and so on.
 
     A function that calls itself, directly or over others, is asked once.
@@ -64,18 +71,18 @@ def callers(asked: Asked, depth: int, workspace: Workspace) -> Iterator[Call]:
                 if given > MOST_CALLS:
                     workspace.notice("limit", f"The first {MOST_CALLS:,} calls are given; there are more.")
                     return
-                yield Call(level, caller, one.document, one.occurrence, search.definitions[0], one.how, one.score)
+                yield CallSite(level, caller, one.document, one.occurrence, search.definitions[0], one.how, one.score)
                 if caller is None or level >= depth or (caller.document.key, caller.start) in known:
                     continue
                 known.add((caller.document.key, caller.start))
                 waiting.append((_of(caller), level + 1))
 
 
-def callees(asked: Asked, depth: int, workspace: Workspace) -> Iterator[Call]:
+def callees(asked: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls in the bodies of what is asked for, then those in the bodies of what these call, and so on."""
     search = References(asked, workspace)
     search.prepare()
-    waiting: list[tuple[Named, int]] = []
+    waiting: list[tuple[NamedDefinition, int]] = []
     known: set[Key] = set()
     for one in search.definitions:
         held = body_of(one, workspace)
@@ -94,21 +101,23 @@ def callees(asked: Asked, depth: int, workspace: Workspace) -> Iterator[Call]:
                     workspace.notice("limit", f"The first {MOST_CALLS:,} calls are given; there are more.")
                     return
                 held = body_of(one, workspace)
-                yield Call(level, caller, caller.document, occurrence, held or one, one.how, one.score)
+                yield CallSite(level, caller, caller.document, occurrence, held or one, one.how, one.score)
                 if held is None or level >= depth or one.how == "name" or (held.document.key, held.start) in known:
                     continue
                 known.add((held.document.key, held.start))
                 waiting.append((held, level + 1))
 
 
-def _of(one: Named) -> Asked:
+def _of(one: NamedDefinition) -> SymbolQuery:
     text = one.document.text
     low = text.rfind(b"\n", 0, one.start) + 1
     name = text[one.start : one.end].decode(errors="replace")
-    return Asked(one.document, name, line_of(text, one.start), len(text[low : one.start].decode(errors="replace")))
+    return SymbolQuery(
+        one.document, name, line_of(text, one.start), len(text[low : one.start].decode(errors="replace"))
+    )
 
 
-def body_of(one: Found, workspace: Workspace) -> Named | None:
+def body_of(one: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
     """Give the whole definition that a place names, if it is one that can be called."""
     if one.kind in {"module", "parameter"}:
         return None
@@ -118,7 +127,7 @@ def body_of(one: Found, workspace: Workspace) -> Named | None:
     return None
 
 
-def calls_in(one: Named) -> list[Occurrence]:
+def calls_in(one: NamedDefinition) -> list[Occurrence]:
     """Give the names that are called between the first and the last line of a definition, in order."""
     import time
 
@@ -163,7 +172,7 @@ _SEPARATORS = {"Go": "/", "Rust": "::", "PHP": "\\"}
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class FileImport:
     """An import in a file, and the file that it means, if that is known."""
 
     document: Document
@@ -171,7 +180,7 @@ class Imported:
     target: Document | None
 
 
-def imports_in(project: Project, workspace: Workspace) -> Iterator[list[Imported]]:
+def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImport]]:
     """Yield the imports of a project, file by file in order of paths."""
     targets: dict[tuple[bytes, str, str, str], Document | None] = {}
     for document in _importing(project, workspace):
@@ -186,7 +195,7 @@ def imports_in(project: Project, workspace: Workspace) -> Iterator[list[Imported
                 if key not in targets:
                     targets[key] = resolver.imported(document, stated.module, stated.member, workspace)
                 target = targets[key]
-            found.append(Imported(document, stated, target))
+            found.append(FileImport(document, stated, target))
         if found:
             yield found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.engines.navigation.model import Document, Found, Occurrence
+from sourcelight.engines.navigation.model import Document, Occurrence, ResolvedDefinition
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
@@ -20,7 +20,7 @@ whoever does it (assign finished objects, never half-made ones).
 """
 
 
-class Resolver(Protocol):
+class Language(Protocol):
     """Rules of one or several languages. Stateless: caches are `Workspace.model` and `Project.remember`."""
 
     languages: Collection[str]
@@ -42,18 +42,18 @@ class Resolver(Protocol):
         """Give the identifier that covers a byte offset, or ends at it."""
         ...
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the definitions of an occurrence, best first; empty where no rule leads anywhere.
 
         A binding is its own definition. Imports are followed to the end, over the borders of repositories too.
         """
         ...
 
-    def same(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give all places that bind what `found` binds (assignments to one variable, overloads), itself included."""
         ...
 
-    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give what a member implements or overrides, up to the top, where uses of one are uses of the other."""
         ...
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.engines.navigation.model import Document, Found
+from sourcelight.engines.navigation.model import Document, ResolvedDefinition
 from sourcelight.engines.navigation.named import enclosing, outline_of
 from sourcelight.engines.symbols import Definition
 
@@ -33,7 +33,7 @@ _OPENERS = {"(": ")", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """Where a name stands: its 1-based line, and code points into it: ``line[start:end]`` is the name.
 
     `cut` tells that `line` is only a part of the line.
@@ -51,12 +51,12 @@ def line_of(text: bytes, offset: int) -> int:
     return text.count(b"\n", 0, offset) + 1
 
 
-def place_of(text: bytes, start: int, end: int) -> Place:
+def place_of(text: bytes, start: int, end: int) -> SourceLocation:
     """Give the line and columns of a name."""
     return places_of(text, [(start, end)])[0]
 
 
-def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[Place]:
+def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocation]:
     """Give the lines and columns of names, which ascend.
 
     Of a line longer than `LONGEST_LINE` only what stands around the name is given, since generated files have thousands
@@ -81,7 +81,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[Place]:
         before = text[first:start].decode(errors="replace")
         name = text[start:end].decode(errors="replace")
         cut = last - first < high - low
-        found.append(Place(number, len(before), len(before) + len(name), line.decode(errors="replace"), cut))
+        found.append(SourceLocation(number, len(before), len(before) + len(name), line.decode(errors="replace"), cut))
     return found
 
 
@@ -97,7 +97,7 @@ def offset_of(text: bytes, line_number: int, column: int) -> int | None:
     return low + len(line[:column].encode()) if column <= len(line) else None
 
 
-class Lines:
+class LineTable:
     """The lines of a text, by their 1-based numbers."""
 
     def __init__(self, text: bytes) -> None:
@@ -149,7 +149,7 @@ def _folded(text: str) -> str:
     return text.replace("( ", "(").replace(",)", ")").replace(", )", ")").replace(" )", ")")
 
 
-def documentation_of(language: str, lines: Lines, one: Definition) -> str:
+def documentation_of(language: str, lines: LineTable, one: Definition) -> str:
     """Give the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
     if language == "Python":
         return _docstring("\n".join(lines.between(one.line, one.end_line)))
@@ -210,13 +210,13 @@ def file_columns(document: Document, revision: str = "") -> Row:
 
 
 def definition_rows(
-    symbol: str, found: Iterable[Found], workspace: Workspace, revisions: Mapping[str, str]
+    symbol: str, found: Iterable[ResolvedDefinition], workspace: Workspace, revisions: Mapping[str, str]
 ) -> list[Row]:
     """Give the rows of `definitions`, in the order given."""
     rows = []
     for rank, one in enumerate(found, 1):
         document, text = one.document, one.document.text
-        place, lines = place_of(text, one.start, one.end), Lines(text)
+        place, lines = place_of(text, one.start, one.end), LineTable(text)
         _tell_cut([place], workspace)
         held = _definition_at(one, workspace)
         begin, last = (held.begin_line, held.end_line) if held else (place.line_number, place.line_number)
@@ -244,13 +244,13 @@ def definition_rows(
     return rows
 
 
-def _definition_at(one: Found, workspace: Workspace) -> Definition | None:
+def _definition_at(one: ResolvedDefinition, workspace: Workspace) -> Definition | None:
     if one.kind == "module":
         return None
     return next((row for row in outline_of(one.document, workspace) if row.offset == one.start), None)
 
 
-def described(language: str, lines: Lines, one: Definition | None) -> Row:
+def described(language: str, lines: LineTable, one: Definition | None) -> Row:
     """Give signature and documentation of a definition; empty where it has none."""
     if one is None:
         return {"signature": "", "documentation": ""}
@@ -295,7 +295,7 @@ def reference_rows(
     return rows
 
 
-def _tell_cut(places: Sequence[Place], workspace: Workspace) -> None:
+def _tell_cut(places: Sequence[SourceLocation], workspace: Workspace) -> None:
     if any(place.cut for place in places):
         workspace.notice("long-lines", f"Lines above {LONGEST_LINE:,} bytes are cut to what is around the name.")
 
@@ -308,7 +308,7 @@ def name_of(document: Document, start: int, end: int) -> str:
 def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -> list[Row]:
     """Give the rows of `symbols` for definitions of one file."""
     where = file_columns(document, revision)
-    lines = Lines(document.text)
+    lines = LineTable(document.text)
     depths: list[int] = []
     found = []
     for one in rows:

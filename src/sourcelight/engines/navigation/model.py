@@ -88,7 +88,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedDefinition:
     """A definition.
 
     Parameters
@@ -120,7 +120,7 @@ class Found:
         """What makes two answers the same definition: the file and the offset, -1 for the file as a module."""
         return self.document.key, self.start if self.end else -1
 
-    def because(self, how: How, reason: str, score: float | None = None) -> Found:
+    def because(self, how: How, reason: str, score: float | None = None) -> ResolvedDefinition:
         """Give the same definition, found another way."""
         return replace(self, how=how, reason=reason, score=SCORES[how] if score is None else score)
 
@@ -377,6 +377,6 @@ class Identifiers:
         """Say what an identifier is used as."""
         raise NotImplementedError
 
-    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:  # noqa: ARG002 - for those that know it
+    def overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:  # noqa: ARG002 - for those that know it
         """Give nothing: a method is itself alone."""
         return ()

@@ -77,7 +77,7 @@ _METHODS = frozenset({"method", "constructor", "field", "property", "enummember"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedDefinition:
     """A definition of a name; lines are 1-based, `container` is the name of what holds it, empty for none."""
 
     document: Document
@@ -111,7 +111,7 @@ def tables_of(project: Project, workspace: Workspace) -> Sequence[SymbolTable | 
         return [None]
 
 
-def named(project: Project, name: bytes, workspace: Workspace) -> list[Named]:
+def named(project: Project, name: bytes, workspace: Workspace) -> list[NamedDefinition]:
     """Give all definitions of a name in a project, in order of paths.
 
     Where the tables are not complete yet, up to `MOST_PARSED` files that hold the name are parsed instead, and the
@@ -121,14 +121,14 @@ def named(project: Project, name: bytes, workspace: Workspace) -> list[Named]:
     if any(table is None for table in tables):
         workspace.notice("symbols-pending", f"Definitions of {project.name} are still being found.")
         return list(_parsed(project, name, workspace))
-    found: list[Named] = []
+    found: list[NamedDefinition] = []
     for shard, table in enumerate(tables):
         if table is not None:
             found += _of_table(project, shard, table, name)
     return sorted(found, key=lambda one: (one.document.number, one.start))
 
 
-def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[Named]:
+def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[NamedDefinition]:
     snapshot = project.snapshot
     rows = table.rows_of(name)
     if snapshot is None or not len(rows):
@@ -140,7 +140,7 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
         low, high = placement.first[document : document + 2]
         start = int(table.offset[row])
         for number in placement.files[int(low) : int(high)].tolist():
-            yield Named(
+            yield NamedDefinition(
                 project.document_at(number),
                 start,
                 start + len(name),
@@ -153,7 +153,7 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
             )
 
 
-def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[Named]:
+def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
     for number, document in enumerate(files_with(project, name, workspace)):
         if number >= MOST_PARSED or (number and is_time_spent()):
             workspace.notice("candidates", f"Only {number} files of {project.name} were looked into.")
@@ -164,10 +164,10 @@ def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[Nam
                 yield of_definition(document, one)
 
 
-def of_definition(document: Document, one: Definition) -> Named:
+def of_definition(document: Document, one: Definition) -> NamedDefinition:
     """Give a definition of a file with the file."""
     end = one.offset + len(one.name.encode())
-    return Named(
+    return NamedDefinition(
         document, one.offset, end, one.kind, one.container, one.line, one.begin_line, one.end_line, one.declaration
     )
 
@@ -210,7 +210,7 @@ def _modules(tables: Sequence[SymbolTable]) -> Iterator[Iterable[str]]:
         yield table.imported_modules()
 
 
-def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) -> list[Named | None]:
+def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) -> list[NamedDefinition | None]:
     """Give the smallest function, class or the like around each offset; None at the top of the file."""
     outline = [one for one in outline_of(document, workspace) if one.kind not in _VARIABLES]
     text = document.text
@@ -219,7 +219,7 @@ def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) 
     # The smallest first, so that the first one around a place is the answer.
     outline.sort(key=lambda one: (one.end_line - one.begin_line, -one.offset))
     begin, end, names = np.array([(one.begin_line, one.end_line, one.offset) for one in outline]).reshape(-1, 3).T
-    found: list[Named | None] = []
+    found: list[NamedDefinition | None] = []
     for line, offset in zip(lines.tolist(), offsets, strict=True):
         around = (begin <= line) & (line <= end) & (names != offset)
         best = int(around.argmax()) if outline else 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.definitions import (
-    Asked,
+    SymbolQuery,
     asked_occurrences,
     by_rules,
     family,
@@ -17,7 +17,7 @@ from sourcelight.engines.navigation.definitions import (
     resolve,
 )
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence
+from sourcelight.engines.navigation.model import SCORES, Document, How, Occurrence, ResolvedDefinition
 from sourcelight.engines.navigation.named import files_with, holds, imported_modules, named
 from sourcelight.engines.navigation.scip import precise_symbols_at
 
@@ -70,9 +70,9 @@ class References:
     `left_out` counts places with that name after a receiver whose type is unknown, which were not given.
     """
 
-    asked: Asked
+    asked: SymbolQuery
     workspace: Workspace
-    definitions: list[Found] = field(default_factory=list)
+    definitions: list[ResolvedDefinition] = field(default_factory=list)
     left_out: int = 0
     complete: bool = True
     _names: list[bytes] = field(default_factory=list)
@@ -92,8 +92,8 @@ class References:
     def prepare(self) -> None:
         """Find what the name defines in the file: all bindings of it, or what it means where it is only used."""
         document, workspace = self.asked.document, self.workspace
-        bindings: list[Found] = []
-        others: list[Found] = []
+        bindings: list[ResolvedDefinition] = []
+        others: list[ResolvedDefinition] = []
         resolver = resolver_of(document.language)
         for occurrence in asked_occurrences(self.asked, workspace):
             workspace.budget.check()
@@ -105,7 +105,7 @@ class References:
             chosen = [one for one in chosen if one.kind not in _LOCAL]
         if not bindings and self.asked.line_number is None:
             chosen = chosen[:1]
-        gathered: dict[PlaceKey, Found] = {}
+        gathered: dict[PlaceKey, ResolvedDefinition] = {}
         for one in chosen:
             language = resolver_of(one.document.language) or resolver
             for same in language.same(one, workspace) if language is not None else [one]:
@@ -115,7 +115,7 @@ class References:
         self._names = list(dict.fromkeys([*(name for one in self.definitions for name in _names(one)), self.name]))
         self._tops = {top.place for one in self.definitions for top in self._overridden(one)}
 
-    def _without_given(self, answers: Sequence[Found]) -> list[Found]:
+    def _without_given(self, answers: Sequence[ResolvedDefinition]) -> list[ResolvedDefinition]:
         """Give what an occurrence means; of a parameter that something else is given for, that, and keep both."""
         first = answers[0] if answers else None
         if first is not None and first.kind == "parameter" and first.document == self.asked.document:
@@ -125,11 +125,11 @@ class References:
             self._given.add(answers[1].place)
         return list(answers[:1])
 
-    def _overridden(self, one: Found) -> Sequence[Found]:
+    def _overridden(self, one: ResolvedDefinition) -> Sequence[ResolvedDefinition]:
         language = resolver_of(one.document.language)
         return language.overridden(one, self.workspace) if language is not None else ()
 
-    def _met(self, one: Found) -> Found | None:
+    def _met(self, one: ResolvedDefinition) -> ResolvedDefinition | None:
         """Give an answer if it is asked for: itself, or by what it implements or overrides."""
         if one.place in self._places:
             return one
@@ -252,7 +252,7 @@ class References:
             self._unlikely += 1
             yield document
 
-    def _exporters(self) -> list[Found]:
+    def _exporters(self) -> list[ResolvedDefinition]:
         """Give one definition of each project."""
         return list({one.document.project.key: one for one in self.definitions}.values())
 
@@ -263,7 +263,7 @@ class References:
                 if family(document.language) in wanted:
                     yield document
 
-    def _roots(self, one: Found) -> list[str]:
+    def _roots(self, one: ResolvedDefinition) -> list[str]:
         """Give the names by which other repositories import the module of a definition."""
         resolver = resolver_of(one.document.language)
         if resolver is None:
@@ -272,7 +272,7 @@ class References:
         names = {prefix for name in resolver.module_names(one.document) for prefix in _prefixes(name)}
         return sorted(name for name in names if name in provided)
 
-    def _imports(self, other: Project, one: Found, root: str) -> bool:
+    def _imports(self, other: Project, one: ResolvedDefinition, root: str) -> bool:
         """Tell whether a repository may use a module: by its table of imports, then by the texts that hold both."""
         if resolver_of(one.document.language) is None:
             return True
@@ -320,7 +320,7 @@ class References:
                 if precise[occurrence.start]:
                     yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
                 continue
-            answers: Sequence[Found] = by_rules(document, occurrence, self.workspace)
+            answers: Sequence[ResolvedDefinition] = by_rules(document, occurrence, self.workspace)
             met = next((held for one in answers[:2] if (held := self._met(one)) is not None), None)
             if met is not None:
                 yield Reference(document, occurrence, met.how, met.score, met.reason)
@@ -352,7 +352,7 @@ class References:
             self.left_out += 1
 
 
-def _names(one: Found) -> list[bytes]:
+def _names(one: ResolvedDefinition) -> list[bytes]:
     """Give the names under which imports name a definition: its own, or of a module those of its file and folder."""
     if one.end:
         return [one.document.text[one.start : one.end]]
@@ -368,7 +368,7 @@ def _prefixes(module: str) -> Iterator[str]:
         yield module[: end.start()]
 
 
-def _is_local(one: Found, workspace: Workspace) -> bool:
+def _is_local(one: ResolvedDefinition, workspace: Workspace) -> bool:
     """Tell whether only its own file can use a definition: a parameter, or a variable inside a function."""
     if one.kind == "parameter":
         resolver = resolver_of(one.document.language)

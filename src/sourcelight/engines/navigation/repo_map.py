@@ -10,7 +10,7 @@ import numpy as np
 
 from sourcelight.engines.navigation.definitions import is_test
 from sourcelight.engines.navigation.graphs import imports_in
-from sourcelight.engines.navigation.locations import Lines, signature_of
+from sourcelight.engines.navigation.locations import LineTable, signature_of
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import outline_of, tables_of
 from sourcelight.engines.symbols import Definition
@@ -62,7 +62,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
     lines: list[MapLine] = []
     for number in sorted(chosen):
         document = project.document_at(number)
-        text = Lines(document.text)
+        text = LineTable(document.text)
         lines.append(MapLine(document, None, document.shown_path, weights[number]))
         for one, score in sorted(chosen[number], key=lambda pair: pair[0].offset):
             signature = signature_of(text.between(one.line, one.end_line), one.kind) or one.name

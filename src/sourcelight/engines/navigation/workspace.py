@@ -26,8 +26,8 @@ from sourcelight.engines.search.missing_files import lacking_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.definitions import Asked
-    from sourcelight.engines.navigation.language import Model, Resolver
+    from sourcelight.engines.navigation.definitions import SymbolQuery
+    from sourcelight.engines.navigation.language import Language, Model
 
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -40,7 +40,7 @@ Table = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedReferences:
     """A complete answer.
 
     Parameters
@@ -67,7 +67,7 @@ class Kept:
         return self.table.take(chosen)
 
 
-class KeptAnswers:
+class ReferenceCache:
     """Answers by what was asked, of whom, at which commits; the longest unused are dropped beyond so many bytes.
 
     Safe to share between threads.
@@ -76,10 +76,10 @@ class KeptAnswers:
     def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
         self.most_bytes = most_bytes
         self.held_bytes = 0
-        self._held: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._held: OrderedDict[Hashable, CachedReferences] = OrderedDict()
         self._guard = threading.Lock()
 
-    def get(self, key: Hashable) -> Kept | None:
+    def get(self, key: Hashable) -> CachedReferences | None:
         """Give an answer that was kept."""
         with self._guard:
             found = self._held.get(key)
@@ -87,7 +87,7 @@ class KeptAnswers:
                 self._held.move_to_end(key)
             return found
 
-    def put(self, key: Hashable, kept: Kept) -> None:
+    def put(self, key: Hashable, kept: CachedReferences) -> None:
         """Keep an answer, unless it alone would fill the room."""
         size = _size(kept)
         if size > self.most_bytes:
@@ -107,11 +107,11 @@ class KeptAnswers:
             self.held_bytes = 0
 
 
-def _size(kept: Kept) -> int:
+def _size(kept: CachedReferences) -> int:
     return int(kept.table.nbytes) + int(kept.order.nbytes) + 1024
 
 
-def question_key(asked: Asked, revision: str, workspace: Workspace) -> Hashable:
+def question_key(asked: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
     """Give what an answer depends on: the question, and every repository that the viewer sees, with its commit."""
     project = asked.document.project
     seen = tuple((one.name, one.key, workspace.navigator.commit_of(one)) for one in workspace.repositories)
@@ -136,7 +136,7 @@ MOST_PATHS = 3_000_000
 
 
 @dataclass(slots=True)
-class Budget:
+class TimeBudget:
     """How much one call may do; what it left out because of that is said in its notices.
 
     Parameters
@@ -224,19 +224,19 @@ class Navigator:
         self.store = store
         self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
         self.models = _Models(cache_bytes)
-        self.answers = KeptAnswers()
+        self.answers = ReferenceCache()
         self._projects: OrderedDict[tuple[str, str], Project] = OrderedDict()
         self._guard = threading.Lock()
 
-    def workspace(self, viewer: Viewer, budget: Budget | None = None) -> Workspace:
+    def workspace(self, viewer: Viewer, budget: TimeBudget | None = None) -> Workspace:
         """Give what one call works with."""
-        return Workspace(self, viewer, budget or Budget())
+        return Workspace(self, viewer, budget or TimeBudget())
 
     def commit_of(self, repository: Repository) -> str:
         """Give the commit of a repository's default revision."""
         return self._target_of(repository).commit
 
-    def project(self, repository: Repository, revision: str, budget: Budget) -> Project:
+    def project(self, repository: Repository, revision: str, budget: TimeBudget) -> Project:
         """Open a repository at a revision, indexing that commit first if nobody has yet.
 
         One commit is one project, under whatever revision it was opened first.
@@ -281,14 +281,14 @@ class Navigator:
         """
         from sourcelight.engines.navigation.scip.index import keep
 
-        project = self.project(repository, "", Budget())
+        project = self.project(repository, "", TimeBudget())
         index = keep(project, file, self.store.folder)
         with self._guard:
             self._projects.pop((project.key, project.commit), None)
         self.answers.clear()
         return len(index.spots), index.left_out
 
-    def _open(self, target: Target, budget: Budget) -> Project:
+    def _open(self, target: Target, budget: TimeBudget) -> Project:
         try:
             if not self.store.is_current(target):
                 self.store.update([target], cancellation=budget.cancellation)
@@ -314,7 +314,7 @@ class Workspace:
 
     navigator: Navigator
     viewer: Viewer
-    budget: Budget
+    budget: TimeBudget
     unparsed: dict[Document, str] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     outside: set[tuple[tuple[str, str, bytes], int]] = field(default_factory=set)
@@ -406,8 +406,8 @@ class Workspace:
             if repository.key != project.key and repository.facts.commit:
                 yield self._open(repository, "")
 
-    def providers(self, project: Project, resolver: Resolver, name: str) -> list[tuple[Project, Any]]:
-        """Give the other repositories whose `Resolver.provides` has `name`, with what it says of it.
+    def providers(self, project: Project, resolver: Language, name: str) -> list[tuple[Project, Any]]:
+        """Give the other repositories whose `Language.provides` has `name`, with what it says of it.
 
         One that bears that name, or ends in it, comes first; forks and archived ones come last.
         """
@@ -421,7 +421,7 @@ class Workspace:
 
         return sorted(found, key=rank)
 
-    def provided(self, project: Project, resolver: Resolver) -> Any:
+    def provided(self, project: Project, resolver: Language) -> Any:
         """Give what a project provides by the rules of a resolver; remembered."""
         return project.remember(("provides", type(resolver).__name__), lambda: resolver.provides(project))
 
@@ -458,7 +458,7 @@ class Workspace:
             ("imported", document.number), lambda: frozenset(self._imported_files(document, resolver))
         )
 
-    def _imported_files(self, document: Document, resolver: Resolver) -> Iterator[tuple[str, str, bytes]]:
+    def _imported_files(self, document: Document, resolver: Language) -> Iterator[tuple[str, str, bytes]]:
         for one in imports_of(document, self):
             found = resolver.imported(document, one.module, one.member, self)
             if found is not None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.errors import CallError, PathNotFound
-from sourcelight.engines.navigation import Budget, Document, Workspace
+from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.definitions import Asked
-    from sourcelight.engines.navigation.workspace import Kept
+    from sourcelight.engines.navigation.definitions import SymbolQuery
+    from sourcelight.engines.navigation.workspace import CachedReferences
 
 SERVED_REFERENCES = 100
 """References that a served call gives unless a limit is asked for."""
@@ -56,7 +56,7 @@ _COLUMN = {
 def workspace_of(context: CallContext) -> Workspace:
     """Give what a call of navigation works with; definitions that are missing begin to be found."""
     seconds = SERVED_SECONDS if context.served else None
-    return context.engine.navigation.workspace(context.viewer, Budget(context.cancellation, seconds))
+    return context.engine.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
 
 
 def document_of(call: str, arguments: Arguments, workspace: Workspace) -> Document:
@@ -83,9 +83,9 @@ def begin(context: CallContext, document: Document) -> None:
     context.engine.definitions.start([document.project.target])
 
 
-def asked_of(call: str, arguments: Arguments, document: Document) -> Asked:
+def asked_of(call: str, arguments: Arguments, document: Document) -> SymbolQuery:
     """Read what a call asks for; raises `CallError` for what names no symbol."""
-    from sourcelight.engines.navigation.definitions import Asked
+    from sourcelight.engines.navigation.definitions import SymbolQuery
 
     line, column = arguments.get("line"), arguments.get("column")
     if column is not None and line is None:
@@ -95,10 +95,10 @@ def asked_of(call: str, arguments: Arguments, document: Document) -> Asked:
         symbol = symbol.rpartition(separator)[2] or symbol
     if not symbol or "\n" in symbol:
         raise CallError(f"{call}: {arguments['symbol']!r} is no name of a symbol", call=call, argument="symbol")
-    return Asked(document, symbol, line, column)
+    return SymbolQuery(document, symbol, line, column)
 
 
-def _facts(asked: Asked, arguments: Arguments) -> dict[str, Any]:
+def _facts(asked: SymbolQuery, arguments: Arguments) -> dict[str, Any]:
     project = asked.document.project
     return {
         "repository": project.name,
@@ -161,7 +161,7 @@ def _render_definitions(answer: ToolResult, context: CallContext) -> tuple[dict[
 
 
 def _find_references(arguments: Arguments, context: CallContext) -> ToolResult:
-    from sourcelight.engines.navigation.workspace import Kept, is_lasting, question_key
+    from sourcelight.engines.navigation.workspace import CachedReferences, is_lasting, question_key
 
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
@@ -179,7 +179,7 @@ def _find_references(arguments: Arguments, context: CallContext) -> ToolResult:
         kept, complete = _references(asked, arguments, context, workspace, limit)
         workspace.note_missing_anywhere()
         if complete and is_lasting(workspace):
-            kept = Kept(kept.table, kept.order, kept.definitions, kept.left_out, dict(workspace.notices))
+            kept = CachedReferences(kept.table, kept.order, kept.definitions, kept.left_out, dict(workspace.notices))
             workspace.navigator.answers.put(key, kept)
     table = kept.first(limit)
     if limit is not None and table.num_rows >= limit:
@@ -192,14 +192,14 @@ def _find_references(arguments: Arguments, context: CallContext) -> ToolResult:
 
 
 def _references(
-    asked: Asked, arguments: Arguments, context: CallContext, workspace: Workspace, limit: int | None
-) -> tuple[Kept, bool]:
+    asked: SymbolQuery, arguments: Arguments, context: CallContext, workspace: Workspace, limit: int | None
+) -> tuple[CachedReferences, bool]:
     """Find references, up to a limit; tell whether these are all."""
     import numpy as np
 
     from sourcelight.engines.navigation.locations import reference_rows, table
     from sourcelight.engines.navigation.references import References
-    from sourcelight.engines.navigation.workspace import Kept
+    from sourcelight.engines.navigation.workspace import CachedReferences
 
     project = asked.document.project
     search = References(asked, workspace)
@@ -224,7 +224,7 @@ def _references(
         workspace.notice("not-found", f"Symbol not found: {asked.name} is not defined in {asked.document.shown_path}.")
     shown = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
     order = np.array(sorted(range(len(rows)), key=shown.__getitem__), dtype=np.int64)
-    kept = Kept(table("references", rows), order, len(search.definitions), search.left_out, {})
+    kept = CachedReferences(table("references", rows), order, len(search.definitions), search.left_out, {})
     return kept, complete and search.complete
 
 

@@ -14,7 +14,7 @@ from sourcelight.engines.tools.navigation import REPO, REVISION, asked_of, begin
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace
-    from sourcelight.engines.navigation.graphs import Call
+    from sourcelight.engines.navigation.graphs import CallSite
 
 _TELL_S = 0.1
 _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed", "missing"})
@@ -209,7 +209,7 @@ def _calls(name: str, arguments: Arguments, context: CallContext) -> ToolResult:
     return _answer("calls", rows, {**facts, "depth": arguments.get("depth", 1)}, workspace)
 
 
-def _call_row(one: Call) -> dict[str, Any]:
+def _call_row(one: CallSite) -> dict[str, Any]:
     from sourcelight.engines.navigation.locations import line_of, name_of, place_of
 
     place = place_of(one.document.text, one.occurrence.start, one.occurrence.end)

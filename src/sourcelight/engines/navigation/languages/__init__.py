@@ -11,21 +11,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
 
 
 @functools.cache
-def resolvers() -> Mapping[str, Resolver]:
+def resolvers() -> Mapping[str, Language]:
     """Give the resolver of each language that has one; other languages get names ranked."""
-    from sourcelight.engines.navigation.languages.go import GoResolver
-    from sourcelight.engines.navigation.languages.python import PythonResolver
+    from sourcelight.engines.navigation.languages.go import GoLanguage
+    from sourcelight.engines.navigation.languages.python import PythonLanguage
     from sourcelight.engines.navigation.languages.resolver import CResolver, CSharpResolver, JavaResolver, RustResolver
-    from sourcelight.engines.navigation.languages.typescript import TypeScriptResolver
+    from sourcelight.engines.navigation.languages.typescript import TypeScriptLanguage
 
-    made: tuple[Resolver, ...] = (
-        PythonResolver(),
-        GoResolver(),
-        TypeScriptResolver(),
+    made: tuple[Language, ...] = (
+        PythonLanguage(),
+        GoLanguage(),
+        TypeScriptLanguage(),
         JavaResolver(),
         CResolver(),
         RustResolver(),
@@ -34,6 +34,6 @@ def resolvers() -> Mapping[str, Resolver]:
     return {language: resolver for resolver in made for language in resolver.languages}
 
 
-def resolver_of(language: str) -> Resolver | None:
+def resolver_of(language: str) -> Language | None:
     """Give the resolver of a language."""
     return resolvers().get(language)

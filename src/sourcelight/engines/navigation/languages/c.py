@@ -10,10 +10,10 @@ from sourcelight.engines.navigation.languages.declared import (
     CODE,
     TYPES,
     Declaration,
-    Module,
-    Ref,
-    Step,
-    Use,
+    DeclarationRef,
+    ModuleRef,
+    NameUse,
+    TypeStep,
     is_field,
     nearest,
     text_of,
@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.languages.inference import NameResolver
     from sourcelight.engines.navigation.model import Project
 
 _SPECIFIERS = {"struct_specifier": "struct", "union_specifier": "class", "class_specifier": "class",
@@ -48,7 +48,7 @@ _ALIASED = frozenset({"type_definition", "alias_declaration", "type_parameter_de
 _NAMED_TYPES = frozenset({"type_identifier", "namespace_identifier", "identifier"})
 
 
-class CFamily:
+class CRules:
     """C and C++; a `syntax.Language`."""
 
     languages: Collection[str] = ("C", "C++")
@@ -183,13 +183,13 @@ class CFamily:
             owner=owner, owner_name=owner_name, sketch=sketch,
         )  # fmt: skip
 
-    def use(self, path: Sequence[Node]) -> Use:
+    def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         typed = leaf.type in {"type_identifier", "namespace_identifier"}
         if kind == "field_designator":
-            return Use(role="keyword", fields_of=_literal_type(path))
+            return NameUse(role="keyword", fields_of=_literal_type(path))
         receiver, whole = None, leaf
         if kind == "field_expression" and is_field(parent, "field", leaf):
             receiver, whole = parent.child_by_field_name("argument"), parent
@@ -204,34 +204,34 @@ class CFamily:
             whole = path[at]
         if receiver is None:
             prefers = _TAGGED if kind in _SPECIFIERS else _ALIASED
-            return Use(called=called, count=count, typed=typed, prefers=prefers if typed else ())
-        return Use("attribute", receiver, None, (b"", leaf.text or b""), called=called, count=count, typed=typed)
+            return NameUse(called=called, count=count, typed=typed, prefers=prefers if typed else ())
+        return NameUse("attribute", receiver, None, (b"", leaf.text or b""), called=called, count=count, typed=typed)
 
-    def step(self, node: Node) -> Step | None:  # noqa: PLR0911 - a case a return
+    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Tell where the type of an expression comes from."""
         kind = node.type
         if kind == "this":
-            return Step("this", node)
+            return TypeStep("this", node)
         if kind == "placeholder_type_specifier":
-            return Step("auto", node)
+            return TypeStep("auto", node)
         if kind in _IDENTIFIERS:
-            return Step("name", node)
+            return TypeStep("name", node)
         if kind == "field_expression":
-            return Step("name", node.child_by_field_name("field"))
+            return TypeStep("name", node.child_by_field_name("field"))
         if kind == "call_expression":
-            return Step("same", node.child_by_field_name("function"))
+            return TypeStep("same", node.child_by_field_name("function"))
         if kind in {"qualified_identifier", "template_function", "template_type"}:
-            return Step("same", node.child_by_field_name("name"))
+            return TypeStep("same", node.child_by_field_name("name"))
         if kind in {"cast_expression", "compound_literal_expression", "new_expression"}:
             held = node.child_by_field_name("type")
-            return Step("type", held)
+            return TypeStep("type", held)
         if kind in _THROUGH or kind in {"assignment_expression", "subscript_expression", "conditional_expression"}:
             for field in ("argument", "left", "consequence"):
                 if (held := node.child_by_field_name(field)) is not None:
-                    return Step("same", held)
-            return Step("same", node.named_children[0] if node.named_children else None)
+                    return TypeStep("same", held)
+            return TypeStep("same", node.named_children[0] if node.named_children else None)
         if kind in {"type_descriptor", *_SPECIFIERS}:
-            return Step("type", node)
+            return TypeStep("type", node)
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -289,7 +289,9 @@ class CFamily:
         kinds = [child.type for child in listed.named_children if child.type != "comment"]
         return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
 
-    def outside(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref]:
+    def outside(
+        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    ) -> list[DeclarationRef]:
         """Give what included headers declare, definitions of what they only announce before that."""
         found = self._of_class_around(meanings, document, name, use, offset)
         if found:
@@ -297,8 +299,8 @@ class CFamily:
         from sourcelight.engines.navigation.languages.inference import fitting
 
         seen = seen_files(meanings.workspace, document)
-        inside: list[Ref] = []
-        elsewhere: list[Ref] = []
+        inside: list[DeclarationRef] = []
+        elsewhere: list[DeclarationRef] = []
         announced = False
         for where, start, kind, _, _ in meanings.in_project(document.project, name):
             if (use.typed and kind in CODE) or (use.called and kind in {"field", "method"} and where != document):
@@ -314,7 +316,7 @@ class CFamily:
             announced |= known
             reason = "in an included file" if known else "announced in an included file"
             (inside if known else elsewhere).append(
-                Ref(where, made, "scope" if where == document else "import", reason)
+                DeclarationRef(where, made, "scope" if where == document else "import", reason)
             )
         if any(not ref.made.sketch for ref in inside):
             elsewhere = []
@@ -331,7 +333,9 @@ class CFamily:
             ),
         ) or self._of_other_repositories(meanings, document, name, seen)
 
-    def _of_class_around(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref]:
+    def _of_class_around(
+        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    ) -> list[DeclarationRef]:
         """Members that the body of ``Type::name`` sees by themselves."""
         model = meanings.model(document) if document.language == "C++" else None
         scope = self.implied(model.path_to(offset)) if model is not None else None
@@ -340,8 +344,8 @@ class CFamily:
         return meanings.members_of(document, scope, name, use)
 
     def _of_other_repositories(
-        self, meanings: Meanings, document: Document, name: bytes, seen: Mapping[object, Document]
-    ) -> list[Ref]:
+        self, meanings: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
+    ) -> list[DeclarationRef]:
         projects = {held.project.key: held.project for held in seen.values()}
         found = []
         for project in projects.values():
@@ -349,9 +353,9 @@ class CFamily:
                 for where, start, _, _, _ in meanings.in_project(project, name):
                     made = meanings.declaration(where, name, start) if where.key in seen else None
                     if made is not None and made.owner == -1:
-                        found.append(Ref(where, made, "import", "in an included file"))
+                        found.append(DeclarationRef(where, made, "import", "in an included file"))
                 bodies = [
-                    Ref(where, made, "import", "announced in an included file")
+                    DeclarationRef(where, made, "import", "announced in an included file")
                     for where, start, kind, _, sketch in meanings.in_project(project, name)
                     if kind == "function" and not sketch and where.key not in seen
                     and (made := meanings.declaration(where, name, start)) is not None and not _static(made.node)
@@ -361,12 +365,12 @@ class CFamily:
         return found
 
     def qualified(
-        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int
-    ) -> list[Ref | Module]:
+        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+    ) -> list[DeclarationRef | ModuleRef]:
         """Give what stands in a namespace: anything of that name at the top of a file that is seen."""
-        return list(self.outside(meanings, document, path[-1], Use(), offset))
+        return list(self.outside(meanings, document, path[-1], NameUse(), offset))
 
-    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
+    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
         """Give the header that an include means."""
         return find_header(meanings.workspace, document, module)
 

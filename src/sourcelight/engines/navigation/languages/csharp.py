@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.languages.declared import (
     TYPES,
     Declaration,
-    Module,
-    Ref,
-    Step,
-    Use,
+    DeclarationRef,
+    ModuleRef,
+    NameUse,
+    TypeStep,
     is_field,
     nearest,
     text_of,
@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.named import imports_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.languages.inference import NameResolver
     from sourcelight.engines.navigation.model import Project
 
 _CLASSES = {
@@ -47,7 +47,7 @@ _NAMESPACE = re.compile(rb"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
 _MOST_HEAD = 64 * 1024
 
 
-class CSharp:
+class CSharpRules:
     """C#; a `syntax.Language`."""
 
     languages: Collection[str] = ("C#",)
@@ -112,12 +112,12 @@ class CSharp:
         scope = nearest(path, _SCOPES) or path[0]
         return Declaration("variable", leaf.start_byte, leaf.end_byte, declarator, scope, leaf.start_byte, held, value)
 
-    def use(self, path: Sequence[Node]) -> Use:
+    def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"using_directive"})
         if imported is not None:
-            return Use(role="import", path=_dotted(parent, leaf), imported=True)
+            return NameUse(role="import", path=_dotted(parent, leaf), imported=True)
         kind = parent.type
         receiver, whole = None, leaf
         if kind == "generic_name" and len(path) > 2:
@@ -135,7 +135,7 @@ class CSharp:
             literal = path[-3] if len(path) > 3 else parent
             made = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
             if made is not None and made.type == "object_creation_expression":
-                return Use(role="keyword", fields_of=made.child_by_field_name("type"))
+                return NameUse(role="keyword", fields_of=made.child_by_field_name("type"))
         call = whole.parent
         called = call is not None and call.type == "invocation_expression" and is_field(call, "function", whole)
         count = -1
@@ -148,33 +148,35 @@ class CSharp:
             {"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"}
         )  # fmt: skip
         if receiver is None:
-            return Use(called=called, count=count, typed=typed)
-        return Use("attribute", receiver, None, _dotted(whole, leaf), called=called, count=count, typed=typed)
+            return NameUse(called=called, count=count, typed=typed)
+        return NameUse("attribute", receiver, None, _dotted(whole, leaf), called=called, count=count, typed=typed)
 
-    def step(self, node: Node) -> Step | None:  # noqa: PLR0911 - a case a return
+    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Tell where the type of an expression comes from."""
         kind = node.type
         if kind in {"this", "this_expression"}:
-            return Step("this", node)
+            return TypeStep("this", node)
         if kind in {"base", "base_expression"}:
-            return Step("super", node)
+            return TypeStep("super", node)
         if kind == "implicit_type":
-            return Step("auto", node)
+            return TypeStep("auto", node)
         if kind == "identifier":
-            return Step("name", node)
+            return TypeStep("name", node)
         if kind in {"member_access_expression", "qualified_name"}:
             held = node.child_by_field_name("name")
-            return Step("name", held.named_children[0] if held is not None and held.type == "generic_name" else held)
+            return TypeStep(
+                "name", held.named_children[0] if held is not None and held.type == "generic_name" else held
+            )
         if kind == "invocation_expression":
-            return Step("same", node.child_by_field_name("function"))
+            return TypeStep("same", node.child_by_field_name("function"))
         if kind in {"object_creation_expression", "cast_expression", "as_expression"}:
-            return Step("type", node.child_by_field_name("type") or node.child_by_field_name("right"))
+            return TypeStep("type", node.child_by_field_name("type") or node.child_by_field_name("right"))
         if kind in {"parenthesized_expression", "await_expression", "postfix_unary_expression"}:
-            return Step("same", node.named_children[0] if node.named_children else None)
+            return TypeStep("same", node.named_children[0] if node.named_children else None)
         if kind == "element_access_expression":
-            return Step("element", node.child_by_field_name("expression"))
+            return TypeStep("element", node.child_by_field_name("expression"))
         if kind in {"generic_name", "nullable_type", "array_type"}:
-            return Step("type", node)
+            return TypeStep("type", node)
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -219,16 +221,23 @@ class CSharp:
         count = sum(child.type == "parameter" for child in held.named_children)
         return count, b"=" in text_of(held) or b"params " in text_of(held)
 
-    def outside(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref]:  # noqa: ARG002 - the same for all of a file
+    def outside(
+        self,
+        meanings: NameResolver,
+        document: Document,
+        name: bytes,
+        use: NameUse,  # noqa: ARG002 - the same for all of a file
+        offset: int,  # noqa: ARG002 - the same for all of a file
+    ) -> list[DeclarationRef]:
         """Give the types of the own namespace, of those around it, and of those that are used."""
         spaces = [b".".join(parts) for own in namespaces(document) for parts in _ends(own.split(b"."))]
         for one in imports_of(document, meanings.workspace):
             if one.alias.encode() == name:
                 return [r for r in self.qualified(meanings, document, tuple(one.module.encode().split(b".")), -1)
-                        if isinstance(r, Ref)]  # fmt: skip
+                        if isinstance(r, DeclarationRef)]  # fmt: skip
             spaces.append(one.module.encode())
         ranked = {space: place for place, space in reversed(list(enumerate(spaces)))}
-        found: list[tuple[int, Ref]] = []
+        found: list[tuple[int, DeclarationRef]] = []
         for project in (document.project, *_others(meanings, document, spaces)):
             for where, start, kind, container, _ in meanings.in_project(project, name):
                 if kind not in TYPES or (container and "." not in container and not _is_space(where, container)):
@@ -236,34 +245,34 @@ class CSharp:
                 place = min((ranked.get(space, 999) for space in namespaces(where)), default=999)
                 made = meanings.declaration(where, name, start) if place < 999 else None
                 if made is not None:
-                    found.append((place, Ref(where, made, "import", "in a namespace that is used")))
+                    found.append((place, DeclarationRef(where, made, "import", "in a namespace that is used")))
             if found:
                 break
         return [ref for _, ref in sorted(found, key=lambda pair: pair[0])]
 
     def qualified(
         self,
-        meanings: Meanings,
+        meanings: NameResolver,
         document: Document,
         path: tuple[bytes, ...],
         offset: int,  # noqa: ARG002 - see above
-    ) -> list[Ref | Module]:
+    ) -> list[DeclarationRef | ModuleRef]:
         """Give the type that a dotted name means."""
         if not path:
             return []
         space, name = b".".join(path[:-1]), path[-1]
         for project in (document.project, *_others(meanings, document, [space])):
-            found: list[Ref | Module] = []
+            found: list[DeclarationRef | ModuleRef] = []
             for where, start, kind, _, _ in meanings.in_project(project, name):
                 if kind in TYPES and space in namespaces(where):
                     made = meanings.declaration(where, name, start)
                     if made is not None:
-                        found.append(Ref(where, made, "import", "followed the name"))
+                        found.append(DeclarationRef(where, made, "import", "followed the name"))
             if found:
                 return found
         return []
 
-    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
+    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
         """Give the first file of a namespace, or that of a type."""
         wanted = module.encode()
         for project in (document.project, *_others(meanings, document, [wanted])):
@@ -332,7 +341,7 @@ def _spaces(project: Project) -> Mapping[bytes, int]:
     return project.remember("c-sharp-spaces", made)
 
 
-def _others(meanings: Meanings, document: Document, spaces: list[bytes]) -> list[Project]:
+def _others(meanings: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
     found: dict[str, Project] = {}
     for space in spaces:
         for other, _ in meanings.workspace.providers(

@@ -15,7 +15,7 @@ from sourcelight.engines.navigation.model import Document, How, ParsedFile, Role
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.languages.inference import NameResolver
     from sourcelight.engines.navigation.model import Project
 
 
@@ -64,7 +64,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class DeclarationRef:
     """A declaration in a file, and how it was found."""
 
     document: Document
@@ -79,14 +79,14 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class ModuleRef:
     """A whole file, where a name means that."""
 
     document: Document
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class NameUse:
     """How a name is used.
 
     `receiver` is what stands before the dot, `fields_of` the type whose field a literal or a pattern names, `path` the
@@ -107,7 +107,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TypeStep:
     """How the type of an expression follows from a part of it.
 
     `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (as of
@@ -117,10 +117,10 @@ class Step:
 
     kind: str
     node: Node | None = None
-    otherwise: Step | None = None
+    otherwise: TypeStep | None = None
 
 
-class Language(Protocol):
+class DeclarationRules(Protocol):
     """One language, or several with one syntax. All of it is stateless."""
 
     languages: Collection[str]
@@ -140,11 +140,11 @@ class Language(Protocol):
         """Give what the identifier at the end of a path from the top declares, if it declares something."""
         ...
 
-    def use(self, path: Sequence[Node]) -> Use:
+    def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how the identifier at the end of a path is used."""
         ...
 
-    def step(self, node: Node) -> Step | None:
+    def step(self, node: Node) -> TypeStep | None:
         """Tell where the type of an expression comes from."""
         ...
 
@@ -169,18 +169,18 @@ class Language(Protocol):
         ...
 
     def outside(
-        self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int
-    ) -> Sequence[Ref | Module]:
+        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    ) -> Sequence[DeclarationRef | ModuleRef]:
         """Give what a name on its own means that its file does not declare around the place."""
         ...
 
     def qualified(
-        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int
-    ) -> list[Ref | Module]:
+        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+    ) -> list[DeclarationRef | ModuleRef]:
         """Give what a whole dotted or coloned name means."""
         ...
 
-    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:
+    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file that an import means, as `resolver.Resolver.imported` has it."""
         ...
 
@@ -217,10 +217,10 @@ MOST_WORDS = 5000
 """Places of one name in a file among which its declarations are looked for."""
 
 
-class FileModel(ParsedFile):
+class DeclarationModel(ParsedFile):
     """A parsed file."""
 
-    def __init__(self, language: Language, text: bytes, tree: Tree) -> None:
+    def __init__(self, language: DeclarationRules, text: bytes, tree: Tree) -> None:
         self.language = language
         super().__init__(text, tree)
         self._declared: dict[bytes, list[Declaration]] = {}

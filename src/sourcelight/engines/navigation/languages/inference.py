@@ -10,12 +10,12 @@ from sourcelight.engines.navigation.languages.declared import (
     CODE,
     TYPES,
     Declaration,
-    FileModel,
-    Language,
-    Module,
-    Ref,
-    Step,
-    Use,
+    DeclarationModel,
+    DeclarationRef,
+    DeclarationRules,
+    ModuleRef,
+    NameUse,
+    TypeStep,
 )
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import named
@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.named import named
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -32,7 +32,7 @@ _MOST_BASES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedNode:
     """A type: its expression, and the file that it stands in."""
 
     document: Document
@@ -40,7 +40,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class TypeBody:
     """A class or the like: the file and the node whose members count."""
 
     document: Document
@@ -48,24 +48,24 @@ class Held:
     name: bytes
 
 
-class Meanings:
+class NameResolver:
     """Looks up names of one language within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Resolver, language: Language) -> None:
+    def __init__(self, workspace: Workspace, resolver: Language, language: DeclarationRules) -> None:
         self.workspace = workspace
         self.resolver = resolver
         self.language = language
         self._steps = 0
         self._busy: set[tuple[tuple[str, str, bytes], int]] = set()
 
-    def model(self, document: Document) -> FileModel | None:
+    def model(self, document: Document) -> DeclarationModel | None:
         """Give the parsed file; None for another language's."""
         if document.language not in self.language.languages:
             return None
         found = self.workspace.model(document)
-        return found if isinstance(found, FileModel) else None
+        return found if isinstance(found, DeclarationModel) else None
 
-    def of(self, document: Document, offset: int) -> Sequence[Ref | Module]:
+    def of(self, document: Document, offset: int) -> Sequence[DeclarationRef | ModuleRef]:
         """Give what the identifier at a byte offset means, best first."""
         model = self.model(document)
         key = document.key, offset
@@ -80,12 +80,14 @@ class Meanings:
             self._busy.discard(key)
             self._steps -= 1
 
-    def _of(self, document: Document, model: FileModel, path: list[Node]) -> Sequence[Ref | Module]:
+    def _of(
+        self, document: Document, model: DeclarationModel, path: list[Node]
+    ) -> Sequence[DeclarationRef | ModuleRef]:
         leaf = path[-1]
         name = leaf.text or b""
         made = self.language.declared(path)
         if made is not None and made.start == leaf.start_byte:
-            return [Ref(document, made, "scope", "the declaration")]
+            return [DeclarationRef(document, made, "scope", "the declaration")]
         use = self.language.use(path)
         if use.imported or (use.receiver is None and len(use.path) > 1):
             return self.language.qualified(self, document, use.path, leaf.start_byte)
@@ -100,8 +102,8 @@ class Meanings:
     # Names on their own.
 
     def plain(
-        self, document: Document, model: FileModel, path: list[Node], name: bytes, use: Use
-    ) -> Sequence[Ref | Module]:
+        self, document: Document, model: DeclarationModel, path: list[Node], name: bytes, use: NameUse
+    ) -> Sequence[DeclarationRef | ModuleRef]:
         """Give what a name on its own means."""
         offset = path[-1].start_byte
         around = [
@@ -113,35 +115,37 @@ class Meanings:
         ]
         inner = innermost(self.language, around, use)
         rank = min((fitting(made, use, apart=self.language.functions_apart) for made in inner), default=3)
-        own = [Ref(document, made, "scope", "in scope") for made in inner]
+        own = [DeclarationRef(document, made, "scope", "in scope") for made in inner]
         if rank == 0 and (inner[0].scope.parent is not None or not inner[0].sketch):
             return own
         if self.language.members_plain:
             for node in reversed(path[:-1]):
                 if node.type in self.language.classes:
-                    found = self.members(Held(document, node, self.title(node)), name, use)
+                    found = self.members(TypeBody(document, node, self.title(node)), name, use)
                     if found:
                         return [replace(ref, how="scope", reason="member of the enclosing class") for ref in found]
         others = self.language.outside(self, document, name, use, offset)
-        if others and isinstance(others[0], Ref) and own:
+        if others and isinstance(others[0], DeclarationRef) and own:
             better = fitting(others[0].made, use, apart=self.language.functions_apart)
             return others if better < rank or (better == rank and inner[0].sketch) else own
         return others or own
 
     # Members.
 
-    def members_of(self, document: Document, receiver: Node, name: bytes, use: Use) -> list[Ref]:
+    def members_of(self, document: Document, receiver: Node, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Give the members of that name of what stands before the dot."""
         held = self.infer(document, receiver)
         return [ref for one in self.classes(held) for ref in self.members(one, name, use)] if held is not None else []
 
-    def _fields(self, document: Document, node: Node, name: bytes) -> list[Ref]:
+    def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
         found = [
-            ref for one in self.classes(Typed(document, node)) for ref in self.members(one, name, Use(role="keyword"))
+            ref
+            for one in self.classes(TypedNode(document, node))
+            for ref in self.members(one, name, NameUse(role="keyword"))
         ]
         return [ref for ref in found if ref.made.kind not in CODE] or found
 
-    def members(self, held: Held, name: bytes, use: Use) -> list[Ref]:
+    def members(self, held: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Give the members of a class by name: its own, then those of what it extends."""
         waiting = [held]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
@@ -153,12 +157,12 @@ class Meanings:
             seen.add(key)
             found = fit_members(self.language, list(self._own(one, name)), use)
             if found:
-                return [Ref(where, made, "type", "type of what stands before it") for where, made in found]
+                return [DeclarationRef(where, made, "type", "type of what stands before it") for where, made in found]
             for base in self.language.supertypes(one.node):
-                waiting += self.classes(Typed(one.document, base))
+                waiting += self.classes(TypedNode(one.document, base))
         return []
 
-    def _own(self, held: Held, name: bytes) -> Iterator[tuple[Document, Declaration]]:
+    def _own(self, held: TypeBody, name: bytes) -> Iterator[tuple[Document, Declaration]]:
         model = self.model(held.document)
         seen = set()
         for made in model.declarations(name) if model is not None else ():
@@ -190,7 +194,7 @@ class Meanings:
 
     # Types.
 
-    def infer(self, document: Document, node: Node | None) -> Typed | None:
+    def infer(self, document: Document, node: Node | None) -> TypedNode | None:
         """Give the type of an expression, as far as declarations say it."""
         if node is None or self._steps > _MOST_STEPS:
             return None
@@ -200,7 +204,7 @@ class Meanings:
         finally:
             self._steps -= 1
 
-    def _infer(self, document: Document, node: Node) -> Typed | None:
+    def _infer(self, document: Document, node: Node) -> TypedNode | None:
         step = self.language.step(node)
         while step is not None:
             found = self._stepped(document, node, step)
@@ -209,41 +213,41 @@ class Meanings:
             step = step.otherwise
         return None
 
-    def _stepped(self, document: Document, node: Node, step: Step) -> Typed | None:
+    def _stepped(self, document: Document, node: Node, step: TypeStep) -> TypedNode | None:
         if step.kind in {"this", "super"}:
             return self._self(document, node, step.kind)
         if step.node is None:
             return None
         if step.kind == "type":
-            return Typed(document, step.node)
+            return TypedNode(document, step.node)
         if step.kind == "same":
             return self.infer(document, step.node)
         if step.kind == "element":
             held = self.infer(document, step.node)
             return self.element(held) if held is not None else None
         refs = self.of(document, step.node.start_byte)
-        first = next((ref for ref in refs if isinstance(ref, Ref)), None)
+        first = next((ref for ref in refs if isinstance(ref, DeclarationRef)), None)
         return self.type_of(first) if first is not None else None
 
-    def _self(self, document: Document, node: Node, kind: str) -> Typed | None:
+    def _self(self, document: Document, node: Node, kind: str) -> TypedNode | None:
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
         around = next((one for one in reversed(path) if one.type in self.language.classes), None)
         if around is None:
             named = self.language.implied(path) if path else None
-            return Typed(document, named) if named is not None else None
+            return TypedNode(document, named) if named is not None else None
         if kind == "super":
             bases = self.language.supertypes(around)
-            return Typed(document, bases[0]) if bases else None
-        return Typed(document, around)
+            return TypedNode(document, bases[0]) if bases else None
+        return TypedNode(document, around)
 
-    def type_of(self, ref: Ref) -> Typed | None:
+    def type_of(self, ref: DeclarationRef) -> TypedNode | None:
         """Give the type of what is declared; a class is its own."""
         made = ref.made
         if made.kind in TYPES or made.kind in {"namespace", "module"}:
-            return Typed(ref.document, made.node)
+            return TypedNode(ref.document, made.node)
         if made.type is not None:
-            found: Typed | None = Typed(ref.document, made.type)
+            found: TypedNode | None = TypedNode(ref.document, made.type)
             step = self.language.step(made.type)
             if step is not None and step.kind == "auto":
                 found = self.infer(ref.document, made.value)
@@ -253,16 +257,16 @@ class Meanings:
             return self.element(found)
         return found
 
-    def typed(self, ref: Ref) -> Typed:
+    def typed(self, ref: DeclarationRef) -> TypedNode:
         """Give a class as a type."""
-        return Typed(ref.document, ref.made.node)
+        return TypedNode(ref.document, ref.made.node)
 
-    def element(self, held: Typed) -> Typed | None:
+    def element(self, held: TypedNode) -> TypedNode | None:
         """Give what a type holds: the last of its arguments, or its element; itself where nothing tells."""
         inner = self.language.arguments(held.node)
-        return Typed(held.document, inner[-1]) if inner else held
+        return TypedNode(held.document, inner[-1]) if inner else held
 
-    def classes(self, held: Typed) -> list[Held]:
+    def classes(self, held: TypedNode) -> list[TypeBody]:
         """Give the classes that a type means: aliases followed, for a type parameter its bounds."""
         if self._steps > _MOST_STEPS:
             return []
@@ -272,26 +276,26 @@ class Meanings:
         finally:
             self._steps -= 1
 
-    def _classes(self, held: Typed) -> Iterator[Held]:
+    def _classes(self, held: TypedNode) -> Iterator[TypeBody]:
         node = held.node
         own = node.type in self.language.classes and node.type not in self.language.adds
         if own and node.child_by_field_name("body") is not None:
-            yield Held(held.document, node, self.title(node))
+            yield TypeBody(held.document, node, self.title(node))
             return
         leaf = self.language.type_leaf(node)
         if leaf is None:
             return
         for ref in self.of(held.document, leaf.start_byte):
-            if not isinstance(ref, Ref):
+            if not isinstance(ref, DeclarationRef):
                 continue
             made = ref.made
             if made.type is not None and made.node.type not in self.language.classes:
-                yield from self.classes(Typed(ref.document, made.type))
+                yield from self.classes(TypedNode(ref.document, made.type))
             elif made.kind == "typeparameter":
                 for bound in self.language.supertypes(made.node):
-                    yield from self.classes(Typed(ref.document, bound))
+                    yield from self.classes(TypedNode(ref.document, bound))
             else:
-                yield Held(ref.document, made.node, (ref.document.text[made.start : made.end]))
+                yield TypeBody(ref.document, made.node, (ref.document.text[made.start : made.end]))
             return
 
     def title(self, node: Node) -> bytes:
@@ -302,7 +306,7 @@ class Meanings:
         return (leaf.text or b"") if leaf is not None else b""
 
 
-def fitting(made: Declaration, use: Use, *, apart: bool) -> int:
+def fitting(made: Declaration, use: NameUse, *, apart: bool) -> int:
     """Rank a declaration by whether a use of this form can mean it: 0 it can, more: it hardly can."""
     if use.typed:
         likely = not use.prefers or made.node.type in use.prefers
@@ -316,7 +320,7 @@ def fitting(made: Declaration, use: Use, *, apart: bool) -> int:
     return int(apart and made.kind in CODE) + (made.kind == "typeparameter")
 
 
-def missed(language: Language, made: Declaration, use: Use) -> int:
+def missed(language: DeclarationRules, made: Declaration, use: NameUse) -> int:
     """Tell by how much the parameters of a function miss the arguments of a call."""
     if use.count < 0 or made.kind not in CODE:
         return 0
@@ -326,7 +330,7 @@ def missed(language: Language, made: Declaration, use: Use) -> int:
     return 0 if taken[0] == use.count else 1 if taken[1] else 2
 
 
-def innermost(language: Language, around: list[Declaration], use: Use) -> list[Declaration]:
+def innermost(language: DeclarationRules, around: list[Declaration], use: NameUse) -> list[Declaration]:
     """Give the declarations of the innermost scope that fit, those with the right number of parameters first."""
     rank = min((fitting(made, use, apart=language.functions_apart) for made in around), default=0)
     fit = [made for made in around if fitting(made, use, apart=language.functions_apart) == rank]
@@ -343,7 +347,7 @@ def innermost(language: Language, around: list[Declaration], use: Use) -> list[D
 
 
 def fit_members(
-    language: Language, found: list[tuple[Document, Declaration]], use: Use
+    language: DeclarationRules, found: list[tuple[Document, Declaration]], use: NameUse
 ) -> list[tuple[Document, Declaration]]:
     """Give members, those that fit a use first."""
     return sorted(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.languages.declared import (
     TYPES,
     Declaration,
-    Module,
-    Ref,
-    Step,
-    Use,
+    DeclarationRef,
+    ModuleRef,
+    NameUse,
+    TypeStep,
     is_field,
     nearest,
     text_of,
@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.named import imports_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.languages.inference import NameResolver
     from sourcelight.engines.navigation.model import Project
 
 _CLASSES = {
@@ -50,7 +50,7 @@ _HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declar
 _MOST_HEAD = 8192
 
 
-class Java:
+class JavaRules:
     """Java; a `syntax.Language`."""
 
     languages: Collection[str] = ("Java",)
@@ -133,12 +133,12 @@ class Java:
         kind = "variable" if parent.type == "resource" else "parameter"
         return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, held, value)
 
-    def use(self, path: Sequence[Node]) -> Use:
+    def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"import_declaration", "package_declaration"})
         if imported is not None:
-            return Use(role="import", path=tuple(_dotted(imported.named_children[0], leaf.end_byte)), imported=True)
+            return NameUse(role="import", path=tuple(_dotted(imported.named_children[0], leaf.end_byte)), imported=True)
         kind = parent.type
         typed = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
         receiver = None
@@ -155,36 +155,36 @@ class Java:
         elif kind == "element_value_pair" and is_field(parent, "key", leaf):
             annotation = nearest(path, {"annotation"})
             name = annotation.child_by_field_name("name") if annotation is not None else None
-            return Use(role="keyword", receiver=name, called=True)
+            return NameUse(role="keyword", receiver=name, called=True)
         whole = tuple(_dotted(parent, leaf.end_byte)) if receiver is not None else ()
         role = "attribute" if receiver is not None else "name"
-        return Use(role, receiver, None, whole, called=called, count=count, typed=typed)  # type: ignore[arg-type]
+        return NameUse(role, receiver, None, whole, called=called, count=count, typed=typed)  # type: ignore[arg-type]
 
-    def step(self, node: Node) -> Step | None:  # noqa: PLR0911 - a case a return
+    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Tell where the type of an expression comes from."""
         kind = node.type
         if kind in {"this", "super"}:
-            return Step(kind, node)
+            return TypeStep(kind, node)
         if kind in {"identifier", "type_identifier"}:
-            return Step("auto" if text_of(node) == b"var" else "name", node)
+            return TypeStep("auto" if text_of(node) == b"var" else "name", node)
         if kind in {"method_invocation", "field_access"}:
             field = "name" if kind == "method_invocation" else "field"
             held = node.child_by_field_name(field)
-            return Step("this", node) if held is not None and held.type == "this" else Step("name", held)
+            return TypeStep("this", node) if held is not None and held.type == "this" else TypeStep("name", held)
         if kind in {"object_creation_expression", "cast_expression", "array_creation_expression"}:
-            return Step("type", node.child_by_field_name("type"))
+            return TypeStep("type", node.child_by_field_name("type"))
         if kind == "parenthesized_expression":
-            return Step("same", node.named_children[0] if node.named_children else None)
+            return TypeStep("same", node.named_children[0] if node.named_children else None)
         if kind == "array_access":
-            return Step("element", node.child_by_field_name("array"))
+            return TypeStep("element", node.child_by_field_name("array"))
         if kind == "assignment_expression":
-            return Step("same", node.child_by_field_name("left"))
+            return TypeStep("same", node.child_by_field_name("left"))
         if kind == "ternary_expression":
-            return Step("same", node.child_by_field_name("consequence"))
+            return TypeStep("same", node.child_by_field_name("consequence"))
         if kind in {"scoped_type_identifier", "scoped_identifier"}:
-            return Step("name", node.named_children[-1])
+            return TypeStep("name", node.named_children[-1])
         if kind in {"generic_type", "array_type"}:
-            return Step("type", node)
+            return TypeStep("type", node)
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -243,14 +243,21 @@ class Java:
         kinds = [child.type for child in held.named_children]
         return sum(kind in {"formal_parameter", "spread_parameter"} for kind in kinds), "spread_parameter" in kinds
 
-    def outside(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref]:  # noqa: ARG002 - the same for all of a file
+    def outside(
+        self,
+        meanings: NameResolver,
+        document: Document,
+        name: bytes,
+        use: NameUse,
+        offset: int,  # noqa: ARG002 - the same for all of a file
+    ) -> list[DeclarationRef]:
         """Give what imports, the own package and wildcards bring in."""
         shown = name.decode(errors="replace")
         stars = []
         for one in imports_of(document, meanings.workspace):
             if one.member == shown:
                 path = (*one.module.encode().split(b"."), name)
-                found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, Ref)]
+                found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
                 fit = [ref for ref in found if not use.called or ref.made.kind not in TYPES]
                 if fit:
                     return _counted(self, fit, use)
@@ -262,20 +269,20 @@ class Java:
             own = package_of(document)
             paths = [(*held.split(b"."), name) if held else (name,) for held in (own, *stars)]
         for place, path in enumerate(paths):
-            found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, Ref)]
+            found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
             if found:
                 if not use.called and not place:
-                    return [Ref(r.document, r.made, "scope", "in the same package") for r in found]
+                    return [DeclarationRef(r.document, r.made, "scope", "in the same package") for r in found]
                 return _counted(self, found, use)
         return []
 
     def qualified(
         self,
-        meanings: Meanings,
+        meanings: NameResolver,
         document: Document,
         path: tuple[bytes, ...],
         offset: int,  # noqa: ARG002 - see above
-    ) -> list[Ref | Module]:
+    ) -> list[DeclarationRef | ModuleRef]:
         """Give the classes that a dotted name means, or the members of one."""
         if not path:
             return []
@@ -287,25 +294,30 @@ class Java:
                     return list(found)
         return []
 
-    def _in_package(self, meanings: Meanings, project: Project, package: bytes, rest: tuple[bytes, ...]) -> list[Ref]:
+    def _in_package(
+        self, meanings: NameResolver, project: Project, package: bytes, rest: tuple[bytes, ...]
+    ) -> list[DeclarationRef]:
         if package not in packages(project):
             return []
-        found: list[Ref] = []
+        found: list[DeclarationRef] = []
         for where, start, kind, container, _ in meanings.in_project(project, rest[0]):
             if kind in TYPES and not container and package_of(where) == package:
                 made = meanings.declaration(where, rest[0], start)
                 if made is not None:
-                    found.append(Ref(where, made, "import", "followed the import"))
+                    found.append(DeclarationRef(where, made, "import", "followed the import"))
         for name in rest[1:]:
-            inner: list[Ref] = []
+            inner: list[DeclarationRef] = []
             for ref in found[:1]:
                 held = next(iter(meanings.classes(meanings.typed(ref))), None)
                 if held is not None:
-                    inner += [Ref(r.document, r.made, "import", r.reason) for r in meanings.members(held, name, Use())]
+                    inner += [
+                        DeclarationRef(r.document, r.made, "import", r.reason)
+                        for r in meanings.members(held, name, NameUse())
+                    ]
             found = inner
         return found
 
-    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:
+    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file of an imported class, or the first of a package."""
         names = tuple(module.encode().split(b"."))
         if member and member != "*":
@@ -363,7 +375,7 @@ def _count(call: Node) -> int:
     return sum("comment" not in child.type for child in held.named_children) if held is not None else -1
 
 
-def _counted(language: Java, found: list[Ref], use: Use) -> list[Ref]:
+def _counted(language: JavaRules, found: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
     from sourcelight.engines.navigation.languages.inference import missed
 
     return sorted(found, key=lambda ref: missed(language, ref.made, use))
@@ -393,7 +405,7 @@ def packages(project: Project) -> frozenset[bytes]:
     return project.remember("java-packages", made)
 
 
-def _projects(meanings: Meanings, document: Document, package: bytes) -> Iterator[Project]:
+def _projects(meanings: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
     yield document.project
     if package:
         for other, _ in meanings.workspace.providers(document.project, meanings.resolver, package.decode()):

@@ -6,13 +6,26 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.navigation.languages.c import CFamily
-from sourcelight.engines.navigation.languages.csharp import CSharp
-from sourcelight.engines.navigation.languages.declared import CODE, FileModel, Language, Module, Ref
-from sourcelight.engines.navigation.languages.inference import Meanings
-from sourcelight.engines.navigation.languages.java import Java
-from sourcelight.engines.navigation.languages.rust import Rust
-from sourcelight.engines.navigation.model import SCORES, Document, Found, Identifiers, Occurrence, ParsedFile
+from sourcelight.engines.navigation.languages.c import CRules
+from sourcelight.engines.navigation.languages.csharp import CSharpRules
+from sourcelight.engines.navigation.languages.declared import (
+    CODE,
+    DeclarationModel,
+    DeclarationRef,
+    DeclarationRules,
+    ModuleRef,
+)
+from sourcelight.engines.navigation.languages.inference import NameResolver
+from sourcelight.engines.navigation.languages.java import JavaRules
+from sourcelight.engines.navigation.languages.rust import RustRules
+from sourcelight.engines.navigation.model import (
+    SCORES,
+    Document,
+    Identifiers,
+    Occurrence,
+    ParsedFile,
+    ResolvedDefinition,
+)
 from sourcelight.engines.navigation.named import named
 from sourcelight.engines.symbols import parse_tree
 
@@ -26,18 +39,18 @@ MOST_SECONDS = 2.0
 """Time after which parsing a file is given up."""
 
 
-class ImportsResolver(Identifiers):
+class DeclarativeLanguage(Identifiers):
     """One language, read by its `syntax.Language`; a `resolver.Resolver`."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: DeclarationRules) -> None:
         self.language = language
         self.languages: Collection[str] = language.languages
         self.identifiers = language.identifiers
 
-    def build(self, language: str, text: bytes) -> FileModel | None:
+    def build(self, language: str, text: bytes) -> DeclarationModel | None:
         """Parse a file."""
         tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
-        return None if tree is None else FileModel(self.language, text, tree)
+        return None if tree is None else DeclarationModel(self.language, text, tree)
 
     def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
         """Say what an identifier is used as."""
@@ -48,20 +61,20 @@ class ImportsResolver(Identifiers):
         binding = made is not None and made.start == leaf.start_byte
         return Occurrence(leaf.start_byte, leaf.end_byte, use.role, binding, use.called)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the definitions of an occurrence."""
-        meanings = Meanings(workspace, self, self.language)
-        found: dict[object, Found] = {}
+        meanings = NameResolver(workspace, self, self.language)
+        found: dict[object, ResolvedDefinition] = {}
         for one in meanings.of(document, occurrence.start):
             made = _found(one)
             found.setdefault(made.place, made)
         return list(found.values())
 
-    def same(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give a definition with its announcements, and an announcement with its definition."""
         if not self.language.scattered or found.kind not in CODE:
             return [found]
-        meanings = Meanings(workspace, self, self.language)
+        meanings = NameResolver(workspace, self, self.language)
         name = found.document.text[found.start : found.end]
         own = meanings.declaration(found.document, name, found.start)
         if own is None:
@@ -72,7 +85,7 @@ class ImportsResolver(Identifiers):
             if made is None or made.kind not in CODE or made.owner_name != own.owner_name:
                 continue
             if made.sketch or own.sketch:
-                others.append(_found(Ref(one.document, made, found.how, found.reason)))
+                others.append(_found(DeclarationRef(one.document, made, found.how, found.reason)))
         return [found, *(other for other in others if other.place != found.place)]
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -81,43 +94,43 @@ class ImportsResolver(Identifiers):
 
     def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
         """Give the file that an import means."""
-        return self.language.imported(Meanings(workspace, self, self.language), document, module, member)
+        return self.language.imported(NameResolver(workspace, self, self.language), document, module, member)
 
     def provides(self, project: Project) -> Mapping[str, Any]:
         """Give what other repositories can import."""
         return self.language.provides(project)
 
 
-class JavaResolver(ImportsResolver):
+class JavaResolver(DeclarativeLanguage):
     """Java."""
 
     def __init__(self) -> None:
-        super().__init__(Java())
+        super().__init__(JavaRules())
 
 
-class CResolver(ImportsResolver):
+class CResolver(DeclarativeLanguage):
     """C and C++."""
 
     def __init__(self) -> None:
-        super().__init__(CFamily())
+        super().__init__(CRules())
 
 
-class RustResolver(ImportsResolver):
+class RustResolver(DeclarativeLanguage):
     """Rust."""
 
     def __init__(self) -> None:
-        super().__init__(Rust())
+        super().__init__(RustRules())
 
 
-class CSharpResolver(ImportsResolver):
+class CSharpResolver(DeclarativeLanguage):
     """C#."""
 
     def __init__(self) -> None:
-        super().__init__(CSharp())
+        super().__init__(CSharpRules())
 
 
-def _found(one: Ref | Module) -> Found:
-    if isinstance(one, Module):
-        return Found(one.document, 0, 0, "module", "import", SCORES["import"], "followed the import")
+def _found(one: DeclarationRef | ModuleRef) -> ResolvedDefinition:
+    if isinstance(one, ModuleRef):
+        return ResolvedDefinition(one.document, 0, 0, "module", "import", SCORES["import"], "followed the import")
     made = one.made
-    return Found(one.document, made.start, made.end, made.kind, one.how, SCORES[one.how], one.reason)
+    return ResolvedDefinition(one.document, made.start, made.end, made.kind, one.how, SCORES[one.how], one.reason)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.languages.declared import (
     TYPES,
     Declaration,
-    Module,
-    Ref,
-    Step,
-    Use,
+    DeclarationRef,
+    ModuleRef,
+    NameUse,
+    TypeStep,
     is_field,
     nearest,
     text_of,
@@ -24,7 +24,7 @@ from sourcelight.engines.navigation.named import imports_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.languages.inference import NameResolver
     from sourcelight.engines.navigation.model import Project
 
 _ITEMS = {
@@ -57,7 +57,7 @@ Place = tuple[Document, "Node | None"]
 """A module: a file, and the node in it; None for the file's own."""
 
 
-class Rust:
+class RustRules:
     """Rust; a `syntax.Language`."""
 
     languages: Collection[str] = ("Rust",)
@@ -155,18 +155,18 @@ class Rust:
             part = True
         return Declaration(kind, leaf.start_byte, leaf.end_byte, node, scope, visible, held, value, part)
 
-    def use(self, path: Sequence[Node]) -> Use:
+    def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         if nearest(path, {"use_declaration"}) is not None:
-            return Use(role="import", path=_use_path(path), imported=True)
+            return NameUse(role="import", path=_use_path(path), imported=True)
         if kind == "field_initializer" and is_field(parent, "field", leaf):
             around = nearest(path, {"struct_expression"})
-            return Use(role="keyword", fields_of=around.child_by_field_name("name") if around is not None else None)
+            return NameUse(role="keyword", fields_of=around.child_by_field_name("name") if around is not None else None)
         if kind == "field_pattern" and leaf.type == "field_identifier":
             around = nearest(path, {"struct_pattern"})
-            return Use(role="keyword", fields_of=around.child_by_field_name("type") if around is not None else None)
+            return NameUse(role="keyword", fields_of=around.child_by_field_name("type") if around is not None else None)
         if kind == "token_tree":
             return _in_macro(leaf)
         typed = leaf.type == "type_identifier"
@@ -181,7 +181,7 @@ class Rust:
             call = call.parent or call
         called = (call.type == "call_expression" and call.start_byte == whole.start_byte) or kind == "macro_invocation"
         role = "attribute" if receiver is not None or segments else "name"
-        return Use(role, receiver, None, segments, called=called, typed=typed)  # type: ignore[arg-type]
+        return NameUse(role, receiver, None, segments, called=called, typed=typed)  # type: ignore[arg-type]
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
         """Give the parts of a coloned path; empty where one of them is no name."""
@@ -199,43 +199,45 @@ class Rust:
             break
         return tuple(reversed(parts))
 
-    def step(self, node: Node) -> Step | None:  # noqa: PLR0911, PLR0912 - a case a kind of node
+    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case a kind of node
         """Tell where the type of an expression comes from."""
         kind = node.type
         if kind == "self":
-            return Step("this", node)
+            return TypeStep("this", node)
         if kind in {"identifier", "type_identifier", "field_identifier"}:
-            return Step("name", node)
+            return TypeStep("name", node)
         if kind == "field_expression":
-            return Step("name", node.child_by_field_name("field"))
+            return TypeStep("name", node.child_by_field_name("field"))
         if kind in {"scoped_identifier", "scoped_type_identifier"}:
-            return Step("name", node.child_by_field_name("name"))
+            return TypeStep("name", node.child_by_field_name("name"))
         if kind in {"call_expression", "generic_function"}:
             function = node.child_by_field_name("function")
             if function is not None and function.type == "field_expression":
                 name = text_of(function.child_by_field_name("field"))
                 if name in _INNER or name in _SAME:
-                    kept = Step("element" if name in _INNER else "same", function.child_by_field_name("value"))
-                    return Step("same", function, kept)
+                    kept = TypeStep("element" if name in _INNER else "same", function.child_by_field_name("value"))
+                    return TypeStep("same", function, kept)
             if function is not None and function.type == "scoped_identifier":
                 base = function.child_by_field_name("path")
                 if text_of(base) in {b"Box", b"Rc", b"Arc", b"RefCell", b"Mutex"} and kind == "call_expression":
                     given = node.child_by_field_name("arguments")
-                    return Step("same", given.named_children[0] if given is not None and given.named_children else None)
+                    return TypeStep(
+                        "same", given.named_children[0] if given is not None and given.named_children else None
+                    )
             if function is not None and function.type == "identifier" and text_of(function) in {b"Some", b"Ok"}:
                 given = node.child_by_field_name("arguments")
-                return Step("same", given.named_children[0] if given is not None and given.named_children else None)
-            return Step("same", function)
+                return TypeStep("same", given.named_children[0] if given is not None and given.named_children else None)
+            return TypeStep("same", function)
         if kind == "struct_expression":
-            return Step("type", node.child_by_field_name("name"))
+            return TypeStep("type", node.child_by_field_name("name"))
         if kind in {"try_expression", "index_expression"}:
-            return Step("element", node.named_children[0] if node.named_children else None)
+            return TypeStep("element", node.named_children[0] if node.named_children else None)
         if kind == "type_cast_expression":
-            return Step("type", node.child_by_field_name("type"))
+            return TypeStep("type", node.child_by_field_name("type"))
         if kind in {"parenthesized_expression", "await_expression", "unary_expression", "reference_expression"}:
-            return Step("same", node.named_children[-1] if node.named_children else None)
+            return TypeStep("same", node.named_children[-1] if node.named_children else None)
         if kind in {"reference_type", "generic_type", "dynamic_type", "abstract_type"}:
-            return Step("type", node)
+            return TypeStep("type", node)
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
@@ -298,7 +300,9 @@ class Rust:
         """Rust has no overloads."""
         return None
 
-    def outside(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref | Module]:
+    def outside(
+        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    ) -> list[DeclarationRef | ModuleRef]:
         """Give what `use` brings in, and macros of the crate."""
         model = meanings.model(document)
         if model is None:
@@ -313,14 +317,16 @@ class Rust:
             return found
         if not use.called:
             places, _ = self._begin(meanings, document, (name, b""), offset, 0)
-            return [Module(one[0]) for one in places if isinstance(one, tuple) and one[1] is None]
+            return [ModuleRef(one[0]) for one in places if isinstance(one, tuple) and one[1] is None]
         for where, start, kind, _, _ in meanings.in_project(document.project, name):
             made = meanings.declaration(where, name, start) if kind == "function" else None
             if made is not None and made.node.type == "macro_definition":
-                found.append(Ref(where, made, "import", "macro of the repository"))
+                found.append(DeclarationRef(where, made, "import", "macro of the repository"))
         return found
 
-    def _used(self, meanings: Meanings, document: Document, name: bytes, depth: int) -> list[Ref | Module]:
+    def _used(
+        self, meanings: NameResolver, document: Document, name: bytes, depth: int
+    ) -> list[DeclarationRef | ModuleRef]:
         """Follow the `use` declarations of a file for a name."""
         if depth > _MOST_USES:
             return []
@@ -343,36 +349,39 @@ class Rust:
         return []
 
     def qualified(
-        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int
-    ) -> list[Ref | Module]:
+        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+    ) -> list[DeclarationRef | ModuleRef]:
         """Give what a path means."""
         return self._followed(meanings, document, path, offset, 0)
 
     def _followed(
-        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int, depth: int
-    ) -> list[Ref | Module]:
+        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
+    ) -> list[DeclarationRef | ModuleRef]:
         if not path or depth > _MOST_USES:
             return []
         places, rest = self._begin(meanings, document, path, offset, depth)
         for name in rest:
-            following: list[Ref | Module | Place] = []
+            following: list[DeclarationRef | ModuleRef | Place] = []
             for place in places[:2]:
                 following += self._inside(meanings, place, name, depth)
             places = following
-        found: list[Ref | Module] = []
+        found: list[DeclarationRef | ModuleRef] = []
         for place in places:
             if isinstance(place, tuple):
                 if place[1] is None:
-                    found.append(Module(place[0]))
+                    found.append(ModuleRef(place[0]))
             else:
                 found.append(place)
         return [
-            Ref(one.document, one.made, "import", "followed the path") if isinstance(one, Ref) else one for one in found
+            DeclarationRef(one.document, one.made, "import", "followed the path")
+            if isinstance(one, DeclarationRef)
+            else one
+            for one in found
         ]
 
     def _begin(  # noqa: PLR0911 - a case a return
-        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int, depth: int
-    ) -> tuple[list[Ref | Module | Place], tuple[bytes, ...]]:
+        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
+    ) -> tuple[list[DeclarationRef | ModuleRef | Place], tuple[bytes, ...]]:
         first, rest = path[0], path[1:]
         if first == b"crate":
             return [(crate_root(document), None)], rest
@@ -388,11 +397,11 @@ class Rust:
         if model is None:
             return [], ()
         if first == b"Self":
-            return list(self.outside(meanings, document, first, Use(), offset)), rest
+            return list(self.outside(meanings, document, first, NameUse(), offset)), rest
         local = [made for made in model.declarations(first) if made.owner == -1
                  and (made.kind in TYPES or made.kind in {"module", "function"})]  # fmt: skip
         if local and (rest or offset == 0):
-            found: list[Ref | Module | Place] = []
+            found: list[DeclarationRef | ModuleRef | Place] = []
             for made in local:
                 found += self._entered(document, made)
             return found, rest
@@ -409,15 +418,15 @@ class Rust:
             )
         ], rest
 
-    def _as_place(self, one: Ref | Module) -> Ref | Module | Place:
-        return (one.document, None) if isinstance(one, Module) else one
+    def _as_place(self, one: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | Place:
+        return (one.document, None) if isinstance(one, ModuleRef) else one
 
-    def _module_at(self, meanings: Meanings, document: Document, offset: int) -> Place:
+    def _module_at(self, meanings: NameResolver, document: Document, offset: int) -> Place:
         model = meanings.model(document)
         path = model.path_to(offset) if model is not None and offset else []
         return document, nearest([*path, *path[-1:]], {"mod_item"})
 
-    def _parent(self, meanings: Meanings, place: Place) -> Place | None:
+    def _parent(self, meanings: NameResolver, place: Place) -> Place | None:
         document, node = place
         if node is not None:
             model = meanings.model(document)
@@ -427,10 +436,10 @@ class Rust:
         above = parent_file(document)
         return (above, None) if above is not None else None
 
-    def _entered(self, document: Document, made: Declaration) -> Iterator[Ref | Module | Place]:
+    def _entered(self, document: Document, made: Declaration) -> Iterator[DeclarationRef | ModuleRef | Place]:
         """Give a declaration; for a module what is in it."""
         if made.kind != "module":
-            yield Ref(document, made, "scope", "in scope")
+            yield DeclarationRef(document, made, "scope", "in scope")
         elif not made.sketch:
             yield document, made.node
         else:
@@ -439,14 +448,14 @@ class Rust:
                 yield held, None
 
     def _inside(
-        self, meanings: Meanings, place: Ref | Module | Place, name: bytes, depth: int
-    ) -> list[Ref | Module | Place]:
-        if isinstance(place, Module):
+        self, meanings: NameResolver, place: DeclarationRef | ModuleRef | Place, name: bytes, depth: int
+    ) -> list[DeclarationRef | ModuleRef | Place]:
+        if isinstance(place, ModuleRef):
             place = (place.document, None)
-        found: list[Ref | Module | Place] = []
-        if isinstance(place, Ref):
+        found: list[DeclarationRef | ModuleRef | Place] = []
+        if isinstance(place, DeclarationRef):
             for held in meanings.classes(meanings.typed(place)):
-                found += meanings.members(held, name, Use())
+                found += meanings.members(held, name, NameUse())
             return found
         document, node = place
         model = meanings.model(document)
@@ -459,7 +468,7 @@ class Rust:
             found += [self._as_place(one) for one in self._used(meanings, document, name, depth + 1)]
         return found
 
-    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:
+    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file of what a `use` or a `mod` names."""
         if module == "self" and member:
             return child_file(document, member.encode())
@@ -528,7 +537,7 @@ def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
     return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, named)
 
 
-def _in_macro(leaf: Node) -> Use:
+def _in_macro(leaf: Node) -> NameUse:
     """Read the tokens around a name inside a macro, whose syntax is unknown."""
     before = leaf.prev_sibling
     follows = leaf.next_sibling
@@ -536,11 +545,11 @@ def _in_macro(leaf: Node) -> Use:
     if before is not None and before.type == ".":
         held = before.prev_sibling
         simple = held is not None and held.type in {"identifier", "self"}
-        return Use("attribute", held if simple else before, None, called=called)
+        return NameUse("attribute", held if simple else before, None, called=called)
     parts = [text_of(leaf)]
     while before is not None and before.type == "::" and before.prev_sibling is not None:
         before = before.prev_sibling
         parts.append(text_of(before))
         before = before.prev_sibling
     segments = tuple(reversed(parts)) if len(parts) > 1 else ()
-    return Use("attribute" if segments else "name", path=segments, called=called)
+    return NameUse("attribute" if segments else "name", path=segments, called=called)

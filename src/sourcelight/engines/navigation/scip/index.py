@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.model import Found
+from sourcelight.engines.navigation.model import ResolvedDefinition
 from sourcelight.engines.navigation.scip.decode import (
     UTF8,
     UTF32,
@@ -45,7 +45,7 @@ _UTF16_BY_DEFAULT = frozenset({"Python", "TypeScript", "TSX", "JavaScript"})
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ScipPosition:
     """An occurrence in a file of the project, as bytes."""
 
     start: int
@@ -62,15 +62,15 @@ class ScipIndex:
     """
 
     project: Project
-    spots: dict[bytes, dict[int, Spot]] = field(default_factory=dict)
-    definitions: Mapping[str, list[tuple[bytes, Spot]]] = field(default_factory=dict)
+    spots: dict[bytes, dict[int, ScipPosition]] = field(default_factory=dict)
+    definitions: Mapping[str, list[tuple[bytes, ScipPosition]]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, project: Project, data: bytes, limit: int | None = None) -> ScipIndex:
         """Read an index file for a project, of at most `limit` occurrences; raises `ScipError`."""
         index = cls(project)
-        found: dict[str, list[tuple[bytes, Spot]]] = defaultdict(list)
+        found: dict[str, list[tuple[bytes, ScipPosition]]] = defaultdict(list)
         counts: dict[str, int] = defaultdict(int)
         total = 0
         for one in read_documents(data):
@@ -97,21 +97,21 @@ class ScipIndex:
         index.definitions, index.left_out = dict(found), dict(counts)
         return index
 
-    def at(self, path: bytes, offset: int) -> Spot | None:
+    def at(self, path: bytes, offset: int) -> ScipPosition | None:
         """Give the occurrence that begins at a byte offset."""
         return self.spots.get(path, {}).get(offset)
 
-    def defined(self, path: bytes, spot: Spot) -> list[tuple[bytes, Spot]]:
+    def defined(self, path: bytes, spot: ScipPosition) -> list[tuple[bytes, ScipPosition]]:
         """Give where the symbol of an occurrence is defined."""
         return self.definitions.get(self.key(path, spot), [])
 
     @staticmethod
-    def key(path: bytes, spot: Spot) -> str:
+    def key(path: bytes, spot: ScipPosition) -> str:
         """Give what identifies a symbol in the whole index."""
         return f"{spot.symbol} {path.decode(errors='replace')}" if spot.symbol.startswith("local ") else spot.symbol
 
 
-def _spots(one: ScipDocument, text: bytes, language: str) -> Iterable[Spot | None]:
+def _spots(one: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
     lines = text.split(b"\n")
     starts = [0]
     for line in lines:
@@ -131,7 +131,7 @@ def _spots(one: ScipDocument, text: bytes, language: str) -> Iterable[Spot | Non
             yield None
             continue
         base = starts[occurrence.start_line]
-        yield Spot(base + low, base + high, occurrence.symbol, occurrence.is_definition)
+        yield ScipPosition(base + low, base + high, occurrence.symbol, occurrence.is_definition)
 
 
 def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
@@ -211,7 +211,9 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
         return f"The SCIP index {name} of {project.name} can't be used: {error}."
 
 
-def precise_definitions(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+def precise_definitions(
+    document: Document, occurrence: Occurrence, workspace: Workspace
+) -> Sequence[ResolvedDefinition]:
     """Give the definitions that an index file has for an occurrence; nothing without one.
 
     An answer counts only if the text at the definition is the symbol's own name, or the name that is used: indexers
@@ -230,9 +232,11 @@ def precise_definitions(document: Document, occurrence: Occurrence, workspace: W
             continue
         text = target.text[defined.start : defined.end]
         if defined.start == defined.end or not text:
-            found.append(Found(target, 0, 0, "module", "scip", 1.0, _REASON))
+            found.append(ResolvedDefinition(target, 0, 0, "module", "scip", 1.0, _REASON))
         elif text == used and (not named or named in {text, b"__init__"} or spot.symbol.startswith("local ")):
-            found.append(Found(target, defined.start, defined.end, _kind(spot.symbol), "scip", 1.0, _REASON))
+            found.append(
+                ResolvedDefinition(target, defined.start, defined.end, _kind(spot.symbol), "scip", 1.0, _REASON)
+            )
     return found
 
 
@@ -246,7 +250,7 @@ def _kind(symbol: str) -> str:
 
 
 def precise_symbols_at(
-    document: Document, definitions: Sequence[Found], name: bytes, workspace: Workspace
+    document: Document, definitions: Sequence[ResolvedDefinition], name: bytes, workspace: Workspace
 ) -> Mapping[int, bool] | None:
     """Tell of each occurrence that an index file knows in a document whether it means one of the definitions."""
     index = index_of(document.project, workspace)

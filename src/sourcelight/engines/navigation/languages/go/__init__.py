@@ -1,5 +1,5 @@
 """Go: blocks and packages, import paths through every go.mod, types as far as members need them."""
 
-from sourcelight.engines.navigation.languages.go.language import GoResolver
+from sourcelight.engines.navigation.languages.go.language import GoLanguage
 
-__all__ = ["GoResolver"]
+__all__ = ["GoLanguage"]

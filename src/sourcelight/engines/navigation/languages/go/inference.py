@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.go.packages import Imported, Names, Ref
-from sourcelight.engines.navigation.languages.go.scopes import Declaration, Kind, receiver_arguments
+from sourcelight.engines.navigation.languages.go.packages import GoImport, GoNames, GoRef
+from sourcelight.engines.navigation.languages.go.scopes import GoDeclaration, Kind, receiver_arguments
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
@@ -28,28 +28,28 @@ _CALLABLE = frozenset({"function_type", "function_declaration", "method_declarat
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class GoType:
     """A type: its expression, the file that it stands in, and what type parameters mean there."""
 
     document: Document
     node: Node
-    known: Mapping[Place, Typed] = field(default_factory=dict)
+    known: Mapping[Place, GoType] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GoMember:
     """A field or method, with what type parameters mean at its declaration."""
 
-    ref: Ref
-    known: Mapping[Place, Typed]
+    ref: GoRef
+    known: Mapping[Place, GoType]
 
 
-class Types(Names):
+class GoInference(GoNames):
     """Infers types within one call."""
 
     _steps = 0
 
-    def infer(self, document: Document, node: Node | None, place: int = 0) -> Typed | Imported | None:
+    def infer(self, document: Document, node: Node | None, place: int = 0) -> GoType | GoImport | None:
         """Give the type of an expression, or the package that it names; of several results, the one at `place`."""
         if node is None or self._steps > _MOST_STEPS:
             return None
@@ -59,12 +59,12 @@ class Types(Names):
         finally:
             self._steps -= 1
 
-    def typed(self, document: Document, node: Node | None, place: int = 0) -> Typed | None:
+    def typed(self, document: Document, node: Node | None, place: int = 0) -> GoType | None:
         """Give the type of an expression; None for a package."""
         found = self.infer(document, node, place)
-        return found if isinstance(found, Typed) else None
+        return found if isinstance(found, GoType) else None
 
-    def _infer(self, document: Document, node: Node, place: int) -> Typed | Imported | None:  # noqa: PLR0911 - a case a line
+    def _infer(self, document: Document, node: Node, place: int) -> GoType | GoImport | None:  # noqa: PLR0911 - a case a line
         kind = node.type
         if kind == "identifier":
             return self._of_identifier(document, node)
@@ -74,7 +74,7 @@ class Types(Names):
             return self._of_call(document, node, place)
         if kind in {"composite_literal", "type_assertion_expression", "type_conversion_expression"}:
             named = node.child_by_field_name("type")
-            return Typed(document, named) if named is not None and not place else None
+            return GoType(document, named) if named is not None and not place else None
         if kind in {"parenthesized_expression", "unary_expression", "slice_expression", "binary_expression"}:
             return self._of_operator(document, node)
         if kind == "index_expression":
@@ -82,10 +82,10 @@ class Types(Names):
         if kind == "type_instantiation_expression":
             return self.infer(document, node.child_by_field_name("type"))
         if kind == "func_literal" or kind in TYPES:
-            return Typed(document, node)
+            return GoType(document, node)
         return None
 
-    def _of_identifier(self, document: Document, node: Node) -> Typed | Imported | None:
+    def _of_identifier(self, document: Document, node: Node) -> GoType | GoImport | None:
         model = self.model(document)
         if model is None:
             return None
@@ -96,39 +96,39 @@ class Types(Names):
             return self.type_of(refs[0], path)
         return self.imported(document, name)
 
-    def _of_selector(self, document: Document, node: Node) -> Typed | None:
+    def _of_selector(self, document: Document, node: Node) -> GoType | None:
         name = node.child_by_field_name("field")
         found = self.selected(document, node.child_by_field_name("operand"), (name.text if name else None) or b"")
         return self._of_member(found[0]) if found else None
 
-    def selected(self, document: Document, operand: Node | None, name: bytes) -> list[Member]:
+    def selected(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
         """Give what ``operand.name`` means."""
         held = self.infer(document, operand)
-        if isinstance(held, Imported):
-            return [Member(ref, {}) for ref in self.member(held.package, name)] if held.package is not None else []
+        if isinstance(held, GoImport):
+            return [GoMember(ref, {}) for ref in self.member(held.package, name)] if held.package is not None else []
         return self.members(held, name) if held is not None else []
 
-    def _of_member(self, member: Member) -> Typed | None:
+    def _of_member(self, member: GoMember) -> GoType | None:
         found = self.type_of(member.ref, [])
         return replace(found, known={**member.known, **found.known}) if found is not None else None
 
-    def _of_operator(self, document: Document, node: Node) -> Typed | Imported | None:
+    def _of_operator(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand = node.child_by_field_name("operand") or node.child_by_field_name("left")
         if operand is None and node.named_children:
             operand = node.named_children[0]
         held = self.infer(document, operand)
         sign = node.child_by_field_name("operator")
-        if sign is not None and sign.type == "<-" and isinstance(held, Typed):
+        if sign is not None and sign.type == "<-" and isinstance(held, GoType):
             return self.element(held, 1)
         return held
 
-    def _of_index(self, document: Document, node: Node) -> Typed | Imported | None:
+    def _of_index(self, document: Document, node: Node) -> GoType | GoImport | None:
         held = self.infer(document, node.child_by_field_name("operand"))
-        if not isinstance(held, Typed) or held.node.type in _CALLABLE:
+        if not isinstance(held, GoType) or held.node.type in _CALLABLE:
             return held
         return self.element(held, 1)
 
-    def _of_call(self, document: Document, node: Node, place: int) -> Typed | None:  # noqa: PLR0911 - a case a return
+    def _of_call(self, document: Document, node: Node, place: int) -> GoType | None:  # noqa: PLR0911 - a case a return
         function = node.child_by_field_name("function")
         if function is None:
             return None
@@ -141,16 +141,16 @@ class Types(Names):
         held = self.infer(document, function)
         if held is None and function.type == "identifier" and given:
             if function.text in {b"new", b"make"}:
-                return Typed(document, given[0])
+                return GoType(document, given[0])
             return self.typed(document, given[0]) if function.text in _SAME_AS_FIRST else None
-        if not isinstance(held, Typed):
+        if not isinstance(held, GoType):
             return None
         called = self.callable(held)
         if called is None:
             return held  # a conversion
         return self.result(self._instantiated(called, document, node, given), place)
 
-    def callable(self, held: Typed) -> Typed | None:
+    def callable(self, held: GoType) -> GoType | None:
         """Give the function behind a type; None when it is none."""
         if held.node.type in _CALLABLE:
             return held
@@ -158,18 +158,18 @@ class Types(Names):
             return None
         return next((t for t in self._underlying(held) if t.node.type in _CALLABLE), None)
 
-    def _is_type_itself(self, held: Typed) -> bool:
+    def _is_type_itself(self, held: GoType) -> bool:
         return held.node.type in {"type_spec", "type_alias"}
 
-    def result(self, called: Typed, place: int) -> Typed | None:
+    def result(self, called: GoType, place: int) -> GoType | None:
         """Give the type of a result by its place."""
         results = called.node.child_by_field_name("result")
         if results is None:
             return None
         found = list(_parameters(results)) if results.type == "parameter_list" else [results]
-        return Typed(called.document, found[place], called.known) if place < len(found) else None
+        return GoType(called.document, found[place], called.known) if place < len(found) else None
 
-    def _instantiated(self, called: Typed, document: Document, node: Node, given: list[Node]) -> Typed:
+    def _instantiated(self, called: GoType, document: Document, node: Node, given: list[Node]) -> GoType:
         """Add what the type parameters of a function mean in one call."""
         model = self.model(called.document)
         if called.node.type != "function_declaration" or model is None:
@@ -191,7 +191,7 @@ class Types(Names):
             named = list(explicit.named_children) if explicit is not None else []
         for made in held:
             if made.place < len(named):
-                known[called.document.key, made.start] = Typed(document, named[made.place])
+                known[called.document.key, made.start] = GoType(document, named[made.place])
         parameters = called.node.child_by_field_name("parameters")
         wanted = list(_parameters(parameters)) if parameters is not None else []
         by_name = {made.name: (called.document.key, made.start) for made in held}
@@ -203,7 +203,7 @@ class Types(Names):
                     self._unify(parameter, value, by_name, known)
         return replace(called, known=known)
 
-    def _unify(self, wanted: Node, value: Typed, names: Mapping[bytes, Place], known: dict[Place, Typed]) -> None:
+    def _unify(self, wanted: Node, value: GoType, names: Mapping[bytes, Place], known: dict[Place, GoType]) -> None:
         for _ in range(_MOST_DEPTH):
             if wanted.type == "type_identifier":
                 place = names.get(wanted.text or b"")
@@ -234,7 +234,7 @@ class Types(Names):
                 return
             wanted, value = inner, found
 
-    def element(self, held: Typed, place: int) -> Typed | None:  # noqa: PLR0911 - a case a return
+    def element(self, held: GoType, place: int) -> GoType | None:  # noqa: PLR0911 - a case a return
         """Give what a range over a type, or an index into it, yields: 0 its key, 1 its value."""
         sequence = _sequence(held.node)
         if sequence is not None:
@@ -254,7 +254,7 @@ class Types(Names):
                 return self._yielded(found, place)
         return None
 
-    def _yielded(self, iterator: Typed, place: int) -> Typed | None:
+    def _yielded(self, iterator: GoType, place: int) -> GoType | None:
         """What a function to range over passes on."""
         parameters = iterator.node.child_by_field_name("parameters")
         first = next(_parameters(parameters), None) if parameters is not None else None
@@ -262,17 +262,17 @@ class Types(Names):
         held = list(_parameters(inner)) if inner is not None else []
         return replace(iterator, node=held[place]) if place < len(held) else None
 
-    def type_of(self, ref: Ref, path: list[Node]) -> Typed | None:  # noqa: PLR0911 - a case a return
+    def type_of(self, ref: GoRef, path: list[Node]) -> GoType | None:  # noqa: PLR0911 - a case a return
         """Give the type of what is declared; for a type, a type that says so by being its declaration."""
         made, document = ref.declaration, ref.document
         node = made.node
         if made.kind == "typeparameter":
             return None
         if made.kind in {"function", "method", "type"} or node.type == "variadic_parameter_declaration":
-            return Typed(document, node)
+            return GoType(document, node)
         named = node.child_by_field_name("type")
         if named is not None:
-            return Typed(document, named)
+            return GoType(document, named)
         if node.type == "type_switch_statement":
             return self._of_case(document, node, path)
         if node.type == "range_clause":
@@ -283,14 +283,14 @@ class Types(Names):
             return self.element(held, 1 if over_channel else made.place)
         return self._of_value(document, node, made)
 
-    def _of_case(self, document: Document, node: Node, path: list[Node]) -> Typed | None:
+    def _of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
         case = next((n for n in reversed(path) if n.type == "type_case" and n.start_byte > node.start_byte), None)
         kinds = case.children_by_field_name("type") if case is not None else []
         if len(kinds) == 1:
-            return Typed(document, kinds[0])
+            return GoType(document, kinds[0])
         return self.typed(document, node.child_by_field_name("value"))
 
-    def _of_value(self, document: Document, node: Node, made: Declaration) -> Typed | None:
+    def _of_value(self, document: Document, node: Node, made: GoDeclaration) -> GoType | None:
         values = node.child_by_field_name("value") or node.child_by_field_name("right")
         if values is None:
             return None
@@ -306,7 +306,7 @@ class Types(Names):
             return self.typed(document, given[0], made.place)
         return None
 
-    def named(self, held: Typed) -> tuple[Ref, Mapping[Place, Typed]] | None:
+    def named(self, held: GoType) -> tuple[GoRef, Mapping[Place, GoType]] | None:
         """Give the declaration of a named type, and what its type parameters mean; None for a type literal."""
         node, document, known = held.node, held.document, held.known
         arguments: list[Node] = []
@@ -324,7 +324,7 @@ class Types(Names):
             name = node.child_by_field_name("name")
             if name is None:
                 return None
-            return Ref(document, Declaration("type", name.text or b"", name.start_byte, name.end_byte, node)), known
+            return GoRef(document, GoDeclaration("type", name.text or b"", name.start_byte, name.end_byte, node)), known
         ref = self._type_ref(document, node)
         if ref is None or ref.declaration.kind not in {"type", "typeparameter"}:
             return None
@@ -335,10 +335,10 @@ class Types(Names):
         model = self.model(ref.document) if arguments else None
         for made in (d for held in (model.declared(declared, None) if model else {}).values() for d in held):
             if made.kind == "typeparameter" and made.place < len(arguments):
-                meant[ref.document.key, made.start] = Typed(document, arguments[made.place], known)
+                meant[ref.document.key, made.start] = GoType(document, arguments[made.place], known)
         return ref, meant
 
-    def _type_ref(self, document: Document, node: Node) -> Ref | None:
+    def _type_ref(self, document: Document, node: Node) -> GoRef | None:
         if node.type == "qualified_type":
             package, name = node.child_by_field_name("package"), node.child_by_field_name("name")
         elif node.type == "selector_expression":
@@ -356,7 +356,7 @@ class Types(Names):
             return None
         return next(iter(self.member(held.package, name.text or b"")), None)
 
-    def _underlying(self, held: Typed) -> Iterator[Typed]:
+    def _underlying(self, held: GoType) -> Iterator[GoType]:
         """The type literals that a type comes down to: one, but for the alternatives of a constraint."""
         waiting, seen = [held], set[Place]()
         for _ in range(_MOST_STEPS):
@@ -377,7 +377,7 @@ class Types(Names):
             inner = self._behind(ref, known)
             waiting += [inner] if inner is not None else []
 
-    def _behind(self, ref: Ref, known: Mapping[Place, Typed]) -> Typed | None:
+    def _behind(self, ref: GoRef, known: Mapping[Place, GoType]) -> GoType | None:
         """One step from a declared type or type parameter to what it stands for."""
         made = ref.declaration
         if made.kind == "typeparameter":
@@ -385,14 +385,14 @@ class Types(Names):
             if meant is not None:
                 return meant
         inner = made.node.child_by_field_name("type")
-        return Typed(ref.document, inner, known) if inner is not None else None
+        return GoType(ref.document, inner, known) if inner is not None else None
 
-    def members(self, held: Typed, name: bytes) -> list[Member]:
+    def members(self, held: GoType, name: bytes) -> list[GoMember]:
         """Give the fields and methods of that name, those of the type itself before those it embeds."""
         level, seen = [held], set[Place]()
         for _ in range(_MOST_DEPTH):
-            found: list[Member] = []
-            deeper: list[Typed] = []
+            found: list[GoMember] = []
+            deeper: list[GoType] = []
             while level:
                 one = level.pop(0)
                 named = self.named(one)
@@ -404,7 +404,7 @@ class Types(Names):
                     continue
                 seen.add(ref.place)
                 if ref.declaration.kind == "type":
-                    found += [Member(method, self._renamed(ref, method, known)) for method in self.methods(ref, name)]
+                    found += [GoMember(method, self._renamed(ref, method, known)) for method in self.methods(ref, name)]
                 inner = self._behind(ref, known)
                 if inner is not None and not found:
                     level.append(inner)
@@ -413,7 +413,7 @@ class Types(Names):
             level = deeper
         return []
 
-    def _renamed(self, owner: Ref, method: Ref, known: Mapping[Place, Typed]) -> Mapping[Place, Typed]:
+    def _renamed(self, owner: GoRef, method: GoRef, known: Mapping[Place, GoType]) -> Mapping[Place, GoType]:
         """What the type parameters mean under the names that a method has for them."""
         names = receiver_arguments(method.declaration.node) if known else []
         model = self.model(owner.document) if names else None
@@ -426,7 +426,7 @@ class Types(Names):
                 renamed[method.document.key, name.start_byte] = meant
         return renamed
 
-    def _in_literal(self, held: Typed, name: bytes, found: list[Member], deeper: list[Typed]) -> None:
+    def _in_literal(self, held: GoType, name: bytes, found: list[GoMember], deeper: list[GoType]) -> None:
         node = held.node
         while node.type in _WRAPPERS and node.named_children:
             node = node.named_children[0]
@@ -451,10 +451,10 @@ class Types(Names):
                     deeper += [replace(held, node=child) for child in one.named_children]
 
     @staticmethod
-    def _member(held: Typed, node: Node, name: Node) -> Member:
+    def _member(held: GoType, node: Node, name: Node) -> GoMember:
         kind: Kind = "method" if node.type == "method_elem" else "field"
-        made = Declaration(kind, name.text or b"", name.start_byte, name.end_byte, node)
-        return Member(Ref(held.document, made), held.known)
+        made = GoDeclaration(kind, name.text or b"", name.start_byte, name.end_byte, node)
+        return GoMember(GoRef(held.document, made), held.known)
 
 
 def _parameters(held: Node) -> Iterator[Node]:

@@ -7,17 +7,26 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sourcelight.engines.navigation.languages.go.inference import Typed, Types
+from sourcelight.engines.navigation.languages.go.inference import GoInference, GoType
 from sourcelight.engines.navigation.languages.go.packages import (
-    Imported,
-    Package,
-    Ref,
+    GoImport,
+    GoPackage,
+    GoRef,
     import_path,
     modules_of,
     package_name,
 )
-from sourcelight.engines.navigation.languages.go.scopes import IDENTIFIERS, Declaration, GoModel, Kind
-from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Identifiers, Occurrence, ParsedFile, Role
+from sourcelight.engines.navigation.languages.go.scopes import IDENTIFIERS, GoDeclaration, GoModel, Kind
+from sourcelight.engines.navigation.model import (
+    SCORES,
+    Document,
+    How,
+    Identifiers,
+    Occurrence,
+    ParsedFile,
+    ResolvedDefinition,
+    Role,
+)
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -38,7 +47,7 @@ _KINDS = {"import": "package", "label": "variable"}
 _SHAPES = {"struct_type": "struct", "interface_type": "interface"}
 
 
-class GoResolver(Identifiers):
+class GoLanguage(Identifiers):
     """Go; a `resolver.Resolver`."""
 
     languages: Collection[str] = ("Go",)
@@ -57,7 +66,7 @@ class GoResolver(Identifiers):
         """Say what an identifier is used as."""
         return _occurrence(node)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the definitions of an occurrence."""
         model = workspace.model(document)
         if not isinstance(model, GoModel):
@@ -65,14 +74,14 @@ class GoResolver(Identifiers):
         path = model.path_to(occurrence.start)
         if path[-1].type not in IDENTIFIERS:
             return []
-        found: dict[object, Found] = {}
-        for made in _Question(Types(workspace, self), document, model, path).answer():
+        found: dict[object, ResolvedDefinition] = {}
+        for made in _GoLookup(GoInference(workspace, self), document, model, path).answer():
             found.setdefault(made.place, made)
         return list(found.values())
 
-    def same(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the declarations of one name for all systems that it is built for."""
-        types = Types(workspace, self)
+        types = GoInference(workspace, self)
         model = types.model(found.document)
         if model is None or found.kind in {"package", "parameter"}:
             return [found]
@@ -80,7 +89,7 @@ class GoResolver(Identifiers):
         if not any(made.start == found.start for made in model.top.get(name, ())):
             return [found]
         folder = found.document.path.rpartition(b"/")[0]
-        package = Package(found.document.project, folder, package_name(found.document))
+        package = GoPackage(found.document.project, folder, package_name(found.document))
         others = [
             _found(ref, "scope").because(found.how, found.reason, found.score) for ref in types.member(package, name)
         ]
@@ -93,7 +102,7 @@ class GoResolver(Identifiers):
 
     def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:  # noqa: ARG002 - a package is imported whole
         """Give the first file of the package that an import means."""
-        package = Types(workspace, self).package(document, module.encode())
+        package = GoInference(workspace, self).package(document, module.encode())
         return next(iter(package.documents()), None) if package is not None else None
 
     def provides(self, project: Project) -> Mapping[str, Any]:
@@ -141,10 +150,10 @@ def _is_key(element: Node) -> bool:
     return key is not None and key.start_byte == element.start_byte
 
 
-class _Question:
+class _GoLookup:
     """One occurrence, with the nodes from the top down to it."""
 
-    def __init__(self, types: Types, document: Document, model: GoModel, path: list[Node]) -> None:
+    def __init__(self, types: GoInference, document: Document, model: GoModel, path: list[Node]) -> None:
         self.types = types
         self.document = document
         self.model = model
@@ -153,7 +162,7 @@ class _Question:
         self.name = self.leaf.text or b""
         self.parent = path[-2] if len(path) > 1 else path[-1]
 
-    def answer(self) -> list[Found]:  # noqa: PLR0911 - a case a return
+    def answer(self) -> list[ResolvedDefinition]:  # noqa: PLR0911 - a case a return
         """Give what the occurrence means."""
         kind = self.parent.type
         if self.leaf.type == "field_identifier" and kind != "selector_expression":
@@ -174,7 +183,7 @@ class _Question:
                 return keyed
         return self._plain()
 
-    def _plain(self) -> list[Found]:
+    def _plain(self) -> list[ResolvedDefinition]:
         start = self.leaf.start_byte
         if self.leaf.type != "package_identifier":
             refs = self.types.plain(self.document, self.path, self.name, start)
@@ -185,7 +194,7 @@ class _Question:
         held = self.types.imported(self.document, self.name)
         return self._package(held.imported) if held is not None else []
 
-    def _package(self, imported: Any) -> list[Found]:
+    def _package(self, imported: Any) -> list[ResolvedDefinition]:
         if imported is None:
             return []
         package = self.types.package(self.document, imported.path)
@@ -197,29 +206,29 @@ class _Question:
         node = imported.node.child_by_field_name("name") or imported.node.child_by_field_name("path")
         source = imported.path.decode(errors="replace")
         reason = f"imported from {source}, which is in no repository here"
-        return [Found(self.document, node.start_byte, node.end_byte, "package", "import", 0.6, reason)]
+        return [ResolvedDefinition(self.document, node.start_byte, node.end_byte, "package", "import", 0.6, reason)]
 
-    def _in_package(self, held: Imported | None) -> list[Found]:
+    def _in_package(self, held: GoImport | None) -> list[ResolvedDefinition]:
         if held is None or held.package is None:
             return []
         return [_found(ref, "import") for ref in self.types.member(held.package, self.name)]
 
-    def _selected(self) -> list[Found]:
+    def _selected(self) -> list[ResolvedDefinition]:
         operand = self.parent.child_by_field_name("operand")
         held = self.types.infer(self.document, operand)
-        if isinstance(held, Imported):
+        if isinstance(held, GoImport):
             return self._in_package(held)
         if held is None:
             return []
         return [_found(member.ref, "type") for member in self.types.members(held, self.name)]
 
-    def _own_member(self) -> list[Found]:
+    def _own_member(self) -> list[ResolvedDefinition]:
         """A field, or a method of a type or an interface, where it is declared."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
-        made = Declaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
-        return [_found(Ref(self.document, made), "scope")]
+        made = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
+        return [_found(GoRef(self.document, made), "scope")]
 
-    def _key(self) -> list[Found]:
+    def _key(self) -> list[ResolvedDefinition]:
         """A field that a composite literal sets."""
         held = self._literal_type(len(self.path) - 3)
         if held is None:
@@ -227,14 +236,14 @@ class _Question:
         members = self.types.members(held, self.name)
         return [_found(member.ref, "type") for member in members if member.ref.declaration.kind == "field"]
 
-    def _literal_type(self, at: int) -> Typed | None:
+    def _literal_type(self, at: int) -> GoType | None:
         """The type of the literal around ``path[at]``; inner ones may leave out theirs."""
         steps: list[int] = []
         while at > 0:
             node = self.path[at]
             if node.type == "composite_literal":
                 kind = node.child_by_field_name("type")
-                held = Typed(self.document, kind) if kind is not None else None
+                held = GoType(self.document, kind) if kind is not None else None
                 for place in reversed(steps):
                     held = self.types.element(held, place) if held is not None else None
                 return held
@@ -244,16 +253,16 @@ class _Question:
         return None
 
 
-def _module(document: Document, how: How) -> Found:
-    return Found(document, 0, 0, "module", how, SCORES[how], _REASONS[how])
+def _module(document: Document, how: How) -> ResolvedDefinition:
+    return ResolvedDefinition(document, 0, 0, "module", how, SCORES[how], _REASONS[how])
 
 
-def _found(ref: Ref, how: How) -> Found:
+def _found(ref: GoRef, how: How) -> ResolvedDefinition:
     made = ref.declaration
-    return Found(ref.document, made.start, made.end, _kind(made), how, SCORES[how], _REASONS[how])
+    return ResolvedDefinition(ref.document, made.start, made.end, _kind(made), how, SCORES[how], _REASONS[how])
 
 
-def _kind(made: Declaration) -> str:
+def _kind(made: GoDeclaration) -> str:
     if made.kind == "type":
         inner = made.node.child_by_field_name("type")
         return _SHAPES.get(inner.type, "class") if inner is not None else "class"

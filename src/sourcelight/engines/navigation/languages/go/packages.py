@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.go.scopes import Declaration, GoModel, Import
+from sourcelight.engines.navigation.languages.go.scopes import GoDeclaration, GoImportSpec, GoModel
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -93,7 +93,7 @@ _STANDARD = "std"
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class GoPackage:
     """A package: a folder of a project, and the name in the package clause of its files."""
 
     project: Project
@@ -158,7 +158,7 @@ def import_path(document: Document) -> str:
 
 
 def find_folder(
-    project: Project, path: bytes, workspace: Workspace, resolver: Resolver
+    project: Project, path: bytes, workspace: Workspace, resolver: Language
 ) -> tuple[Project, bytes] | None:
     """Give the project and folder that an import path means; None for what is in no repository."""
     wanted = path.decode(errors="replace")
@@ -197,10 +197,10 @@ def _joined(root: bytes, rest: str) -> bytes:
     return b"/".join(part for part in (root, rest.encode()) if part)
 
 
-def packages_in(project: Project, folder: bytes) -> Iterator[Package]:
+def packages_in(project: Project, folder: bytes) -> Iterator[GoPackage]:
     """Give the packages of a folder that can be imported."""
     for name in sorted(_files(project, folder), key=lambda name: (name.endswith(b"_test"), name == b"main", name)):
-        yield Package(project, folder, name)
+        yield GoPackage(project, folder, name)
 
 
 def usual_name(path: bytes) -> bytes:
@@ -217,7 +217,7 @@ def seen_by(document: Document) -> list[Document]:
     """Give the files whose package-level names a file sees, its own first where it declares a name itself."""
     folder = document.path.rpartition(b"/")[0]
     name = package_name(document)
-    others = Package(document.project, folder, name).documents()
+    others = GoPackage(document.project, folder, name).documents()
     if document.path.endswith(b"_test.go"):
         return others
     return [d for d in others if d == document or not d.path.endswith(b"_test.go")]
@@ -229,11 +229,11 @@ _DECLARES_METHOD = rb"^func[ \t]*\([^)\n]*\bOWNER\b[^)\n]*\)[ \t]*NAME\b"
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class GoRef:
     """A declaration in a file."""
 
     document: Document
-    declaration: Declaration
+    declaration: GoDeclaration
 
     @property
     def place(self) -> tuple[tuple[str, str, bytes], int]:
@@ -242,27 +242,27 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class GoImport:
     """A package as a file knows it; `package` is None for what is in no repository."""
 
-    imported: Import
-    package: Package | None
+    imported: GoImportSpec
+    package: GoPackage | None
 
 
-class Names:
+class GoNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+    def __init__(self, workspace: Workspace, resolver: Language) -> None:
         self.workspace = workspace
         self.resolver = resolver
-        self._packages: dict[tuple[str, str, bytes, bytes], Package | None] = {}
+        self._packages: dict[tuple[str, str, bytes, bytes], GoPackage | None] = {}
 
     def model(self, document: Document) -> GoModel | None:
         """Give the parsed file."""
         found = self.workspace.model(document)
         return found if isinstance(found, GoModel) else None
 
-    def package(self, document: Document, path: bytes) -> Package | None:
+    def package(self, document: Document, path: bytes) -> GoPackage | None:
         """Give the package that an import path means in a file."""
         key = document.project.key, document.project.commit, document.path.rpartition(b"/")[0], path
         if key not in self._packages:
@@ -270,7 +270,7 @@ class Names:
             self._packages[key] = next(packages_in(*place), None) if place is not None else None
         return self._packages[key]
 
-    def imported(self, document: Document, name: bytes) -> Imported | None:
+    def imported(self, document: Document, name: bytes) -> GoImport | None:
         """Give the package that a name means in a file; None when no import has that name."""
         model = self.model(document)
         if model is None:
@@ -278,27 +278,27 @@ class Names:
         plain = [held for held in model.imports if not held.alias]
         for held in model.imports:
             if held.alias == name:
-                return Imported(held, self.package(document, held.path))
+                return GoImport(held, self.package(document, held.path))
         plain.sort(key=lambda held: usual_name(held.path) != name)
         for held in plain:
             package = self.package(document, held.path)
             if (package.name if package is not None else usual_name(held.path)) == name:
-                return Imported(held, package)
+                return GoImport(held, package)
         return next(
-            (Imported(held, None) for held in plain if held.path.rpartition(b"/")[2] == name),
+            (GoImport(held, None) for held in plain if held.path.rpartition(b"/")[2] == name),
             None,
         )
 
-    def plain(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[Ref]:
+    def plain(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[GoRef]:
         """Give what a name on its own means at a place; imports are `imported`'s."""
         model = self.model(document)
         if model is None:
             return []
         found = model.local(path, name, offset)
         if found is not None:
-            return [Ref(document, found)]
+            return [GoRef(document, found)]
         own = model.top.get(name)
-        refs = [Ref(document, made) for made in own or ()]
+        refs = [GoRef(document, made) for made in own or ()]
         refs += [ref for ref in self.declared(seen_by(document), name) if ref.document != document]
         if refs or own:
             return refs
@@ -307,30 +307,30 @@ class Names:
                 refs += self.member(package, name)
         return refs
 
-    def member(self, package: Package, name: bytes) -> list[Ref]:
+    def member(self, package: GoPackage, name: bytes) -> list[GoRef]:
         """Give what a package declares under a name."""
         return list(self.declared(package.documents(), name))
 
-    def declared(self, documents: list[Document], name: bytes) -> Iterator[Ref]:
+    def declared(self, documents: list[Document], name: bytes) -> Iterator[GoRef]:
         """Give the package-level declarations of a name in these files; only files that look like it are parsed."""
         looks = re.compile(_DECLARES.replace(b"NAME", re.escape(name)), re.MULTILINE)
         for document in documents:
             text = document.text
             if name in text and looks.search(text) and (model := self.model(document)) is not None:
                 for made in model.top.get(name, ()):
-                    yield Ref(document, made)
+                    yield GoRef(document, made)
 
-    def methods(self, ref: Ref, name: bytes) -> list[Ref]:
+    def methods(self, ref: GoRef, name: bytes) -> list[GoRef]:
         """Give the methods of that name of a declared type."""
         owner = ref.declaration.name
         looks = re.compile(
             _DECLARES_METHOD.replace(b"OWNER", re.escape(owner)).replace(b"NAME", re.escape(name)), re.MULTILINE
         )
         folder = ref.document.path.rpartition(b"/")[0]
-        documents = Package(ref.document.project, folder, package_name(ref.document)).documents()
+        documents = GoPackage(ref.document.project, folder, package_name(ref.document)).documents()
         found = []
         for document in documents:
             text = document.text
             if name in text and looks.search(text) and (model := self.model(document)) is not None:
-                found += [Ref(document, made) for made in model.methods.get(owner, {}).get(name, ())]
+                found += [GoRef(document, made) for made in model.methods.get(owner, {}).get(name, ())]
         return found

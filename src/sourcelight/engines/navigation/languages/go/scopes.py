@@ -15,7 +15,7 @@ Kind = Literal[
     "function", "method", "type", "typeparameter", "variable", "constant", "parameter", "field", "label", "import"
 ]
 
-Declared = dict[bytes, list["Declaration"]]
+Declared = dict[bytes, list["GoDeclaration"]]
 
 _FUNCTIONS = frozenset({"function_declaration", "method_declaration", "func_literal"})
 _CASES = frozenset({"type_case", "expression_case", "default_case", "communication_case"})
@@ -25,7 +25,7 @@ IDENTIFIERS = frozenset({"identifier", "type_identifier", "field_identifier", "p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Declaration:
+class GoDeclaration:
     """A name and what declares it.
 
     `node` is the declaration or specification, `visible` the byte from which the name is known in its block, `place`
@@ -42,7 +42,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class GoImportSpec:
     """An import; `alias` is empty where the package keeps its own name."""
 
     alias: bytes
@@ -55,7 +55,7 @@ class GoModel(ParsedFile):
 
     def __init__(self, text: bytes, tree: Tree) -> None:
         super().__init__(text, tree)
-        self.imports: list[Import] = []
+        self.imports: list[GoImportSpec] = []
         self.top: Declared = {}
         self.methods: dict[bytes, Declared] = {}
         self._blocks: dict[tuple[int, int, str], Declared] = {}
@@ -75,7 +75,7 @@ class GoModel(ParsedFile):
             made = _declaration("method", name, node)
             self.methods.setdefault(_text(holder), {}).setdefault(made.name, []).append(made)
 
-    def local(self, path: list[Node], name: bytes, offset: int) -> Declaration | None:
+    def local(self, path: list[Node], name: bytes, offset: int) -> GoDeclaration | None:
         """Give what a name means in the blocks around the last node of `path`; None when none of them declares it."""
         for at in range(len(path) - 2, 0, -1):
             node = path[at]
@@ -148,18 +148,18 @@ def _text(node: Node) -> bytes:
     return node.text or b""
 
 
-def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, place: int = 0) -> Declaration:
-    return Declaration(kind, _text(name), name.start_byte, name.end_byte, node, visible, place)
+def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, place: int = 0) -> GoDeclaration:
+    return GoDeclaration(kind, _text(name), name.start_byte, name.end_byte, node, visible, place)
 
 
-def _imports(node: Node) -> Iterator[Import]:
+def _imports(node: Node) -> Iterator[GoImportSpec]:
     for spec in _leaves(node, "import_spec"):
         path, alias = spec.child_by_field_name("path"), spec.child_by_field_name("name")
         if path is not None:
-            yield Import(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec)
+            yield GoImportSpec(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec)
 
 
-def _of_scope(node: Node) -> Iterator[Declaration]:
+def _of_scope(node: Node) -> Iterator[GoDeclaration]:
     kind = node.type
     if kind in _FUNCTIONS:
         yield from _of_function(node)
@@ -175,7 +175,7 @@ def _of_scope(node: Node) -> Iterator[Declaration]:
                 yield from _declared_by(statement)
 
 
-def _of_function(node: Node) -> Iterator[Declaration]:
+def _of_function(node: Node) -> Iterator[GoDeclaration]:
     body = node.child_by_field_name("body")
     visible = body.start_byte if body is not None else node.end_byte
     yield from _type_parameters(node)
@@ -191,7 +191,7 @@ def _of_function(node: Node) -> Iterator[Declaration]:
         yield from _labels(body)
 
 
-def _labels(body: Node) -> Iterator[Declaration]:
+def _labels(body: Node) -> Iterator[GoDeclaration]:
     if b":" not in (body.text or b""):
         return
     waiting = list(body.named_children)
@@ -205,7 +205,7 @@ def _labels(body: Node) -> Iterator[Declaration]:
             waiting += node.named_children
 
 
-def _type_parameters(node: Node) -> Iterator[Declaration]:
+def _type_parameters(node: Node) -> Iterator[GoDeclaration]:
     held = node.child_by_field_name("type_parameters")
     place = 0
     for parameter in held.named_children if held is not None else ():
@@ -214,7 +214,7 @@ def _type_parameters(node: Node) -> Iterator[Declaration]:
             place += 1
 
 
-def _of_head(node: Node) -> Iterator[Declaration]:
+def _of_head(node: Node) -> Iterator[GoDeclaration]:
     initializer = node.child_by_field_name("initializer")
     if initializer is not None:
         yield from _declared_by(initializer)
@@ -232,7 +232,7 @@ def _of_head(node: Node) -> Iterator[Declaration]:
             yield from _left(child, child.end_byte)
 
 
-def _left(node: Node, visible: int) -> Iterator[Declaration]:
+def _left(node: Node, visible: int) -> Iterator[GoDeclaration]:
     """Names on the left of ``:=``."""
     if not any(child.type == ":=" for child in node.children):
         return
@@ -250,7 +250,7 @@ _SPECS: dict[str, Kind] = {
 }
 
 
-def _declared_by(node: Node) -> Iterator[Declaration]:  # noqa: PLR0912 - a case a kind of node
+def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case a kind of node
     """Give what one statement or top-level declaration declares in the block that it stands in."""
     kind = node.type
     if kind == "function_declaration":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from sourcelight.engines.navigation.languages.python.members import Annotations
-from sourcelight.engines.navigation.languages.python.names import Ref
-from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope
+from sourcelight.engines.navigation.languages.python.members import PythonAnnotations
+from sourcelight.engines.navigation.languages.python.names import PythonRef
+from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
 
 _LONGEST_PLUGINS = 10_000
@@ -15,10 +15,10 @@ _LONGEST_PLUGINS = 10_000
 _PLUGIN = re.compile(rb"""["']([\w.]+)["']""")
 
 
-class Fixtures(Annotations):
+class Fixtures(PythonAnnotations):
     """Finds fixtures within one call."""
 
-    def function_binding(self, scope: Scope) -> Binding | None:
+    def function_binding(self, scope: PythonScope) -> PythonBinding | None:
         """Give the binding of the function that opens a scope."""
         if scope.kind != "function" or scope.parent is None:
             return None
@@ -26,7 +26,7 @@ class Fixtures(Annotations):
         held = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
         return next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
 
-    def fixture(self, document: Document, scope: Scope, name: bytes) -> Ref | None:
+    def fixture(self, document: Document, scope: PythonScope, name: bytes) -> PythonRef | None:
         """Give the pytest fixture that a parameter of a test or fixture asks for.
 
         Pytest looks in the classes around, in the file, then in each ``conftest.py`` from there upwards.
@@ -38,7 +38,7 @@ class Fixtures(Annotations):
         while around is not None and around.kind == "class":
             found = next((b for b in reversed(around.bindings.get(name, [])) if is_fixture(b) and b is not own), None)
             if found is not None:
-                return Ref(document, found)
+                return PythonRef(document, found)
             around = around.parent
         place: Document | None = document
         folder = document.path
@@ -51,36 +51,38 @@ class Fixtures(Annotations):
             folder = folder.rpartition(b"/")[0]
             place = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
 
-    def _fixture_in(self, document: Document, name: bytes) -> Ref | None:
+    def _fixture_in(self, document: Document, name: bytes) -> PythonRef | None:
         """Give a fixture that a module defines, imports, or has its plugins define."""
         model = self.model(document)
         if model is None:
             return None
         for binding in reversed(model.module.bindings.get(name, [])):
             if binding.kind in {"import", "from"}:
-                fixture = next((ref for ref in self.follow([Ref(document, binding)]) if _names_fixture(ref)), None)
+                fixture = next(
+                    (ref for ref in self.follow([PythonRef(document, binding)]) if _names_fixture(ref)), None
+                )
                 if fixture is not None:
                     return fixture
             elif is_fixture(binding):
-                return Ref(document, binding)
+                return PythonRef(document, binding)
         wanted = b'name="' + name + b'"'
         if wanted in model.text:
             for held in model.module.bindings.values():
                 for binding in held:
                     if any(wanted in (d.text or b"") for d in binding.decorators):
-                        return Ref(document, binding)
+                        return PythonRef(document, binding)
         starred = self.follow(self._starred(document, model.module, name, set()))
         plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
         found = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]
         return next((ref for ref in found if _names_fixture(ref)), None)
 
 
-def is_fixture(binding: Binding) -> bool:
+def is_fixture(binding: PythonBinding) -> bool:
     """Tell whether a function is a fixture of pytest."""
     return binding.kind == "function" and any(b"fixture" in (d.text or b"") for d in binding.decorators)
 
 
-def _names_fixture(ref: Ref) -> bool:
+def _names_fixture(ref: PythonRef) -> bool:
     return ref.binding is not None and is_fixture(ref.binding)
 
 
@@ -93,7 +95,7 @@ def _plugins(model: PythonModel) -> list[bytes]:
     return []
 
 
-def _may_use_fixtures(document: Document, function: Binding | None) -> bool:
+def _may_use_fixtures(document: Document, function: PythonBinding | None) -> bool:
     if function is None:
         return False
     base = document.path.rpartition(b"/")[2]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.languages.python.fixtures import Fixtures, is_fixture
-from sourcelight.engines.navigation.languages.python.members import DEPTH, MOST, Value, distinct
-from sourcelight.engines.navigation.languages.python.names import Ref
-from sourcelight.engines.navigation.languages.python.scopes import Binding, Scope
+from sourcelight.engines.navigation.languages.python.members import DEPTH, MOST, PythonValue, distinct
+from sourcelight.engines.navigation.languages.python.names import PythonRef
+from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonScope
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ _PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"
                b"hybrid_property")  # fmt: skip
 
 
-class Types(Fixtures):
+class PythonInference(Fixtures):
     """Infers values within one call."""
 
-    def infer(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
+    def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
         """Give what an expression may be, at most three, the likeliest first.
 
         `offset` is where names count as looked up, when the expression is no part of the file's own tree.
@@ -40,7 +40,7 @@ class Types(Fixtures):
             return []
         handler = _EXPRESSIONS.get(node.type)
         if handler is None:
-            return [Value("outside")] if node.type in _OUTSIDE else []
+            return [PythonValue("outside")] if node.type in _OUTSIDE else []
         self.depth += 1
         try:
             return distinct(handler(self, document, scope, node, node.start_byte if offset < 0 else offset))
@@ -49,17 +49,17 @@ class Types(Fixtures):
 
     # Expressions.
 
-    def _identifier(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
-        found: list[Value] = []
+    def _identifier(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+        found: list[PythonValue] = []
         for ref in self.lookup(document, scope, node.text or b"", offset)[:MOST]:
             found += self.values_of(ref)
             if len(found) >= MOST:
                 break
         return found
 
-    def _attribute(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _attribute(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         name = node.child_by_field_name("attribute")
-        found: list[Value] = []
+        found: list[PythonValue] = []
         for value in self.infer(document, scope, node.child_by_field_name("object"), offset):
             if value.kind == "outside":
                 found.append(value)
@@ -67,7 +67,7 @@ class Types(Fixtures):
                 found += self.member_values(ref, value)
         return found
 
-    def _call(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+    def _call(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None:
@@ -78,14 +78,14 @@ class Types(Fixtures):
         name = (function.text or b"").rpartition(b".")[2]
         if name == b"super" and function.type == "identifier":
             holder = scope.enclosing_class
-            return [Value("super", self.class_ref(document, holder))] if holder is not None else []
+            return [PythonValue("super", self.class_ref(document, holder))] if holder is not None else []
         if name == b"cast" and given:
             return self.annotated(document, scope, given[0], offset)
-        found: list[Value] = []
+        found: list[PythonValue] = []
         for value in self.infer(document, scope, function, offset):
             found += self.called(value)
         if not found and function.type == "identifier" and name in _BUILTIN_CALLS:
-            return [] if self.lookup(document, scope, name, offset) else [Value("outside")]
+            return [] if self.lookup(document, scope, name, offset) else [PythonValue("outside")]
         if found or not given:
             return found
         if name in _SAME:
@@ -94,15 +94,17 @@ class Types(Fixtures):
             return [item for value in self.infer(document, scope, given[0], offset) for item in self.iterated(value)]
         if name == b"type":
             return [
-                Value("class", v.ref) for v in self.infer(document, scope, given[0], offset) if v.kind == "instance"
+                PythonValue("class", v.ref)
+                for v in self.infer(document, scope, given[0], offset)
+                if v.kind == "instance"
             ]
         if name == b"enumerate":
             inner = [item for value in self.infer(document, scope, given[0], offset) for item in self.iterated(value)]
-            return [Value("container", items=(Value("container", items=tuple(inner)),))]
+            return [PythonValue("container", items=(PythonValue("container", items=tuple(inner)),))]
         return []
 
-    def _subscript(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
-        found: list[Value] = []
+    def _subscript(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+        found: list[PythonValue] = []
         for value in self.infer(document, scope, node.child_by_field_name("value"), offset):
             if value.kind == "container":
                 index = node.child_by_field_name("subscript")
@@ -113,16 +115,16 @@ class Types(Fixtures):
                 found += self._through(value, b"__getitem__")
         return found
 
-    def _inner(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _inner(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.named_children[0] if node.named_children else None, offset)
 
-    def _either(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _either(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         parts = node.named_children
         if node.type == "conditional_expression" and len(parts) == 3:
             parts = [parts[0], parts[2]]
         return [value for part in parts for value in self.infer(document, scope, part, offset)]
 
-    def _operator(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _operator(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         left = self.infer(document, scope, node.child_by_field_name("left"), offset)
         names = {
             "/": b"__truediv__",
@@ -136,44 +138,44 @@ class Types(Fixtures):
         name = names.get(operator.type if operator is not None else "", b"")
         return [found for value in left for found in self._through(value, name)] if name else []
 
-    def _walrus(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _walrus(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.child_by_field_name("value"), offset)
 
-    def _display(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
-        items: list[Value] = []
+    def _display(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+        items: list[PythonValue] = []
         for child in node.named_children[:4]:
             part = child.child_by_field_name("value") if child.type == "pair" else child
             items += self.infer(document, scope, part, offset)
         keys = () if node.type == "dictionary" else None
-        return [Value("container", items=tuple(distinct(items)), keys=keys)]
+        return [PythonValue("container", items=tuple(distinct(items)), keys=keys)]
 
-    def _comprehension(self, document: Document, scope: Scope, node: Node, _offset: int) -> list[Value]:
+    def _comprehension(self, document: Document, scope: PythonScope, node: Node, _offset: int) -> list[PythonValue]:
         inner = scope.model.scope(node, scope)
         body = node.child_by_field_name("body")
         if body is not None and body.type == "pair":
             body = body.child_by_field_name("value")
         keys = () if node.type == "dictionary_comprehension" else None
-        return [Value("container", items=tuple(self.infer(document, inner, body)), keys=keys)]
+        return [PythonValue("container", items=tuple(self.infer(document, inner, body)), keys=keys)]
 
         # What bindings are.
 
-    def values_of(self, ref: Ref) -> list[Value]:
+    def values_of(self, ref: PythonRef) -> list[PythonValue]:
         """Give what a binding may be; imports are followed."""
-        found: list[Value] = []
+        found: list[PythonValue] = []
         for end in self.follow([ref])[:MOST]:
             found += self._end_values(end)
         return distinct(found)
 
-    def _end_values(self, ref: Ref) -> list[Value]:
+    def _end_values(self, ref: PythonRef) -> list[PythonValue]:
         binding = ref.binding
         if binding is None:
-            return [Value("module", ref)]
+            return [PythonValue("module", ref)]
         if binding.kind == "class":
-            return [Value("class", ref)]
+            return [PythonValue("class", ref)]
         if binding.kind == "function":
-            return [Value("function", ref)]
+            return [PythonValue("function", ref)]
         if binding.kind in {"import", "from"}:
-            return [Value("outside")] if self.is_outside(ref) else []
+            return [PythonValue("outside")] if self.is_outside(ref) else []
         if self.depth >= DEPTH:
             return []
         self.depth += 1
@@ -182,7 +184,7 @@ class Types(Fixtures):
         finally:
             self.depth -= 1
 
-    def _bound_values(self, ref: Ref, binding: Binding) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+    def _bound_values(self, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         document, scope, node = ref.document, binding.scope, binding.node
         if binding.kind == "parameter":
             return self._parameter_values(ref, binding)
@@ -213,22 +215,25 @@ class Types(Fixtures):
             named = node.named_children[0] if node.named_children else None
             parts = [] if named is None else named.named_children if named.type == "tuple" else [named]
             return [
-                Value("instance", v.ref) for p in parts for v in self.infer(document, scope, p) if v.kind == "class"
+                PythonValue("instance", v.ref)
+                for p in parts
+                for v in self.infer(document, scope, p)
+                if v.kind == "class"
             ]
         return []
 
-    def _unpacked(self, values: list[Value], steps: tuple[int, ...]) -> list[Value]:
+    def _unpacked(self, values: list[PythonValue], steps: tuple[int, ...]) -> list[PythonValue]:
         for step in steps:
             if step < 0:
                 return values
-            following: list[Value] = []
+            following: list[PythonValue] = []
             for value in values:
                 items = value.items if value.kind == "container" else tuple(self.iterated(value))
                 following += items[step : step + 1] if value.kind == "container" and len(items) > step else items
             values = following
         return values
 
-    def _parameter_values(self, ref: Ref, binding: Binding) -> list[Value]:
+    def _parameter_values(self, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
         document, scope, node = ref.document, binding.scope, binding.node
         outer = scope.parent or scope
         annotation = node.child_by_field_name("type")
@@ -237,7 +242,7 @@ class Types(Fixtures):
             stars = [c for c in node.named_children if c.type.endswith("splat_pattern")]
             if found:
                 return (
-                    [Value("container", items=tuple(found), keys=() if "dict" in stars[0].type else None)]
+                    [PythonValue("container", items=tuple(found), keys=() if "dict" in stars[0].type else None)]
                     if stars
                     else found
                 )
@@ -249,35 +254,35 @@ class Types(Fixtures):
             if any(b"classmethod" in mark for mark in marks) or binding.name in {b"cls", b"mcs"}:
                 kind = "class"
             if not any(b"staticmethod" in mark for mark in marks):
-                return [Value(kind, holder)]
+                return [PythonValue(kind, holder)]
         default = node.child_by_field_name("value")
         if default is not None:
             found = self.infer(document, outer, default)
             if found:
                 return found
         fixture = self.fixture(document, scope, binding.name)
-        return self.called(Value("function", fixture)) if fixture is not None else []
+        return self.called(PythonValue("function", fixture)) if fixture is not None else []
 
     @staticmethod
-    def _is_first(scope: Scope, binding: Binding) -> bool:
+    def _is_first(scope: PythonScope, binding: PythonBinding) -> bool:
         parameters = scope.node.child_by_field_name("parameters")
         children = [c for c in parameters.named_children if c.type != "comment"] if parameters is not None else []
         return bool(children) and children[0].start_byte == binding.node.start_byte
 
     # Calls.
 
-    def member_values(self, ref: Ref, owner: Value) -> list[Value]:
+    def member_values(self, ref: PythonRef, owner: PythonValue) -> list[PythonValue]:
         """Give what an attribute is when it is read: what a property returns, a function that knows its class."""
         binding = ref.binding
         if binding is not None and binding.kind == "function":
-            function = Value("function", ref, owner=owner)
+            function = PythonValue("function", ref, owner=owner)
             return self.called(function) if is_property(binding) and owner.kind != "class" else [function]
         return self.values_of(ref)
 
-    def called(self, value: Value) -> list[Value]:
+    def called(self, value: PythonValue) -> list[PythonValue]:
         """Give what calling a value gives."""
         if value.kind == "class" and value.ref is not None:
-            return [Value("instance", value.ref)]
+            return [PythonValue("instance", value.ref)]
         if value.kind == "outside":
             return [value]
         if value.kind == "instance":
@@ -290,7 +295,7 @@ class Types(Fixtures):
         finally:
             self.depth -= 1
 
-    def _returned(self, value: Value, ref: Ref, binding: Binding) -> list[Value]:
+    def _returned(self, value: PythonValue, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
         node = binding.node
         scope = binding.scope.model.scope(node, binding.scope)
         managed = any(b"contextmanager" in (d.text or b"") for d in binding.decorators)
@@ -303,39 +308,39 @@ class Types(Fixtures):
                 and value.owner.ref is not None
                 and (text == b"Self" or text == _annotation_of_self(node))
             ):
-                return [Value("instance", value.owner.ref)]
+                return [PythonValue("instance", value.owner.ref)]
             found = self.annotated(ref.document, scope, annotation)
             if found:
                 if (managed or fixture) and found[0].kind == "container":
-                    return [Value("generator", items=found[0].items)] if managed else list(found[0].items)
+                    return [PythonValue("generator", items=found[0].items)] if managed else list(found[0].items)
                 return found
         returned, yielded = _results(node)
         if yielded:
             items = tuple(v for y in yielded[:MOST] for v in self._result(value, ref, scope, y))
             if fixture:
                 return list(items)
-            return [Value("generator" if managed else "container", items=items)]
+            return [PythonValue("generator" if managed else "container", items=items)]
         return [v for r in returned[-MOST:] for v in self._result(value, ref, scope, r)]
 
-    def _result(self, value: Value, ref: Ref, scope: Scope, node: Node) -> list[Value]:
+    def _result(self, value: PythonValue, ref: PythonRef, scope: PythonScope, node: Node) -> list[PythonValue]:
         if (
             node.type == "identifier"
             and node.text == b"self"
             and value.owner is not None
             and value.owner.ref is not None
         ):
-            return [Value("instance", value.owner.ref)]
+            return [PythonValue("instance", value.owner.ref)]
         return self.infer(ref.document, scope, node)
 
-    def _through(self, value: Value, method: bytes) -> list[Value]:
+    def _through(self, value: PythonValue, method: bytes) -> list[PythonValue]:
         """Give what calling a method of a value gives."""
-        found: list[Value] = []
+        found: list[PythonValue] = []
         for ref in self.members(value, method)[:1]:
             for end in self.follow([ref])[:1]:
-                found += self.called(Value("function", end, owner=value))
+                found += self.called(PythonValue("function", end, owner=value))
         return found
 
-    def iterated(self, value: Value) -> list[Value]:
+    def iterated(self, value: PythonValue) -> list[PythonValue]:
         """Give what a loop over a value gives."""
         if value.kind == "container":
             return list(value.items if value.keys is None else value.keys)
@@ -350,10 +355,10 @@ class Types(Fixtures):
                 return held
         return []
 
-    def _next(self, value: Value) -> list[Value]:
+    def _next(self, value: PythonValue) -> list[PythonValue]:
         return self._through(value, b"__next__") or self._through(value, b"__anext__")
 
-    def entered(self, value: Value) -> list[Value]:
+    def entered(self, value: PythonValue) -> list[PythonValue]:
         """Give what ``with`` binds of a value."""
         if value.kind == "generator":
             return list(value.items)
@@ -362,7 +367,7 @@ class Types(Fixtures):
         return []
 
 
-def is_property(binding: Binding) -> bool:
+def is_property(binding: PythonBinding) -> bool:
     """Tell whether reading a member calls it."""
     return any((d.text or b"").rstrip().endswith(_PROPERTIES) for d in binding.decorators)
 
@@ -404,23 +409,23 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
 
 
 _EXPRESSIONS = {
-    "identifier": Types._identifier,  # noqa: SLF001 - the table stands behind the class it belongs to
-    "attribute": Types._attribute,  # noqa: SLF001 - as above
-    "call": Types._call,  # noqa: SLF001 - as above
-    "subscript": Types._subscript,  # noqa: SLF001 - as above
-    "await": Types._inner,  # noqa: SLF001 - as above
-    "boolean_operator": Types._either,  # noqa: SLF001 - as above
-    "conditional_expression": Types._either,  # noqa: SLF001 - as above
-    "parenthesized_expression": Types._inner,  # noqa: SLF001 - as above
-    "binary_operator": Types._operator,  # noqa: SLF001 - as above
-    "named_expression": Types._walrus,  # noqa: SLF001 - as above
-    "list": Types._display,  # noqa: SLF001 - as above
-    "tuple": Types._display,  # noqa: SLF001 - as above
-    "expression_list": Types._display,  # noqa: SLF001 - as above
-    "set": Types._display,  # noqa: SLF001 - as above
-    "dictionary": Types._display,  # noqa: SLF001 - as above
-    "list_comprehension": Types._comprehension,  # noqa: SLF001 - as above
-    "set_comprehension": Types._comprehension,  # noqa: SLF001 - as above
-    "dictionary_comprehension": Types._comprehension,  # noqa: SLF001 - as above
-    "generator_expression": Types._comprehension,  # noqa: SLF001 - as above
+    "identifier": PythonInference._identifier,  # noqa: SLF001 - the table stands behind the class it belongs to
+    "attribute": PythonInference._attribute,  # noqa: SLF001 - as above
+    "call": PythonInference._call,  # noqa: SLF001 - as above
+    "subscript": PythonInference._subscript,  # noqa: SLF001 - as above
+    "await": PythonInference._inner,  # noqa: SLF001 - as above
+    "boolean_operator": PythonInference._either,  # noqa: SLF001 - as above
+    "conditional_expression": PythonInference._either,  # noqa: SLF001 - as above
+    "parenthesized_expression": PythonInference._inner,  # noqa: SLF001 - as above
+    "binary_operator": PythonInference._operator,  # noqa: SLF001 - as above
+    "named_expression": PythonInference._walrus,  # noqa: SLF001 - as above
+    "list": PythonInference._display,  # noqa: SLF001 - as above
+    "tuple": PythonInference._display,  # noqa: SLF001 - as above
+    "expression_list": PythonInference._display,  # noqa: SLF001 - as above
+    "set": PythonInference._display,  # noqa: SLF001 - as above
+    "dictionary": PythonInference._display,  # noqa: SLF001 - as above
+    "list_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
+    "set_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
+    "dictionary_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
+    "generator_expression": PythonInference._comprehension,  # noqa: SLF001 - as above
 }

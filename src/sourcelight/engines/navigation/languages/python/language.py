@@ -7,10 +7,19 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sourcelight.engines.navigation.languages.python.inference import Types
-from sourcelight.engines.navigation.languages.python.names import Ref, find_module, modules_of
-from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope, dotted
-from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Identifiers, Occurrence, ParsedFile, Role
+from sourcelight.engines.navigation.languages.python.inference import PythonInference
+from sourcelight.engines.navigation.languages.python.names import PythonRef, find_module, modules_of
+from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope, dotted
+from sourcelight.engines.navigation.model import (
+    SCORES,
+    Document,
+    How,
+    Identifiers,
+    Occurrence,
+    ParsedFile,
+    ResolvedDefinition,
+    Role,
+)
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ _SHOWN = {"scope": "in scope", "import": "followed the import", "type": "type of
 _OF_MODULES = frozenset({b"__name__", b"__file__", b"__doc__", b"__package__", b"__spec__", b"__path__"})
 
 
-class PythonResolver(Identifiers):
+class PythonLanguage(Identifiers):
     """Python and its stub files; a `resolver.Resolver`."""
 
     languages: Collection[str] = ("Python",)
@@ -46,7 +55,7 @@ class PythonResolver(Identifiers):
         """Say what an identifier is used as."""
         return _occurrence(node)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the definitions of an occurrence."""
         model = workspace.model(document)
         if not isinstance(model, PythonModel):
@@ -54,21 +63,21 @@ class PythonResolver(Identifiers):
         path = model.path_to(occurrence.start)
         if path[-1].type != "identifier":
             return []
-        types = Types(workspace, self)
-        refs, how = _Question(types, document, model, path).answer()
-        found: dict[object, Found] = {}
+        types = PythonInference(workspace, self)
+        refs, how = _PythonLookup(types, document, model, path).answer()
+        found: dict[object, ResolvedDefinition] = {}
         for ref in refs:
             made = _found(ref, how)
             found.setdefault(made.place, made)
         return list(found.values())
 
-    def same(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give all places that bind the variable, function or attribute that `found` binds."""
         model = workspace.model(found.document)
         if not isinstance(model, PythonModel) or found.kind == "module":
             return [found]
         path = model.path_to(found.start)
-        types = Types(workspace, self)
+        types = PythonInference(workspace, self)
         scope, name = model.scope_along(path), path[-1].text or b""
         parent = path[-2] if len(path) > 1 else path[-1]
         if parent.type == "attribute":
@@ -78,7 +87,7 @@ class PythonResolver(Identifiers):
             ref = types.class_ref(found.document, scope)
             members = types.attribute_bindings(ref, name) if ref is not None else []
         else:
-            members = [Ref(found.document, b) for b in scope.bindings.get(name, [])]
+            members = [PythonRef(found.document, b) for b in scope.bindings.get(name, [])]
         made = [_found(ref, "scope").because(found.how, found.reason, found.score) for ref in members]
         return [found, *(other for other in made if other.place != found.place)]
 
@@ -147,10 +156,10 @@ def _is_target(node: Node) -> bool:
     return parent.type == "parameters" or (left is not None and left.start_byte == node.start_byte)
 
 
-class _Question:
+class _PythonLookup:
     """One occurrence, with the nodes from the top down to it."""
 
-    def __init__(self, types: Types, document: Document, model: PythonModel, path: list[Node]) -> None:
+    def __init__(self, types: PythonInference, document: Document, model: PythonModel, path: list[Node]) -> None:
         self.types = types
         self.document = document
         self.model = model
@@ -159,7 +168,7 @@ class _Question:
         self.name = self.leaf.text or b""
         self.parent = path[-2] if len(path) > 1 else path[-1]
 
-    def answer(self) -> tuple[list[Ref], How]:
+    def answer(self) -> tuple[list[PythonRef], How]:
         """Give what the occurrence means, and by which rules."""
         kind = self.parent.type
         if kind == "attribute" and self._is_field("attribute"):
@@ -176,15 +185,15 @@ class _Question:
         return node is not None and node.start_byte == self.leaf.start_byte
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> PythonScope:
         return self.model.scope_along(self.path)
 
-    def _plain(self) -> tuple[list[Ref], How]:
+    def _plain(self) -> tuple[list[PythonRef], How]:
         scope = self.scope
         own = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
         if own:
             fixture = self.types.fixture(self.document, scope, self.name) if own[0].kind == "parameter" else None
-            bound = Ref(self.document, own[0])
+            bound = PythonRef(self.document, own[0])
             return ([fixture, bound], "import") if fixture is not None else self._ended([bound], "scope")
         if self.name in scope.globals:
             scope = scope.module
@@ -192,29 +201,29 @@ class _Question:
             held = scope.bindings.get(self.name, [])
             getters = [b for b in held if b.start < self.leaf.start_byte]
             if getters:
-                return [Ref(self.document, getters[0])], "scope"
+                return [PythonRef(self.document, getters[0])], "scope"
         refs = self.types.lookup(self.document, scope, self.name, self.leaf.start_byte)
         if not refs and self.name in _OF_MODULES:
-            return [Ref(self.document)], "scope"
+            return [PythonRef(self.document)], "scope"
         if refs and refs[0].binding is not None and refs[0].binding.kind == "parameter":
             held_by = refs[0].binding.scope
             if held_by.kind == "function" and refs[0].document is self.document:
                 return refs, "scope"
         return self._ended(refs, "scope")
 
-    def _ended(self, refs: list[Ref], how: How) -> tuple[list[Ref], How]:
+    def _ended(self, refs: list[PythonRef], how: How) -> tuple[list[PythonRef], How]:
         """Follow imports; say so if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
         elsewhere = bool(refs) and refs[0].document != self.document
         return self.types.follow(refs), "import" if imports or elsewhere else how
 
-    def _attribute(self) -> tuple[list[Ref], How]:
+    def _attribute(self) -> tuple[list[PythonRef], How]:
         holder = self.parent.child_by_field_name("object")
         scope = self.scope
         own = self._own_attribute(scope)
         if own is not None:
             return [own], "type"
-        found: list[Ref] = []
+        found: list[PythonRef] = []
         how: How = "type"
         outside = 0
         values = self.types.infer(self.document, scope, holder)
@@ -227,17 +236,17 @@ class _Question:
             self.types.workspace.outside.add((self.document.key, self.leaf.start_byte))
         return self.types.follow(found), how
 
-    def _own_attribute(self, scope: Scope) -> Ref | None:
+    def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
         """Give ``self.x`` where it is assigned: it binds itself."""
         if not _is_target(self.parent):
             return None
         holder = scope.enclosing_class
         for binding in self.types.attributes(holder).get(self.name, []) if holder is not None else ():
             if binding.start == self.leaf.start_byte:
-                return Ref(self.document, binding)
+                return PythonRef(self.document, binding)
         return None
 
-    def _keyword(self) -> list[Ref]:
+    def _keyword(self) -> list[PythonRef]:
         call = next(
             (n for n in reversed(self.path[:-2]) if n.type in {"call", "class_definition", "class_pattern"}), None
         )
@@ -245,12 +254,12 @@ class _Question:
             return []
         at = next(i for i, n in enumerate(self.path) if n.id == call.id)
         scope = self.model.scope_along(self.path[: at + 1])
-        found: list[Ref] = []
+        found: list[PythonRef] = []
         for value in self.types.infer(self.document, scope, call.child_by_field_name("function")):
             found += self.types.parameter_named(value, self.name)
         return found
 
-    def _imported(self, statement: Node) -> list[Ref]:
+    def _imported(self, statement: Node) -> list[PythonRef]:
         if statement.type == "import_from_statement":
             return self._from(statement)
         if statement.type != "import_statement":
@@ -264,14 +273,14 @@ class _Question:
         """Give a dotted name up to and with the leaf."""
         return self.model.text[node.start_byte : self.leaf.end_byte]
 
-    def _modules(self, module: bytes, level: int) -> list[Ref]:
-        found = [Ref(document) for document in self.types.modules(self.document, module, level)[:1]]
+    def _modules(self, module: bytes, level: int) -> list[PythonRef]:
+        found = [PythonRef(document) for document in self.types.modules(self.document, module, level)[:1]]
         if found:
             return found
         own = self.model.scope_along(self.path).bindings.get(self.name, [])
-        return [Ref(self.document, b) for b in own if b.start == self.leaf.start_byte]
+        return [PythonRef(self.document, b) for b in own if b.start == self.leaf.start_byte]
 
-    def _from(self, statement: Node) -> list[Ref]:
+    def _from(self, statement: Node) -> list[PythonRef]:
         source = statement.child_by_field_name("module_name")
         if source is not None and source.start_byte <= self.leaf.start_byte < source.end_byte:
             level = dotted(source)[1]
@@ -281,22 +290,22 @@ class _Question:
         for held in scope.bindings.values():
             for binding in held:
                 if binding.node.start_byte <= self.leaf.start_byte < binding.node.end_byte and binding.kind == "from":
-                    return self.types.follow([Ref(self.document, binding)])
+                    return self.types.follow([PythonRef(self.document, binding)])
         return []
 
 
-def _found(ref: Ref, how: How) -> Found:
+def _found(ref: PythonRef, how: How) -> ResolvedDefinition:
     binding = ref.binding
     if binding is None:
-        return Found(ref.document, 0, 0, "module", how, SCORES[how], _SHOWN.get(how, how))
+        return ResolvedDefinition(ref.document, 0, 0, "module", how, SCORES[how], _SHOWN.get(how, how))
     kind, score, reason = _kind(binding), SCORES[how], _SHOWN.get(how, how)
     if binding.kind in {"import", "from"}:
         source = b"." * binding.level + binding.module
         score, reason = 0.6, f"imported from {source.decode(errors='replace')}, which is in no repository here"
-    return Found(ref.document, binding.start, binding.end, kind, how, score, reason)
+    return ResolvedDefinition(ref.document, binding.start, binding.end, kind, how, score, reason)
 
 
-def _kind(binding: Binding) -> str:
+def _kind(binding: PythonBinding) -> str:
     if binding.kind == "function" and binding.scope.kind == "class":
         return "method"
     if binding.kind == "variable" and (binding.scope.kind == "class" or _names_attribute(binding)):
@@ -306,6 +315,6 @@ def _kind(binding: Binding) -> str:
     return _KINDS.get(binding.kind, "variable")
 
 
-def _names_attribute(binding: Binding) -> bool:
+def _names_attribute(binding: PythonBinding) -> bool:
     left = binding.node.child_by_field_name("left")
     return left is not None and left.type == "attribute"

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sourcelight.engines.navigation.languages.python.names import Names, Ref
-from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope
+from sourcelight.engines.navigation.languages.python.names import PythonNames, PythonRef
+from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.symbols import parse_tree
 
@@ -29,7 +29,7 @@ MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class PythonValue:
     """What an expression may be: a module, a class, an instance of a class, a function, or something that holds others.
 
     `items` are what iterating over it or subscripting gives, `keys` what iterating over a mapping gives. `owner` is
@@ -38,15 +38,15 @@ class Value:
     """
 
     kind: Literal["module", "class", "instance", "function", "container", "super", "generator", "outside"]
-    ref: Ref | None = None
-    items: tuple[Value, ...] = ()
-    keys: tuple[Value, ...] | None = None
-    owner: Value | None = None
+    ref: PythonRef | None = None
+    items: tuple[PythonValue, ...] = ()
+    keys: tuple[PythonValue, ...] | None = None
+    owner: PythonValue | None = None
 
 
-def distinct(values: Iterable[Value]) -> list[Value]:
+def distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
     """Drop repetitions, and what is beyond the number of alternatives."""
-    found: dict[object, Value] = {}
+    found: dict[object, PythonValue] = {}
     for value in values:
         key = (value.kind, value.ref.place if value.ref is not None else (value.items, value.keys))
         found.setdefault(key, value)
@@ -59,21 +59,23 @@ _MOST_BASES = 40
 _SETTERS = (b".setter", b".deleter")
 
 
-class Members(Names):
+class PythonMembers(PythonNames):
     """Finds members; what expressions are is added below."""
 
-    def infer(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
+    def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
         """Give what an expression may be."""
         raise NotImplementedError
 
-    def attribute_bindings(self, ref: Ref, name: bytes) -> list[Ref]:
+    def attribute_bindings(self, ref: PythonRef, name: bytes) -> list[PythonRef]:
         """Give all that a class itself binds under a name: in its body and through ``self``."""
         scope = self.class_scope(ref)
         if scope is None:
             return []
-        return [Ref(ref.document, b) for b in (*scope.bindings.get(name, []), *self.attributes(scope).get(name, []))]
+        return [
+            PythonRef(ref.document, b) for b in (*scope.bindings.get(name, []), *self.attributes(scope).get(name, []))
+        ]
 
-    def parameter_named(self, value: Value, name: bytes) -> list[Ref]:
+    def parameter_named(self, value: PythonValue, name: bytes) -> list[PythonRef]:
         """Give the parameter that a keyword argument of a call to `value` names, or the field of a class."""
         if value.kind == "instance":
             return [r for ref in self.members(value, b"__call__")[:1] for r in self._parameters(ref, name)]
@@ -88,14 +90,14 @@ class Members(Names):
             return self.members(value, name)
         return []
 
-    def _parameters(self, ref: Ref, name: bytes) -> list[Ref]:
+    def _parameters(self, ref: PythonRef, name: bytes) -> list[PythonRef]:
         binding = ref.binding
         if binding is None or binding.kind != "function":
             return []
         scope = binding.scope.model.scope(binding.node, binding.scope)
-        return [Ref(ref.document, b) for b in scope.bindings.get(name, []) if b.kind == "parameter"]
+        return [PythonRef(ref.document, b) for b in scope.bindings.get(name, []) if b.kind == "parameter"]
 
-    def members(self, value: Value, name: bytes) -> list[Ref]:
+    def members(self, value: PythonValue, name: bytes) -> list[PythonRef]:
         """Give what an attribute of a value means; imports not followed."""
         if value.kind == "module" and value.ref is not None:
             return self.member(value.ref.document, name)
@@ -108,14 +110,14 @@ class Members(Names):
                     return found
         return []
 
-    def class_scope(self, ref: Ref) -> Scope | None:
+    def class_scope(self, ref: PythonRef) -> PythonScope | None:
         """Give the scope of a class."""
         binding = ref.binding
         if binding is None or binding.node.type != "class_definition":
             return None
         return binding.scope.model.scope(binding.node, binding.scope)
 
-    def _class_members(self, ref: Ref, name: bytes, visited: set[object]) -> list[Ref]:
+    def _class_members(self, ref: PythonRef, name: bytes, visited: set[object]) -> list[PythonRef]:
         """Look in the body of a class, at what its methods assign to ``self``, then in its bases in order."""
         if ref.place in visited or len(visited) > _MOST_BASES:
             return []
@@ -127,14 +129,14 @@ class Members(Names):
         if not any(map(_gives_value, bindings)):
             bindings += self.attributes(scope).get(name, [])
         if bindings:
-            return [Ref(ref.document, b) for b in bindings]
+            return [PythonRef(ref.document, b) for b in bindings]
         for base in self._bases(ref):
             found = self._class_members(base, name, visited)
             if found:
                 return found
         return []
 
-    def _bases(self, ref: Ref) -> Iterator[Ref]:
+    def _bases(self, ref: PythonRef) -> Iterator[PythonRef]:
         binding = ref.binding
         arguments = binding.node.child_by_field_name("superclasses") if binding is not None else None
         if binding is None or arguments is None:
@@ -146,7 +148,7 @@ class Members(Names):
                     if value.kind == "class" and value.ref is not None:
                         yield value.ref
 
-    def attributes(self, scope: Scope) -> dict[bytes, list[Binding]]:
+    def attributes(self, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
         """Give what the methods of a class assign to attributes of their first parameter; ``__init__`` first."""
         model = scope.model
         found = model.attributes.get(scope.node.start_byte)
@@ -155,31 +157,31 @@ class Members(Names):
             model.attributes[scope.node.start_byte] = found
         return found
 
-    def method_owner(self, document: Document, scope: Scope) -> Ref | None:
+    def method_owner(self, document: Document, scope: PythonScope) -> PythonRef | None:
         """Give the class that a function directly in its body belongs to."""
         if scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class":
             return self.class_ref(document, scope.parent)
         return None
 
-    def class_ref(self, document: Document, scope: Scope) -> Ref | None:
+    def class_ref(self, document: Document, scope: PythonScope) -> PythonRef | None:
         """Give the class that opens a scope."""
         name = scope.node.child_by_field_name("name")
         if name is None or scope.parent is None:
             return None
         held = scope.parent.bindings.get(name.text or b"", [])
         binding = next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
-        return Ref(document, binding) if binding is not None else None
+        return PythonRef(document, binding) if binding is not None else None
 
 
-def _gives_value(binding: Binding) -> bool:
+def _gives_value(binding: PythonBinding) -> bool:
     """Tell whether a binding is more than the announcement of a type."""
     return binding.node.type != "assignment" or binding.node.child_by_field_name("right") is not None
 
 
-def _members_first(bindings: list[Binding]) -> list[Binding]:
+def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
     """Order what a class binds under one name: getters before setters, what is no overload before those that are."""
 
-    def rank(binding: Binding) -> tuple[bool, bool, int]:
+    def rank(binding: PythonBinding) -> tuple[bool, bool, int]:
         marks = [(d.text or b"").rstrip() for d in binding.decorators]
         overload = any(mark.endswith(b"overload") for mark in marks)
         return overload, any(mark.endswith(_SETTERS) for mark in marks), -binding.start
@@ -187,8 +189,8 @@ def _members_first(bindings: list[Binding]) -> list[Binding]:
     return sorted(bindings, key=rank)
 
 
-def _assigned(model: PythonModel, scope: Scope) -> dict[bytes, list[Binding]]:
-    found: dict[bytes, list[Binding]] = {}
+def _assigned(model: PythonModel, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
+    found: dict[bytes, list[PythonBinding]] = {}
     methods = [b for held in scope.bindings.values() for b in held if b.kind == "function"]
     for method in sorted(methods, key=lambda b: (b.name != b"__init__", b.start)):
         parameters = method.node.child_by_field_name("parameters")
@@ -202,7 +204,9 @@ def _assigned(model: PythonModel, scope: Scope) -> dict[bytes, list[Binding]]:
             continue
         inner = model.scope(method.node, scope)
         for name, node, kind, steps in _attribute_targets(body, first.text):
-            made = Binding(kind, name.text or b"", name.start_byte, name.end_byte, node, inner, node.end_byte, steps)
+            made = PythonBinding(
+                kind, name.text or b"", name.start_byte, name.end_byte, node, inner, node.end_byte, steps
+            )
             found.setdefault(made.name, []).append(made)
     return found
 
@@ -259,12 +263,14 @@ _MAPS = frozenset({b"Dict", b"dict", b"Mapping", b"MutableMapping", b"DefaultDic
                    b"ChainMap", b"WeakValueDictionary"})  # fmt: skip
 
 
-class Annotations(Members):
+class PythonAnnotations(PythonMembers):
     """Reads annotations."""
 
     depth = 0
 
-    def annotated(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
+    def annotated(
+        self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1
+    ) -> list[PythonValue]:
         """Give the instances that an annotation allows."""
         if node is None or self.depth >= DEPTH:
             return []
@@ -275,7 +281,7 @@ class Annotations(Members):
         finally:
             self.depth -= 1
 
-    def _allowed(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+    def _allowed(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         kind = node.type
         if kind in {"type", "parenthesized_expression", "union_type"}:
             return [v for c in node.named_children for v in self.annotated(document, scope, c, offset)]
@@ -289,13 +295,13 @@ class Annotations(Members):
             if (node.text or b"").rpartition(b".")[2] == b"Self":
                 holder = scope.enclosing_class
                 ref = self.class_ref(document, holder) if holder is not None else None
-                return [Value("instance", ref)] if ref is not None else []
+                return [PythonValue("instance", ref)] if ref is not None else []
             return self._named(document, scope, node, offset)
         return []
 
-    def _named(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _named(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         """Give instances of a named class, or what an alias stands for."""
-        refs: list[Ref]
+        refs: list[PythonRef]
         if node.type == "identifier":
             refs = self.lookup(document, scope, node.text or b"", offset)
         else:
@@ -303,17 +309,17 @@ class Annotations(Members):
             holder = node.child_by_field_name("object") or node.named_children[0]
             refs = [r for v in self.infer(document, scope, holder, offset) for r in self.members(v, name.text or b"")]
         if not refs and node.type == "identifier" and (node.text or b"") in _BUILTINS:
-            return [Value("outside")]
-        found: list[Value] = []
+            return [PythonValue("outside")]
+        found: list[PythonValue] = []
         for end in self.follow(refs)[:MOST]:
             binding = end.binding
             if binding is None:
                 continue
             if self.is_outside(end):
-                found.append(Value("outside"))
+                found.append(PythonValue("outside"))
                 continue
             if binding.kind == "class":
-                found.append(Value("instance", end))
+                found.append(PythonValue("instance", end))
             elif binding.kind == "variable":
                 right = binding.node.child_by_field_name("right")
                 if right is not None and right.type == "call":
@@ -324,7 +330,7 @@ class Annotations(Members):
                 break
         return found
 
-    def _made_type(self, ref: Ref, binding: Binding, call: Node) -> list[Value]:
+    def _made_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
         """Give what a TypeVar is bound to, or a NewType made from."""
         function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         name = ((function.text if function is not None else None) or b"").rpartition(b".")[2]
@@ -336,14 +342,14 @@ class Annotations(Members):
             return self.annotated(ref.document, binding.scope, arguments.named_children[1])
         return []
 
-    def _quoted(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+    def _quoted(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         text = (node.text or b"").strip(b"\"'rRbBuU \n")
         if not text or len(text) > 1000:
             return []
         tree = parse_expression(text)
         return self.annotated(document, scope, tree, offset) if tree is not None else []
 
-    def _generic(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+    def _generic(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         parts = node.named_children
         if not parts:
             return []
@@ -355,20 +361,22 @@ class Annotations(Members):
             return [v for a in arguments for v in self.annotated(document, scope, a, offset)]
         if name in _FIRST:
             inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
-            return [Value("generator", items=tuple(inner))] if name.endswith(b"ContextManager") and inner else inner
+            return (
+                [PythonValue("generator", items=tuple(inner))] if name.endswith(b"ContextManager") and inner else inner
+            )
         if name == b"Coroutine":
             return self.annotated(document, scope, arguments[-1] if arguments else None, offset)
         if name in {b"Type", b"type"}:
             inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
-            return [Value("class", v.ref) for v in inner if v.kind == "instance"]
+            return [PythonValue("class", v.ref) for v in inner if v.kind == "instance"]
         if name in _LISTS:
             wanted = arguments if name.lower() == b"tuple" else arguments[:1]
             items = [v for a in wanted for v in self.annotated(document, scope, a, offset)]
-            return [Value("container", items=tuple(items))]
+            return [PythonValue("container", items=tuple(items))]
         if name in _MAPS:
             items = self.annotated(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)
             keys = self.annotated(document, scope, arguments[0] if arguments else None, offset)
-            return [Value("container", items=tuple(items), keys=tuple(keys))]
+            return [PythonValue("container", items=tuple(items), keys=tuple(keys))]
         return self.annotated(document, scope, base, offset)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope
+from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -24,7 +24,7 @@ _SHARED_ROOTS = frozenset({b"", b"src", b"lib", b"python"})
 
 
 @dataclass(frozen=True, slots=True)
-class Modules:
+class PythonModules:
     """The modules of a project.
 
     `files` has the numbers of the files of each module by dotted name, each with its root: the nearest folder above
@@ -44,12 +44,12 @@ def _folder(path: bytes) -> bytes:
     return path.rpartition(b"/")[0]
 
 
-def modules_of(project: Project) -> Modules:
+def modules_of(project: Project) -> PythonModules:
     """Give the module map of a project; made once."""
     return project.remember("python-modules", lambda: _made(project))
 
 
-def _made(project: Project) -> Modules:
+def _made(project: Project) -> PythonModules:
     packages = {_folder(path) for path in project.paths if path.endswith((b"__init__.py", b"__init__.pyi"))}
     roots: dict[bytes, bytes] = {}
 
@@ -88,11 +88,11 @@ def _made(project: Project) -> Modules:
                 files.setdefault(spaced, []).append((space, number))
     for held in files.values():
         held.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
-    return Modules(files, names, shared)
+    return PythonModules(files, names, shared)
 
 
 def find_module(
-    document: Document, module: bytes, level: int, workspace: Workspace, resolver: Resolver
+    document: Document, module: bytes, level: int, workspace: Workspace, resolver: Language
 ) -> list[Document]:
     """Give the files that an import in `document` means, the best first; empty for what is in no repository."""
     project = document.project
@@ -132,7 +132,7 @@ def _in_folder(project: Project, folder: bytes, module: bytes) -> Document | Non
     return project.first([base + b"/__init__.py", *(base + end for end in ends)])
 
 
-def _in_others(project: Project, module: bytes, workspace: Workspace, resolver: Resolver) -> list[Document]:
+def _in_others(project: Project, module: bytes, workspace: Workspace, resolver: Language) -> list[Document]:
     top = module.split(b".")[0].decode(errors="replace")
     for other, _ in workspace.providers(project, resolver, top):
         held = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
@@ -151,11 +151,11 @@ MOST_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ref:
+class PythonRef:
     """A binding in a file; without a binding the file itself, as a module."""
 
     document: Document
-    binding: Binding | None = None
+    binding: PythonBinding | None = None
 
     @property
     def place(self) -> tuple[tuple[str, str, bytes], int]:
@@ -163,10 +163,10 @@ class Ref:
         return self.document.key, self.binding.start if self.binding is not None else -1
 
 
-class Names:
+class PythonNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+    def __init__(self, workspace: Workspace, resolver: Language) -> None:
         self.workspace = workspace
         self.resolver = resolver
 
@@ -175,11 +175,11 @@ class Names:
         found = self.workspace.model(document)
         return found if isinstance(found, PythonModel) else None
 
-    def lookup(self, document: Document, scope: Scope, name: bytes, offset: int) -> list[Ref]:
+    def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:
         """Find what a name means at an offset in a scope, imports not followed; best first."""
-        at: Scope | None = scope
+        at: PythonScope | None = scope
         own = True
-        later: list[Binding] = []
+        later: list[PythonBinding] = []
         while at is not None:
             if at.kind != "class" or own:
                 bindings = at.bindings.get(name)
@@ -188,10 +188,10 @@ class Names:
                     continue
                 if bindings and name not in at.nonlocals:
                     if not own:
-                        return [Ref(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
+                        return [PythonRef(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
                     ordered, any_before = _from_inside(bindings, offset)
                     if any_before or at.kind != "class":
-                        return [Ref(document, b) for b in ordered[:MOST_BINDINGS]]
+                        return [PythonRef(document, b) for b in ordered[:MOST_BINDINGS]]
                     later = ordered
             if own and at.kind != "comprehension":
                 own = False
@@ -200,9 +200,11 @@ class Names:
                 if found:
                     return found
             at = at.parent
-        return [Ref(document, b) for b in later]
+        return [PythonRef(document, b) for b in later]
 
-    def member(self, document: Document, name: bytes, visited: set[tuple[object, bytes]] | None = None) -> list[Ref]:
+    def member(
+        self, document: Document, name: bytes, visited: set[tuple[object, bytes]] | None = None
+    ) -> list[PythonRef]:
         """Find a member of a module, imports not followed: what it binds, stars, then a module below it."""
         visited = visited if visited is not None else set()
         if (document.key, name) in visited or len(visited) > MOST_STEPS:
@@ -212,19 +214,21 @@ class Names:
         if model is not None:
             bindings = model.module.bindings.get(name)
             if bindings:
-                return [Ref(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
+                return [PythonRef(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
             below = self._below(document, name)
             return below or self._starred(document, model.module, name, visited)
         return self._below(document, name)
 
-    def _below(self, document: Document, name: bytes) -> list[Ref]:
+    def _below(self, document: Document, name: bytes) -> list[PythonRef]:
         if not document.path.endswith((b"/__init__.py", b"/__init__.pyi")):
             return []
         folder = document.path.rpartition(b"/")[0] + b"/" + name
         found = document.project.first([folder + end for end in (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")])
-        return [Ref(found)] if found is not None else []
+        return [PythonRef(found)] if found is not None else []
 
-    def _starred(self, document: Document, scope: Scope, name: bytes, visited: set[tuple[object, bytes]]) -> list[Ref]:
+    def _starred(
+        self, document: Document, scope: PythonScope, name: bytes, visited: set[tuple[object, bytes]]
+    ) -> list[PythonRef]:
         _ = scope.bindings
         if name.startswith(b"__"):
             return []
@@ -239,15 +243,15 @@ class Names:
         """Give the files that an import means."""
         return find_module(document, module, level, self.workspace, self.resolver)
 
-    def follow(self, refs: Iterable[Ref]) -> list[Ref]:
+    def follow(self, refs: Iterable[PythonRef]) -> list[PythonRef]:
         """Follow imports to the end; what leads nowhere is left as the import that it is."""
-        found: dict[object, Ref] = {}
+        found: dict[object, PythonRef] = {}
         for ref in refs:
             for end in self._followed(ref, set()):
                 found.setdefault(end.place, end)
         return list(found.values())
 
-    def _followed(self, ref: Ref, visited: set[object]) -> list[Ref]:
+    def _followed(self, ref: PythonRef, visited: set[object]) -> list[PythonRef]:
         waiting, ends = [ref], []
         while waiting:
             at = waiting.pop(0)
@@ -262,36 +266,36 @@ class Names:
                 waiting[:0] = step[:2]
         return ends
 
-    def is_outside(self, ref: Ref) -> bool:
+    def is_outside(self, ref: PythonRef) -> bool:
         """Tell whether an import means a module of which no repository has even the top."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"} or binding.level:
             return False
         return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
 
-    def imported(self, ref: Ref) -> list[Ref] | None:
+    def imported(self, ref: PythonRef) -> list[PythonRef] | None:
         """Give what an import binds, one step on; None for what is no import, nothing for what can't be found."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"}:
             return None
         if binding.kind == "import":
-            return [Ref(found) for found in self.modules(ref.document, binding.module, 0)[:1]]
+            return [PythonRef(found) for found in self.modules(ref.document, binding.module, 0)[:1]]
         for source in self.modules(ref.document, binding.module, binding.level):
             found = [other for other in self.member(source, binding.member) if other.place != ref.place]
             if found:
                 return found
         joined = binding.module + b"." + binding.member if binding.module else binding.member
-        return [Ref(found) for found in self.modules(ref.document, joined, binding.level)[:1]]
+        return [PythonRef(found) for found in self.modules(ref.document, joined, binding.level)[:1]]
 
 
-def _from_inside(bindings: list[Binding], offset: int) -> tuple[list[Binding], bool]:
+def _from_inside(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:
     """Order bindings for a use in their own scope: the nearest earlier one first, then the others."""
     before = [b for b in bindings if b.ends <= offset and b.start != offset]
     after = [b for b in bindings if b.ends > offset or b.start == offset]
     return [*reversed(before), *after], bool(before)
 
 
-def from_outside(bindings: list[Binding]) -> list[Binding]:
+def from_outside(bindings: list[PythonBinding]) -> list[PythonBinding]:
     """Order bindings for a use from elsewhere: functions and classes first, imports last, the last one of each first.
 
     Overloads come after what they are overloads of.
@@ -302,5 +306,5 @@ def from_outside(bindings: list[Binding]) -> list[Binding]:
     )
 
 
-def _marked(binding: Binding, name: bytes) -> bool:
+def _marked(binding: PythonBinding, name: bytes) -> bool:
     return any((node.text or b"").rstrip().endswith(name) for node in binding.decorators)

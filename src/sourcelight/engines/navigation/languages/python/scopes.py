@@ -37,7 +37,7 @@ _PARAMETERS = frozenset({
 
 
 @dataclass(slots=True, eq=False)
-class Binding:
+class PythonBinding:
     """A place that binds a name.
 
     `node` is what binds it (the definition, the assignment, the import …), `ends` the byte from which the name is
@@ -50,7 +50,7 @@ class Binding:
     start: int
     end: int
     node: Node
-    scope: Scope
+    scope: PythonScope
     ends: int
     steps: tuple[int, ...] = ()
     module: bytes = b""
@@ -60,20 +60,20 @@ class Binding:
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class PythonScope:
     """A scope; `bindings` by name in order of the text."""
 
     kind: Kind
     node: Node
-    parent: Scope | None
+    parent: PythonScope | None
     model: PythonModel
-    _bindings: dict[bytes, list[Binding]] | None = None
+    _bindings: dict[bytes, list[PythonBinding]] | None = None
     globals: frozenset[bytes] = frozenset()
     nonlocals: frozenset[bytes] = frozenset()
     stars: list[tuple[bytes, int, int]] = field(default_factory=list)
 
     @property
-    def bindings(self) -> dict[bytes, list[Binding]]:
+    def bindings(self) -> dict[bytes, list[PythonBinding]]:
         """All bindings of this scope itself, by name."""
         if self._bindings is None:
             found = _Walk(self)
@@ -84,7 +84,7 @@ class Scope:
         return self._bindings
 
     @property
-    def module(self) -> Scope:
+    def module(self) -> PythonScope:
         """The scope of the whole file."""
         scope = self
         while scope.parent is not None:
@@ -92,9 +92,9 @@ class Scope:
         return scope
 
     @property
-    def enclosing_class(self) -> Scope | None:
+    def enclosing_class(self) -> PythonScope | None:
         """The nearest class around, this one included."""
-        scope: Scope | None = self
+        scope: PythonScope | None = self
         while scope is not None and scope.kind != "class":
             scope = scope.parent
         return scope
@@ -106,19 +106,19 @@ class PythonModel(ParsedFile):
     def __init__(self, text: bytes, tree: Tree) -> None:
         super().__init__(text, tree)
         self.has_walrus = b":=" in text
-        self._scopes: dict[tuple[int, int, str], Scope] = {}
-        self.module = Scope("module", self.root, None, self)
-        self.attributes: dict[int, dict[bytes, list[Binding]]] = {}
+        self._scopes: dict[tuple[int, int, str], PythonScope] = {}
+        self.module = PythonScope("module", self.root, None, self)
+        self.attributes: dict[int, dict[bytes, list[PythonBinding]]] = {}
 
-    def scope(self, node: Node, parent: Scope) -> Scope:
+    def scope(self, node: Node, parent: PythonScope) -> PythonScope:
         """Give the scope that a definition, lambda or comprehension opens."""
         key = node.start_byte, node.end_byte, node.type
         found = self._scopes.get(key)
         if found is None:
-            found = self._scopes.setdefault(key, Scope(_SCOPES[node.type], node, parent, self))
+            found = self._scopes.setdefault(key, PythonScope(_SCOPES[node.type], node, parent, self))
         return found
 
-    def scope_along(self, path: list[Node]) -> Scope:
+    def scope_along(self, path: list[Node]) -> PythonScope:
         """Give the scope in which the last node of a path from the top is evaluated or bound."""
         scope = self.module
         for at, node in enumerate(path[:-1]):
@@ -164,9 +164,9 @@ def _names_parameter(path: list[Node], at: int) -> bool:
 class _Walk:
     """Gathers what one scope binds; scopes inside it are left alone."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: PythonScope) -> None:
         self.scope = scope
-        self.bindings: dict[bytes, list[Binding]] = {}
+        self.bindings: dict[bytes, list[PythonBinding]] = {}
         self.globals: set[bytes] = set()
         self.nonlocals: set[bytes] = set()
         self.stars: list[tuple[bytes, int, int]] = []
@@ -176,7 +176,7 @@ class _Walk:
         self, kind: BindingKind, name: Node, node: Node, ends: int, steps: tuple[int, ...] = (), **more: object
     ) -> None:
         text = name.text or b""
-        made = Binding(kind, text, name.start_byte, name.end_byte, node, self.scope, ends, steps, **more)  # type: ignore[arg-type]
+        made = PythonBinding(kind, text, name.start_byte, name.end_byte, node, self.scope, ends, steps, **more)  # type: ignore[arg-type]
         self.bindings.setdefault(text, []).append(made)
 
     def walk(self) -> None:

@@ -1,5 +1,5 @@
 """TypeScript and JavaScript: blocks, modules by path and package name, types as far as members and keys need them."""
 
-from sourcelight.engines.navigation.languages.typescript.language import TypeScriptResolver
+from sourcelight.engines.navigation.languages.typescript.language import TypeScriptLanguage
 
-__all__ = ["TypeScriptResolver"]
+__all__ = ["TypeScriptLanguage"]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.languages.typescript.names import (
     DEPTH,
     MOST,
-    Given,
     Known,
-    Names,
     Place,
-    Ref,
-    Value,
+    TsNames,
+    TsRef,
+    TsValue,
+    TypeArguments,
     distinct,
 )
 from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquoted
@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.workspace import Workspace
 
 _SAME = frozenset({
@@ -43,34 +43,34 @@ _INNER = frozenset({
 _FUNCTIONS = frozenset({"function_type", "constructor_type"})
 
 
-class Annotations(Names):
+class TsAnnotations(TsNames):
     """Reads type expressions; expressions inside them are read by `infer`."""
 
-    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+    def __init__(self, workspace: Workspace, resolver: Language) -> None:
         super().__init__(workspace, resolver)
         self.depth = 0
         self._cut = False
         # What is known of type parameters is told apart by identity, so it has to live as long.
-        self._known: dict[Hashable, tuple[list[Value], Known]] = {}
+        self._known: dict[Hashable, tuple[list[TsValue], Known]] = {}
         self._open: set[Hashable] = set()
 
-    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[Value]:
+    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
         """Give what an expression may be."""
         raise NotImplementedError
 
-    def returned(self, function: Value) -> list[Value]:
+    def returned(self, function: TsValue) -> list[TsValue]:
         """Give what a function returns."""
         raise NotImplementedError
 
-    def member_refs(self, value: Value, name: bytes) -> list[Ref]:
+    def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
         """Give the members of a value by name."""
         raise NotImplementedError
 
-    def values_of(self, ref: Ref) -> list[Value]:
+    def values_of(self, ref: TsRef) -> list[TsValue]:
         """Give what a declaration may hold."""
         raise NotImplementedError
 
-    def annotated(self, document: Document, node: Node | None, known: Known) -> list[Value]:
+    def annotated(self, document: Document, node: Node | None, known: Known) -> list[TsValue]:
         """Give what a value of this type may be, at most four, the likeliest first."""
         return self.once("type", document, node, known, self._annotated) if node is not None else []
 
@@ -80,8 +80,8 @@ class Annotations(Names):
         document: Document,
         node: Node,
         known: Known,
-        work: Callable[[Document, Node, Known], Iterable[Value]],
-    ) -> list[Value]:
+        work: Callable[[Document, Node, Known], Iterable[TsValue]],
+    ) -> list[TsValue]:
         """Work something out about a node, unless it is known, or too much is being worked out around it.
 
         Nothing is noted of what was cut short: because it goes too deep, or because it goes in a circle.
@@ -109,7 +109,7 @@ class Annotations(Names):
             self._open.discard(key)
         return found
 
-    def _annotated(self, document: Document, node: Node, known: Known) -> Iterable[Value]:  # noqa: PLR0911 - a case a kind of type
+    def _annotated(self, document: Document, node: Node, known: Known) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
         while node.type in _INNER and node.named_children:
             node = node.named_children[-1]
         kind = node.type
@@ -125,15 +125,15 @@ class Annotations(Names):
         if kind == "object_type":
             mapped = next((c for c in node.named_children if c.type == "index_signature"), None)
             inner = self._mapped(document, mapped, known) if mapped is not None else []
-            return [Value("shape", document, node, known), *inner]
+            return [TsValue("shape", document, node, known), *inner]
         if kind == "array_type":
             return [
-                Value("array", document, node, known, tuple(self.annotated(document, node.named_children[0], known)))
+                TsValue("array", document, node, known, tuple(self.annotated(document, node.named_children[0], known)))
             ]
         if kind == "tuple_type":
-            return [Value("tuple", document, node, known)]
+            return [TsValue("tuple", document, node, known)]
         if kind in _FUNCTIONS:
-            return [Value("function", document, node, known)]
+            return [TsValue("function", document, node, known)]
         if kind == "type_query":
             return self.infer(document, node.named_children[0] if node.named_children else None, known)
         if kind == "lookup_type":
@@ -145,7 +145,7 @@ class Annotations(Names):
             return self.this(document, node)
         return []
 
-    def _mapped(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _mapped(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         """``[K in keyof T]: …`` has the members of ``T``."""
         clause = next((c for c in node.named_children if c.type == "mapped_type_clause"), None)
         kind = clause.child_by_field_name("type") if clause is not None else None
@@ -153,7 +153,7 @@ class Annotations(Names):
             return []
         return self.annotated(document, kind.named_children[0], known)
 
-    def _looked_up(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _looked_up(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         if len(node.named_children) < 2:
             return []
         holder, key = node.named_children[:2]
@@ -162,25 +162,25 @@ class Annotations(Names):
             return [item for value in values for item in value.items]
         return [v for value in values for ref in self.member_refs(value, unquoted(key)) for v in self.values_of(ref)]
 
-    def this(self, document: Document, node: Node) -> list[Value]:
+    def this(self, document: Document, node: Node) -> list[TsValue]:
         """Give what ``this`` is at a node."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
         for at in range(len(path) - 1, -1, -1):
             outer = path[at]
             if outer.type in CLASSES:
-                return [Value("instance", document, outer)]
+                return [TsValue("instance", document, outer)]
             if outer.type == "interface_declaration":
-                return [Value("instance", document, outer)]
+                return [TsValue("instance", document, outer)]
             if outer.type in {"function_declaration", "function_expression", "method_definition"}:
                 own = self._own_this(document, outer)
                 if own:
                     return own
                 if outer.type == "method_definition" and at and path[at - 1].type == "object":
-                    return [Value("object", document, path[at - 1])]
+                    return [TsValue("object", document, path[at - 1])]
         return []
 
-    def _own_this(self, document: Document, function: Node) -> list[Value]:
+    def _own_this(self, document: Document, function: Node) -> list[TsValue]:
         held = function.child_by_field_name("parameters")
         for parameter in held.named_children if held is not None else ():
             pattern = parameter.child_by_field_name("pattern")
@@ -188,13 +188,13 @@ class Annotations(Names):
                 return self.annotated(document, parameter.child_by_field_name("type"), {})
         return []
 
-    def _named(self, document: Document, name: Node, given: list[Node], known: Known) -> Iterable[Value]:
+    def _named(self, document: Document, name: Node, given: list[Node], known: Known) -> Iterable[TsValue]:
         refs = self.type_refs(document, name)
         if refs:
             return [value for ref in refs for value in self.of_type(ref, document, given, known)]
         return self._built_in(document, name, given, known)
 
-    def type_refs(self, document: Document, name: Node) -> list[Ref]:
+    def type_refs(self, document: Document, name: Node) -> list[TsRef]:
         """Give the declarations of a named type, imports followed."""
         if name.type in {"nested_type_identifier", "member_expression", "nested_identifier"}:
             holder = name.child_by_field_name("module") or name.child_by_field_name("object")
@@ -207,7 +207,7 @@ class Annotations(Names):
         refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
-    def of_type(self, ref: Ref, document: Document, given: list[Node], known: Known) -> list[Value]:  # noqa: PLR0911 - a case a kind
+    def of_type(self, ref: TsRef, document: Document, given: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
         """Give what a value of a declared type may be; `given` are its type arguments in `document`."""
         made = ref.binding
         if made is None:
@@ -224,41 +224,41 @@ class Annotations(Names):
             else {}
         )
         if made.kind in {"class", "interface", "default"}:
-            return [Value("instance", ref.document, made.node, inner)]
+            return [TsValue("instance", ref.document, made.node, inner)]
         if made.kind == "type":
             return self.annotated(ref.document, made.node.child_by_field_name("value"), inner)
         if made.kind == "enum":
-            return [Value("enum", ref.document, made.node)]
+            return [TsValue("enum", ref.document, made.node)]
         return []
 
-    def meaning(self, known: Known, place: Place) -> list[Value]:
+    def meaning(self, known: Known, place: Place) -> list[TsValue]:
         """Give what a type parameter means."""
         held = known.get(place, ())
-        return self.annotated(held.document, held.node, held.known) if isinstance(held, Given) else list(held)
+        return self.annotated(held.document, held.node, held.known) if isinstance(held, TypeArguments) else list(held)
 
-    def bound_to(self, ref: Ref, document: Document, given: list[Node], known: Known) -> Known:
+    def bound_to(self, ref: TsRef, document: Document, given: list[Node], known: Known) -> Known:
         """Give what the type parameters of a declaration mean for these arguments; defaults where there are none."""
-        meant: dict[Place, tuple[Value, ...] | Given] = {}
+        meant: dict[Place, tuple[TsValue, ...] | TypeArguments] = {}
         for place, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
             default = parameter.node.child_by_field_name("value")
             if place < len(given):
-                meant[ref.document.key, parameter.start] = Given(document, given[place], known)
+                meant[ref.document.key, parameter.start] = TypeArguments(document, given[place], known)
             elif default is not None:
-                meant[ref.document.key, parameter.start] = Given(ref.document, default, meant)
+                meant[ref.document.key, parameter.start] = TypeArguments(ref.document, default, meant)
         return meant
 
-    def _built_in(self, document: Document, name: Node, given: list[Node], known: Known) -> list[Value]:  # noqa: PLR0911 - a case a group of names
+    def _built_in(self, document: Document, name: Node, given: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a group of names
         text = name.text or b""
         if not given:
             return []
         if text in _SAME:
             return self.annotated(document, given[0], known)
         if text in _ARRAYS:
-            return [Value("array", document, name, known, tuple(self.annotated(document, given[0], known)))]
+            return [TsValue("array", document, name, known, tuple(self.annotated(document, given[0], known)))]
         if text in _PROMISES:
-            return [Value("promise", document, name, known, tuple(self.annotated(document, given[0], known)))]
+            return [TsValue("promise", document, name, known, tuple(self.annotated(document, given[0], known)))]
         if text in _MAPS:
-            return [Value("map", document, name, known, tuple(self.annotated(document, given[-1], known)))]
+            return [TsValue("map", document, name, known, tuple(self.annotated(document, given[-1], known)))]
         inner = self.annotated(document, given[0], known)
         if text == b"Awaited":
             return self.awaited(inner)
@@ -269,7 +269,7 @@ class Annotations(Names):
         return []
 
     @staticmethod
-    def awaited(values: list[Value]) -> list[Value]:
+    def awaited(values: list[TsValue]) -> list[TsValue]:
         """Unwrap promises."""
         return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][:MOST]
 

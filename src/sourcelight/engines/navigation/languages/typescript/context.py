@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.inference import Inference, callback_parameter
-from sourcelight.engines.navigation.languages.typescript.names import Ref, Value
+from sourcelight.engines.navigation.languages.typescript.inference import TsExpressions, callback_parameter
+from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
 from sourcelight.engines.navigation.languages.typescript.scopes import FUNCTIONS, unquoted
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import named
@@ -28,16 +28,16 @@ def is_intrinsic(name: Node) -> bool:
     return name.type == "identifier" and (name.text or b"")[:1].islower()
 
 
-class Types(Inference):
+class TsInference(TsExpressions):
     """All rules together."""
 
-    def contextual(self, document: Document, path: list[Node]) -> list[Value]:
+    def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Give what is expected of the expression at the end of a path from the top."""
         if len(path) < 2:
             return []
         return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
 
-    def passed(self, document: Document, path: list[Node], place: int) -> list[Value]:
+    def passed(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
         """Give what is passed at a place to the function at the end of a path."""
         call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
         function = call.child_by_field_name("function") if call is not None else None
@@ -49,7 +49,7 @@ class Types(Inference):
                 return built_in
         return [value for one in self.contextual(document, path) for value in self.parameter(one, place)]
 
-    def _contextual(self, document: Document, path: list[Node]) -> list[Value]:  # noqa: PLR0911 - a case a kind of place
+    def _contextual(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of place
         node, parent = path[-1], path[-2]
         kind = parent.type
         if kind == "arguments":
@@ -103,11 +103,11 @@ class Types(Inference):
             return []
         return []
 
-    def _of_return(self, document: Document, path: list[Node]) -> list[Value]:
+    def _of_return(self, document: Document, path: list[Node]) -> list[TsValue]:
         at = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
         return self._returned_by(document, path[: at + 1]) if at is not None else []
 
-    def _returned_by(self, document: Document, path: list[Node]) -> list[Value]:
+    def _returned_by(self, document: Document, path: list[Node]) -> list[TsValue]:
         """What the function at the end of a path has to return."""
         function = path[-1]
         kind = function.child_by_field_name("return_type")
@@ -119,10 +119,10 @@ class Types(Inference):
             found = [v for one in self.contextual(document, path) for v in self._result(one)]
         return self.awaited(found) if any(child.type == "async" for child in function.children) else found
 
-    def _result(self, function: Value) -> list[Value]:
+    def _result(self, function: TsValue) -> list[TsValue]:
         return self.returned(function) if function.kind == "function" else self._called_shape(function)
 
-    def _of_argument(self, document: Document, path: list[Node]) -> list[Value]:
+    def _of_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
         """What a call expects of an argument."""
         if len(path) < 3:
             return []
@@ -134,7 +134,7 @@ class Types(Inference):
         function = call.child_by_field_name("function")
         if function is None:
             return []
-        found: list[Value] = []
+        found: list[TsValue] = []
         for value in self.infer(document, function):
             called = value
             if value.kind == "function":
@@ -143,32 +143,32 @@ class Types(Inference):
             found += self.parameter(called, place, len(given))
         return found
 
-    def _of_constructor(self, document: Document, call: Node, place: int) -> list[Value]:
-        found: list[Value] = []
+    def _of_constructor(self, document: Document, call: Node, place: int) -> list[TsValue]:
+        found: list[TsValue] = []
         for value in self.infer(document, call.child_by_field_name("constructor")):
             body = value.node.child_by_field_name("body") if value.kind == "class" and value.node is not None else None
             for child in body.named_children if body is not None else ():
                 name = child.child_by_field_name("name")
                 if child.type == "method_definition" and name is not None and name.text == b"constructor":
-                    found += self.parameter(Value("function", value.document, child, value.known), place)
+                    found += self.parameter(TsValue("function", value.document, child, value.known), place)
         return found
 
-    def intrinsic(self, document: Document, name: bytes) -> list[Ref]:
+    def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
         """Give what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
-        found: list[Ref] = []
+        found: list[TsRef] = []
         for one in named(document.project, b"IntrinsicElements", self.workspace)[:_MOST_PLATFORMS]:
             for ref in self.lookup(one.document, b"IntrinsicElements", one.start, as_type=True):
                 for value in self.of_type(ref, one.document, [], {}):
                     found += self.member_refs(value, name)
         return found
 
-    def props(self, document: Document, path: list[Node]) -> list[Value]:
+    def props(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Give what the element around an attribute takes as properties."""
         element = path[-2] if len(path) > 1 else path[-1]
         name = element.child_by_field_name("name")
         if name is not None and is_intrinsic(name):
             return [v for ref in self.intrinsic(document, name.text or b"") for v in self.values_of(ref)]
-        found: list[Value] = []
+        found: list[TsValue] = []
         for value in self.infer(document, name):
             found += self.parameter(value, 0)
         return found

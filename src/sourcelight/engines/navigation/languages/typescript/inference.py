@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript.annotations import merged
-from sourcelight.engines.navigation.languages.typescript.members import Generics
-from sourcelight.engines.navigation.languages.typescript.names import DEPTH, MOST, Known, Ref, Value, distinct
+from sourcelight.engines.navigation.languages.typescript.members import TsGenerics
+from sourcelight.engines.navigation.languages.typescript.names import DEPTH, MOST, Known, TsRef, TsValue, distinct
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
-    Binding,
-    Step,
+    PatternStep,
+    TsBinding,
     parameters_of,
     unquoted,
 )
@@ -36,32 +36,32 @@ _CALLED_WITH_ITEM = _MAPPED | {
 }  # fmt: skip
 
 
-def called_method(types: Inference, holder: Value, name: bytes, document: Document, call: Node) -> list[Value]:
+def called_method(types: TsExpressions, holder: TsValue, name: bytes, document: Document, call: Node) -> list[TsValue]:
     """Give what a call of a built-in method returns; nothing where it is not one or returns no object of ours."""
     if holder.kind in {"array", "map"}:
         if name in _ONE:
             return list(holder.items)
         if name in _SAME:
-            return [Value("array", holder.document, holder.node, holder.known, holder.items)]
+            return [TsValue("array", holder.document, holder.node, holder.known, holder.items)]
         if name in _MAPPED:
             made = _of_callback(types, document, call)
-            return [Value("array", document, call, {}, tuple(made))] if made else []
+            return [TsValue("array", document, call, {}, tuple(made))] if made else []
     elif holder.kind == "promise":
         if name == b"then":
             made = types.awaited(_of_callback(types, document, call))
-            return [Value("promise", document, call, {}, tuple(made))]
+            return [TsValue("promise", document, call, {}, tuple(made))]
         if name in {b"catch", b"finally"}:
             return [holder]
     return []
 
 
-def _of_callback(types: Inference, document: Document, call: Node) -> list[Value]:
+def _of_callback(types: TsExpressions, document: Document, call: Node) -> list[TsValue]:
     arguments = call.child_by_field_name("arguments")
     callback = arguments.named_children[0] if arguments is not None and arguments.named_children else None
     return distinct(v for value in types.infer(document, callback) for v in types.returned(value))
 
 
-def callback_parameter(holder: Value, name: bytes, place: int) -> list[Value]:
+def callback_parameter(holder: TsValue, name: bytes, place: int) -> list[TsValue]:
     """Give what a built-in method passes to its callback."""
     if holder.kind not in {"array", "map", "promise"}:
         return []
@@ -78,22 +78,22 @@ _BOTH = frozenset({"||", "??", "&&"})
 _MOST_RETURNS = 4
 
 
-class Inference(Generics):
+class TsExpressions(TsGenerics):
     """Infers values within one call."""
 
-    def contextual(self, document: Document, path: list[Node]) -> list[Value]:
+    def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Give what is expected of the expression at the end of a path."""
         raise NotImplementedError
 
-    def passed(self, document: Document, path: list[Node], place: int) -> list[Value]:
+    def passed(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
         """Give what is passed at a place to the function at the end of a path."""
         raise NotImplementedError
 
-    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[Value]:
+    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
         """Give what an expression may be, at most four, the likeliest first."""
         return self.once("value", document, node, known or {}, self._infer) if node is not None else []
 
-    def _infer(self, document: Document, node: Node, known: Known) -> list[Value]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
+    def _infer(self, document: Document, node: Node, known: Known) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
         kind = node.type
         if kind in {"identifier", "type_identifier", "shorthand_property_identifier"}:
             refs = self.lookup(document, node.text or b"", node.start_byte)
@@ -124,14 +124,14 @@ class Inference(Generics):
         if kind in {"as_expression", "satisfies_expression", "type_assertion"}:
             return self._asserted(document, node, known)
         if kind in FUNCTIONS:
-            return [Value("function", document, node, known)]
+            return [TsValue("function", document, node, known)]
         if kind in CLASSES:
-            return [Value("class", document, node, known)]
+            return [TsValue("class", document, node, known)]
         if kind == "object":
-            return [Value("object", document, node, known)]
+            return [TsValue("object", document, node, known)]
         if kind == "array":
             items = [v for child in node.named_children[:8] for v in self._element(document, child, known)]
-            return [Value("array", document, node, known, tuple(distinct(items)))]
+            return [TsValue("array", document, node, known, tuple(distinct(items)))]
         if kind == "ternary_expression":
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
             return [value for branch in branches for value in self.infer(document, branch, known)]
@@ -145,12 +145,12 @@ class Inference(Generics):
             return self.infer(document, _first(node), known)
         return []
 
-    def _element(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _element(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         if node.type == "spread_element":
             return [item for value in self.infer(document, _first(node), known) for item in value.items]
         return self.infer(document, node, known)
 
-    def _asserted(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _asserted(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         parts = [child for child in node.named_children if child.type != "comment"]
         if len(parts) < 2:
             return self.infer(document, parts[0] if parts else None, known)
@@ -159,7 +159,7 @@ class Inference(Generics):
             return self.infer(document, value, known) or self.annotated(document, kind, known)
         return self.annotated(document, kind, known) or self.infer(document, value, known)
 
-    def _binary(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _binary(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         sign = node.child_by_field_name("operator")
         if sign is None or sign.type not in _BOTH:
             return []
@@ -170,64 +170,64 @@ class Inference(Generics):
         )
         return [value for side in sides for value in self.infer(document, side, known)]
 
-    def _property(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _property(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         name = node.child_by_field_name("property")
         refs = self.selected(
             document, node.child_by_field_name("object"), (name.text if name is not None else None) or b"", known
         )
         return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
 
-    def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[Ref]:
+    def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[TsRef]:
         """Give what ``holder.name`` means, imports not followed."""
-        found: list[Ref] = []
+        found: list[TsRef] = []
         for value in self.infer(document, holder, known):
             found += self.member_refs(value, name)
         return found
 
-    def _subscript(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _subscript(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         index = node.child_by_field_name("index")
-        found: list[Value] = []
+        found: list[TsValue] = []
         for value in self.infer(document, node.child_by_field_name("object"), known):
             if index is not None and index.type == "string":
                 found += [v for ref in self.member_refs(value, unquoted(index)) for v in self.values_of(ref)]
             elif index is not None and index.type == "number" and value.kind == "tuple":
                 found += self.stepped(
-                    [value], Step("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
+                    [value], PatternStep("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
                 )
             else:
                 found += value.items
                 found += self._index_signature(value)
         return found
 
-    def _index_signature(self, value: Value) -> list[Value]:
+    def _index_signature(self, value: TsValue) -> list[TsValue]:
         body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
         for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
             if child.type == "index_signature":
                 return self.annotated(value.document, child.child_by_field_name("type"), value.known)
         return []
 
-    def _new(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _new(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         arguments = node.child_by_field_name("type_arguments")
         given = list(arguments.named_children) if arguments is not None else []
         constructor = node.child_by_field_name("constructor")
-        found: list[Value] = []
+        found: list[TsValue] = []
         for value in self.infer(document, constructor, known):
             if value.kind == "class" and value.node is not None:
-                ref = Ref(value.document, Binding("class", b"", 0, 0, value.node))
+                ref = TsRef(value.document, TsBinding("class", b"", 0, 0, value.node))
                 meant = self.bound_to(ref, document, given, known)
-                found.append(Value("instance", value.document, value.node, merged(value.known, meant)))
+                found.append(TsValue("instance", value.document, value.node, merged(value.known, meant)))
         if not found and constructor is not None and given:
             return self._built_in(document, constructor, given, known)
         return found
 
-    def _call(self, document: Document, node: Node, known: Known) -> list[Value]:
+    def _call(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         function = node.child_by_field_name("function")
         if function is None:
             return []
         required = _required(node)
         if required:
             target = self.module(document, required)
-            return [Value("module", target)] if target is not None else []
+            return [TsValue("module", target)] if target is not None else []
         if function.type == "import":
             return self._imported_later(document, node)
         if function.type == "member_expression":
@@ -240,7 +240,7 @@ class Inference(Generics):
             ]
             if built_in:
                 return built_in
-        found: list[Value] = []
+        found: list[TsValue] = []
         for value in self.infer(document, function, known):
             if value.kind == "function":
                 found += self.returned(self.instantiated(value, document, node))
@@ -248,21 +248,21 @@ class Inference(Generics):
                 found += self._called_shape(value)
         return found
 
-    def _imported_later(self, document: Document, node: Node) -> list[Value]:
+    def _imported_later(self, document: Document, node: Node) -> list[TsValue]:
         arguments = node.child_by_field_name("arguments")
         first = _first(arguments) if arguments is not None else None
         target = self.module(document, unquoted(first)) if first is not None and first.type == "string" else None
-        return [Value("promise", document, node, {}, (Value("module", target),))] if target is not None else []
+        return [TsValue("promise", document, node, {}, (TsValue("module", target),))] if target is not None else []
 
-    def _called_shape(self, value: Value) -> list[Value]:
+    def _called_shape(self, value: TsValue) -> list[TsValue]:
         """What calling an interface or object type with a call signature returns."""
         body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
         for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
             if child.type == "call_signature":
-                return self.returned(Value("function", value.document, child, value.known))
+                return self.returned(TsValue("function", value.document, child, value.known))
         return []
 
-    def returned(self, function: Value) -> list[Value]:
+    def returned(self, function: TsValue) -> list[TsValue]:
         """Give what a function returns."""
         node = function.node
         if function.kind != "function" or node is None:
@@ -281,23 +281,25 @@ class Inference(Generics):
             self.depth -= 1
         if any(child.type == "async" for child in node.children):
             return (
-                [Value("promise", function.document, node, function.known, tuple(self.awaited(found)))] if found else []
+                [TsValue("promise", function.document, node, function.known, tuple(self.awaited(found)))]
+                if found
+                else []
             )
         return found
 
-    def values_of(self, ref: Ref) -> list[Value]:  # noqa: PLR0911 - a case a kind
+    def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
         """Give what a declaration may hold."""
         made, document = ref.binding, ref.document
         if made is None:
-            return [Value("module", document)]
+            return [TsValue("module", document)]
         if made.kind == "function":
-            return [Value("function", document, made.node, ref.known)]
+            return [TsValue("function", document, made.node, ref.known)]
         if made.kind == "class":
-            return [Value("class", document, made.node, ref.known)]
+            return [TsValue("class", document, made.node, ref.known)]
         if made.kind == "enum":
-            return [Value("enum", document, made.node)]
+            return [TsValue("enum", document, made.node)]
         if made.kind == "namespace":
-            return [Value("namespace", document, made.node)]
+            return [TsValue("namespace", document, made.node)]
         if made.kind == "default":
             return self.infer(document, made.node)
         if made.kind == "import":
@@ -306,7 +308,7 @@ class Inference(Generics):
             return self._held(ref, made)
         return []
 
-    def _held(self, ref: Ref, made: Binding) -> list[Value]:
+    def _held(self, ref: TsRef, made: TsBinding) -> list[TsValue]:
         if self.depth >= DEPTH:
             return []
         self.depth += 1
@@ -318,13 +320,13 @@ class Inference(Generics):
         finally:
             self.depth -= 1
 
-    def _whole(self, ref: Ref, made: Binding) -> list[Value]:  # noqa: PLR0911 - a case a kind of declaration
+    def _whole(self, ref: TsRef, made: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
         """What a declaration holds before destructuring."""
         node, document, known = made.node, ref.document, ref.known
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
             if any(child.type == "get" for child in node.children):
-                return self.returned(Value("function", document, node, known))
-            return [Value("function", document, node, known)]
+                return self.returned(TsValue("function", document, node, known))
+            return [TsValue("function", document, node, known)]
         if node.type == "for_in_statement":
             over = self.infer(document, node.child_by_field_name("right"), known)
             return [item for value in over for item in value.items]
@@ -342,7 +344,7 @@ class Inference(Generics):
                 return expected
         return self.infer(document, value, known) if value is not None and kind is None else []
 
-    def _expected_parameter(self, document: Document, node: Node) -> list[Value]:
+    def _expected_parameter(self, document: Document, node: Node) -> list[TsValue]:
         """What a parameter without a type is, by what is expected of its function."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
@@ -366,7 +368,7 @@ class Inference(Generics):
             return [value for one in expected for value in self.parameter(one, place)]
         return self.passed(document, path[: at + 1], place)
 
-    def expected_member(self, document: Document, path: list[Node]) -> list[Value]:
+    def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Give what is expected of a method in an object literal."""
         name = path[-1].child_by_field_name("name")
         if len(path) < 2 or path[-2].type != "object" or name is None:
@@ -376,12 +378,12 @@ class Inference(Generics):
             v for holder in holders for ref in self.member_refs(holder, unquoted(name)) for v in self.values_of(ref)
         ]
 
-    def parameter(self, function: Value, place: int, count: int = 0) -> list[Value]:
+    def parameter(self, function: TsValue, place: int, count: int = 0) -> list[TsValue]:
         """Give what a function expects at a place; of overloads, the first that takes `count` arguments and a function.
 
         An interface with call signatures is a function with overloads.
         """
-        found: list[Value] = []
+        found: list[TsValue] = []
         for node in self._signatures_of(function):
             if len(parameters_of(node)) < count and not _takes_more(node):
                 continue
@@ -392,14 +394,14 @@ class Inference(Generics):
         return found
 
     @staticmethod
-    def _signatures_of(function: Value) -> list[Node]:
+    def _signatures_of(function: TsValue) -> list[Node]:
         node = function.node
         if node is not None and function.kind in {"shape", "instance"}:
             body = node.child_by_field_name("body") or node
             return [child for child in body.named_children if child.type == "call_signature"]
         return [node] if node is not None and node.type in FUNCTIONS else []
 
-    def _parameter(self, function: Value, node: Node, place: int) -> list[Value]:
+    def _parameter(self, function: TsValue, node: Node, place: int) -> list[TsValue]:
         held = parameters_of(node)
         if not held:
             return []
@@ -408,16 +410,16 @@ class Inference(Generics):
         if place >= len(held) and not rest:
             return []
         found = self.annotated(function.document, parameter.child_by_field_name("type"), function.known)
-        return self.stepped(found, Step("index", index=place - len(held) + 1)) if rest else found
+        return self.stepped(found, PatternStep("index", index=place - len(held) + 1)) if rest else found
 
-    def stepped(self, values: list[Value], step: Step) -> list[Value]:
+    def stepped(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
         """Take one step of a destructuring."""
         if step.kind == "rest":
             return values
         if step.kind == "key":
             refs = [ref for value in values for ref in self.member_refs(value, step.key)]
             return [value for ref in self.follow(refs)[:MOST] for value in self.values_of(ref)]
-        found: list[Value] = []
+        found: list[TsValue] = []
         for value in values:
             if value.kind == "tuple" and value.node is not None:
                 parts = [c for c in value.node.named_children if c.type != "comment"]

@@ -7,21 +7,30 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sourcelight.engines.navigation.languages.typescript.context import Types, is_intrinsic
+from sourcelight.engines.navigation.languages.typescript.context import TsInference, is_intrinsic
 from sourcelight.engines.navigation.languages.typescript.members import is_static
 from sourcelight.engines.navigation.languages.typescript.modules import module_names, packages_of
-from sourcelight.engines.navigation.languages.typescript.names import Ref, Value
+from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
     IDENTIFIERS,
-    Binding,
-    TypeScriptModel,
+    TsBinding,
+    TsModel,
     binding,
     parsed,
     unquoted,
 )
-from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Identifiers, Occurrence, ParsedFile, Role
+from sourcelight.engines.navigation.model import (
+    SCORES,
+    Document,
+    How,
+    Identifiers,
+    Occurrence,
+    ParsedFile,
+    ResolvedDefinition,
+    Role,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,7 +55,7 @@ _SHOWN = {"label": "variable", "catch": "variable", "type": "class", "default": 
 _FIELDS = frozenset({"property_signature", "public_field_definition", "field_definition", "assignment_expression"})
 
 
-class TypeScriptResolver(Identifiers):
+class TypeScriptLanguage(Identifiers):
     """TypeScript, TSX and JavaScript; a `resolver.Resolver`."""
 
     languages: Collection[str] = ("TypeScript", "TSX", "JavaScript")
@@ -57,31 +66,31 @@ class TypeScriptResolver(Identifiers):
         "import_statement", "export_statement",
     })  # fmt: skip
 
-    def build(self, language: str, text: bytes) -> TypeScriptModel | None:
+    def build(self, language: str, text: bytes) -> TsModel | None:
         """Parse a file."""
         tree = parsed(language, text, time.monotonic() + MOST_SECONDS)
-        return None if tree is None else TypeScriptModel(text, tree)
+        return None if tree is None else TsModel(text, tree)
 
     def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
         """Say what an identifier is used as."""
         return _occurrence(node)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
+    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the definitions of an occurrence."""
         model = workspace.model(document)
-        if not isinstance(model, TypeScriptModel):
+        if not isinstance(model, TsModel):
             return []
         path = model.path_to(occurrence.start)
         if path[-1].type not in IDENTIFIERS:
             return []
-        refs, how = _Question(self._types(workspace), document, model, path).answer()
-        found: dict[object, Found] = {}
+        refs, how = _TsLookup(self._types(workspace), document, model, path).answer()
+        found: dict[object, ResolvedDefinition] = {}
         for ref in refs:
             made = _found(ref, how)
             found.setdefault(made.place, made)
         return list(found.values())
 
-    def same(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give all declarations that are merged under one name, overloads included."""
         types = self._types(workspace)
         model = types.model(found.document)
@@ -101,15 +110,15 @@ class TypeScriptResolver(Identifiers):
         else:
             made = [ref.binding for ref in types.lookup(found.document, name, found.start) if ref.binding is not None]
             made += [r.binding for r in types.lookup(found.document, name, found.start, as_type=True) if r.binding]
-        others = {one.start: _found(Ref(found.document, one), "scope") for one in made}
+        others = {one.start: _found(TsRef(found.document, one), "scope") for one in made}
         others.pop(found.start, None)
         return [found, *(one.because(found.how, found.reason, found.score) for one in others.values())]
 
-    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Give the members of classes and interfaces that a member implements or overrides, up to the top."""
         return workspace.remember(("overridden", found.place), lambda: self._overridden(found, workspace))
 
-    def _overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+    def _overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         types = self._types(workspace)
         model = types.model(found.document)
         path = model.path_to(found.start) if model is not None and found.kind != "module" else []
@@ -118,12 +127,12 @@ class TypeScriptResolver(Identifiers):
         holder = path[-4]
         if holder.type not in CLASSES and holder.type != "interface_declaration":
             return ()
-        value = Value("class" if is_static(path[-2]) else "instance", found.document, holder)
+        value = TsValue("class" if is_static(path[-2]) else "instance", found.document, holder)
         return [_found(ref, "type") for ref in types.overridden(value, path[-1].text or b"")]
 
-    def _types(self, workspace: Workspace) -> Types:
+    def _types(self, workspace: Workspace) -> TsInference:
         """What was inferred once in a call is not inferred again."""
-        return workspace.remember("typescript", lambda: Types(workspace, self))
+        return workspace.remember("typescript", lambda: TsInference(workspace, self))
 
     def module_names(self, document: Document) -> Collection[str]:
         """Give the names under which other files may import a file."""
@@ -173,10 +182,10 @@ def _calls(call: Node, node: Node) -> bool:
     return function is not None and function.start_byte == node.start_byte and function.end_byte == node.end_byte
 
 
-class _Question:
+class _TsLookup:
     """One occurrence, with the nodes from the top down to it."""
 
-    def __init__(self, types: Types, document: Document, model: TypeScriptModel, path: list[Node]) -> None:
+    def __init__(self, types: TsInference, document: Document, model: TsModel, path: list[Node]) -> None:
         self.types = types
         self.document = document
         self.model = model
@@ -185,7 +194,7 @@ class _Question:
         self.name = self.leaf.text or b""
         self.parent = path[-2] if len(path) > 1 else path[-1]
 
-    def answer(self) -> tuple[list[Ref], How]:  # noqa: PLR0911 - a case a return
+    def answer(self) -> tuple[list[TsRef], How]:  # noqa: PLR0911 - a case a return
         """Give what the occurrence means, and by which rules."""
         kind = self.parent.type
         if kind in {"member_expression", "nested_type_identifier", "nested_identifier"} and _is_last(
@@ -205,17 +214,17 @@ class _Question:
             return self._member(), "scope"
         return self._plain()
 
-    def _own(self, kind: str) -> list[Ref]:
-        made = Binding(
+    def _own(self, kind: str) -> list[TsRef]:
+        made = TsBinding(
             "variable" if kind == "variable" else "member",
             self.name,
             self.leaf.start_byte,
             self.leaf.end_byte,
             self.parent,
         )
-        return [Ref(self.document, made)]
+        return [TsRef(self.document, made)]
 
-    def _plain(self) -> tuple[list[Ref], How]:
+    def _plain(self) -> tuple[list[TsRef], How]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
             return self.types.intrinsic(self.document, self.name), "type"
         as_type = self.leaf.type == "type_identifier"
@@ -224,13 +233,13 @@ class _Question:
         refs = own + [r for r in refs if r not in own]
         return self._ended(refs, "scope")
 
-    def _ended(self, refs: list[Ref], how: How) -> tuple[list[Ref], How]:
+    def _ended(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
         followed = self.types.follow([self._through_require(ref) for ref in refs])
         elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
         imports = any(ref.binding is not None and ref.binding.kind == "import" for ref in refs)
         return followed, "import" if elsewhere or imports else how
 
-    def _through_require(self, ref: Ref) -> Ref:
+    def _through_require(self, ref: TsRef) -> TsRef:
         """``const { a } = require("./b")`` is an import."""
         made = ref.binding
         if made is None or made.kind != "variable" or len(made.steps) != 1 or made.steps[0].kind != "key":
@@ -244,19 +253,19 @@ class _Question:
         inner = self.types.exported(found[0].document, made.steps[0].key)
         return inner[0] if inner else ref
 
-    def _attribute(self) -> tuple[list[Ref], How]:
+    def _attribute(self) -> tuple[list[TsRef], How]:
         holder = self.parent.child_by_field_name("object") or self.parent.child_by_field_name("module")
         values = self.types.infer(self.document, holder)
         found = [ref for value in values for ref in self.types.member_refs(value, self.name)]
         how: How = "import" if values and values[0].kind == "module" else "type"
         return self.types.follow(found), how
 
-    def _specifier(self) -> tuple[list[Ref], How]:
+    def _specifier(self) -> tuple[list[TsRef], How]:
         outer = next((n for n in reversed(self.path) if n.type in {"import_statement", "export_statement"}), None)
         source = outer.child_by_field_name("source") if outer is not None else None
         name = self.parent.child_by_field_name("name")
         if source is not None and name is not None:
-            made = Binding(
+            made = TsBinding(
                 "import",
                 self.name,
                 self.leaf.start_byte,
@@ -266,13 +275,13 @@ class _Question:
                 unquoted(source),
                 unquoted(name),
             )
-            return self.types.follow([Ref(self.document, made)]), "import"
+            return self.types.follow([TsRef(self.document, made)]), "import"
         if name is not None and name.start_byte != self.leaf.start_byte:
             return self._own("variable"), "scope"
         refs = self.types.lookup(self.document, self.name, self.model.root.start_byte)
         return self._ended(refs, "scope")
 
-    def _key(self) -> list[Ref]:
+    def _key(self) -> list[TsRef]:
         """A key of an object literal, of a destructuring, or of a JSX element."""
         kind = self.parent.type
         if kind == "jsx_attribute":
@@ -282,14 +291,14 @@ class _Question:
             return self._contextual_key(len(self.path) - 3) or self._own("member")
         return self._destructured()
 
-    def _contextual_key(self, at: int) -> list[Ref]:
+    def _contextual_key(self, at: int) -> list[TsRef]:
         """The property that is expected under the name, for the object literal ``path[at]``."""
         if at < 1 or self.path[at].type != "object":
             return []
         expected = self.types.contextual(self.document, self.path[: at + 1])
         return [ref for value in expected for ref in self.types.member_refs(value, self.name)]
 
-    def _destructured(self) -> list[Ref]:
+    def _destructured(self) -> list[TsRef]:
         """The property that a pattern takes."""
         top = next((i for i in range(len(self.path) - 1, -1, -1) if not _in_pattern(self.path[i])), 0)
         holder = self.path[top]
@@ -299,14 +308,14 @@ class _Question:
             held = self.types.stepped(held, step)
         return [ref for value in held for ref in self.types.follow(self.types.member_refs(value, self.name))]
 
-    def _pattern_value(self, holder: Node, at: int) -> list[Value]:
+    def _pattern_value(self, holder: Node, at: int) -> list[TsValue]:
         name = next(
             (b for bindings in self.model.declared_in(self.path[: at + 1]) for b in bindings if b.node == holder), None
         )
         if name is None:
             return []
-        whole = Binding(name.kind, b"", holder.start_byte, holder.start_byte, holder)
-        return self.types.values_of(Ref(self.document, whole))
+        whole = TsBinding(name.kind, b"", holder.start_byte, holder.start_byte, holder)
+        return self.types.values_of(TsRef(self.document, whole))
 
     def _steps(self, top: int) -> list[Any]:
         from sourcelight.engines.navigation.languages.typescript.scopes import bound
@@ -321,7 +330,7 @@ class _Question:
                 return list(steps[:inner])
         return []
 
-    def _member(self) -> list[Ref]:
+    def _member(self) -> list[TsRef]:
         """A member where it is declared; a method of an object literal is what is expected there."""
         if self.parent.type == "method_definition" and len(self.path) > 2 and self.path[-3].type == "object":
             expected = self._contextual_key(len(self.path) - 3)
@@ -337,18 +346,18 @@ def _in_pattern(node: Node) -> bool:
     }  # fmt: skip
 
 
-def _found(ref: Ref, how: How) -> Found:
+def _found(ref: TsRef, how: How) -> ResolvedDefinition:
     made = ref.binding
     if made is None:
-        return Found(ref.document, 0, 0, "module", how, SCORES[how], _REASONS[how])
+        return ResolvedDefinition(ref.document, 0, 0, "module", how, SCORES[how], _REASONS[how])
     if made.kind == "import":
         source = made.module.decode(errors="replace")
         reason = f"imported from {source}, which is in no repository here"
-        return Found(ref.document, made.start, made.end, "module", "import", 0.6, reason)
-    return Found(ref.document, made.start, made.end, _kind(made), how, SCORES[how], _REASONS[how])
+        return ResolvedDefinition(ref.document, made.start, made.end, "module", "import", 0.6, reason)
+    return ResolvedDefinition(ref.document, made.start, made.end, _kind(made), how, SCORES[how], _REASONS[how])
 
 
-def _kind(made: Binding) -> str:
+def _kind(made: TsBinding) -> str:
     if made.kind == "member":
         if made.node.type in {"method_definition", "method_signature", "abstract_method_signature"}:
             return "method"

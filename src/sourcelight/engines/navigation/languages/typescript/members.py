@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.annotations import Annotations, merged
-from sourcelight.engines.navigation.languages.typescript.names import Given, Known, Place, Ref, Value
+from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, merged
+from sourcelight.engines.navigation.languages.typescript.names import Known, Place, TsRef, TsValue, TypeArguments
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
-    Binding,
+    TsBinding,
     binding,
     declared_by,
     parameters_of,
@@ -34,14 +34,14 @@ _SIGNATURES = frozenset({
 })  # fmt: skip
 
 
-class Members(Annotations):
+class TsMembers(TsAnnotations):
     """Looks up members."""
 
-    def member_refs(self, value: Value, name: bytes) -> list[Ref]:
+    def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
         """Give the members of a value by name, imports not followed."""
         return self._members(value, name, set())
 
-    def _members(self, value: Value, name: bytes, visited: set[object]) -> list[Ref]:
+    def _members(self, value: TsValue, name: bytes, visited: set[object]) -> list[TsRef]:
         if value.place in visited or len(visited) > _MOST_BASES:
             return []
         visited.add(value.place)
@@ -50,7 +50,7 @@ class Members(Annotations):
             return self.exported(value.document, name)
         if node is None:
             return []
-        found = [Ref(value.document, made, value.known) for made in self._own(value, node, name)]
+        found = [TsRef(value.document, made, value.known) for made in self._own(value, node, name)]
         if found:
             return found
         for base in self._bases(value, node):
@@ -59,9 +59,9 @@ class Members(Annotations):
                 return found
         return []
 
-    def overridden(self, value: Value, name: bytes) -> list[Ref]:
+    def overridden(self, value: TsValue, name: bytes) -> list[TsRef]:
         """Give the members that one of a class or interface implements or overrides, up to the top."""
-        found: list[Ref] = []
+        found: list[TsRef] = []
         visited: set[object] = {value.place}
         waiting = [value]
         while waiting and len(visited) <= _MOST_BASES:
@@ -72,16 +72,16 @@ class Members(Annotations):
                 if base.place not in visited and base.node is not None:
                     visited.add(base.place)
                     waiting.append(base)
-                    found += [Ref(base.document, made, base.known) for made in self._own(base, base.node, name)]
+                    found += [TsRef(base.document, made, base.known) for made in self._own(base, base.node, name)]
         return found
 
-    def _implemented(self, value: Value, node: Node) -> Iterator[Value]:
+    def _implemented(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
         for clause in heritage.named_children if heritage is not None and value.kind == "instance" else ():
             for kind in clause.named_children if clause.type == "implements_clause" else ():
                 yield from self.annotated(value.document, kind, value.known)
 
-    def _own(self, value: Value, node: Node, name: bytes) -> list[Binding]:
+    def _own(self, value: TsValue, node: Node, name: bytes) -> list[TsBinding]:
         model = self.model(value.document)
         if model is None:
             return []
@@ -94,7 +94,7 @@ class Members(Annotations):
             model.members[key] = held
         return held.get(name, [])
 
-    def _bases(self, value: Value, node: Node) -> Iterator[Value]:
+    def _bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
         if value.kind in {"instance", "class"} and node.type in CLASSES:
             yield from self._class_bases(value, node)
@@ -110,14 +110,14 @@ class Members(Annotations):
                 if child.type == "spread_element" and child.named_children:
                     yield from self.infer(document, child.named_children[0], value.known)
 
-    def _merged(self, document: Document, node: Node, name: Node, known: Known) -> Iterator[Value]:
+    def _merged(self, document: Document, node: Node, name: Node, known: Known) -> Iterator[TsValue]:
         """Other declarations of the same interface."""
         for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
             made = ref.binding
             if made is not None and made.kind in {"interface", "class"} and made.node.start_byte != node.start_byte:
-                yield Value("instance", document, made.node, known)
+                yield TsValue("instance", document, made.node, known)
 
-    def _class_bases(self, value: Value, node: Node) -> Iterator[Value]:
+    def _class_bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
         heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
         for clause in heritage.named_children if heritage is not None else ():
@@ -128,9 +128,9 @@ class Members(Annotations):
             given = list(arguments.named_children) if arguments is not None else []
             for found in self.infer(document, base, value.known):
                 if found.kind == "class" and found.node is not None:
-                    ref = Ref(found.document, Binding("class", b"", 0, 0, found.node))
+                    ref = TsRef(found.document, TsBinding("class", b"", 0, 0, found.node))
                     known = merged(found.known, self.bound_to(ref, document, given, value.known))
-                    yield Value(value.kind, found.document, found.node, known)
+                    yield TsValue(value.kind, found.document, found.node, known)
                 else:
                     yield found
         name = node.child_by_field_name("name")
@@ -138,7 +138,7 @@ class Members(Annotations):
             yield from self._merged(document, node, name, value.known)
 
 
-def _members_of(kind: str, node: Node) -> Iterator[Binding]:
+def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
     """Give the members that a class, interface, object, enum or namespace declares itself."""
     if kind in {"instance", "class"} and node.type in CLASSES:
         yield from _in_class(node, static=kind == "class")
@@ -152,14 +152,14 @@ def _members_of(kind: str, node: Node) -> Iterator[Binding]:
         yield from _in_namespace(node)
 
 
-def _in_class(node: Node, *, static: bool) -> Iterator[Binding]:
+def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
     body = node.child_by_field_name("body")
-    late: list[Binding] = []
+    late: list[TsBinding] = []
     for child in body.named_children if body is not None else ():
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
             if key is not None and is_static(child) is static:
-                made = Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                made = TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, what is implemented before what is only announced.
                 if child.type == "method_signature" or any(c.type == "set" for c in child.children):
                     late.append(made)
@@ -177,7 +177,7 @@ def is_static(node: Node) -> bool:
     return any(child.type == "static" for child in node.children)
 
 
-def _constructed(constructor: Node) -> Iterator[Binding]:
+def _constructed(constructor: Node) -> Iterator[TsBinding]:
     """Parameters of a constructor that are fields too."""
     held = constructor.child_by_field_name("parameters")
     for parameter in held.named_children if held is not None else ():
@@ -187,7 +187,7 @@ def _constructed(constructor: Node) -> Iterator[Binding]:
             yield binding("member", pattern, parameter)
 
 
-def _assigned_this(body: Node) -> Iterator[Binding]:
+def _assigned_this(body: Node) -> Iterator[TsBinding]:
     """Fields that methods assign, as JavaScript declares them; each where it is assigned first."""
     if b"this." not in (body.text or b""):
         return
@@ -208,44 +208,44 @@ def _assigned_this(body: Node) -> Iterator[Binding]:
             waiting += reversed(node.named_children)
 
 
-def _signatures(body: Node) -> Iterator[Binding]:
+def _signatures(body: Node) -> Iterator[TsBinding]:
     for child in body.named_children:
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name")
             if key is not None:
-                yield Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                yield TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
 
 
-def _pairs(node: Node) -> Iterator[Binding]:
+def _pairs(node: Node) -> Iterator[TsBinding]:
     for child in node.named_children:
         key = child.child_by_field_name("key") or child.child_by_field_name("name")
         if child.type == "shorthand_property_identifier":
             yield binding("member", child, child)
         elif key is not None and key.type != "computed_property_name":
-            yield Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+            yield TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
 
 
-def _enum_members(node: Node) -> Iterator[Binding]:
+def _enum_members(node: Node) -> Iterator[TsBinding]:
     body = node.child_by_field_name("body")
     for child in body.named_children if body is not None else ():
         key = child.child_by_field_name("name") if child.type == "enum_assignment" else child
         if key is not None:
-            yield Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+            yield TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
 
 
-def _in_namespace(node: Node) -> Iterator[Binding]:
+def _in_namespace(node: Node) -> Iterator[TsBinding]:
     body = node.child_by_field_name("body")
     for child in body.named_children if body is not None else ():
         yield from declared_by(child)
 
 
-Meant = dict[Place, tuple[Value, ...] | Given]
+Meant = dict[Place, tuple[TsValue, ...] | TypeArguments]
 
 
-class Generics(Members):
+class TsGenerics(TsMembers):
     """Works out type parameters; expressions are read by `infer`."""
 
-    def instantiated(self, function: Value, document: Document, call: Node, *, callbacks: bool = True) -> Value:
+    def instantiated(self, function: TsValue, document: Document, call: Node, *, callbacks: bool = True) -> TsValue:
         """Add what the type parameters of a function mean in one call."""
         node = function.node
         held = list(type_parameters(node)) if node is not None else []
@@ -254,7 +254,7 @@ class Generics(Members):
         meant: Meant = dict(function.known)
         arguments = call.child_by_field_name("type_arguments")
         for made, given in zip(held, arguments.named_children if arguments is not None else (), strict=False):
-            meant[function.document.key, made.start] = Given(document, given, {})
+            meant[function.document.key, made.start] = TypeArguments(document, given, {})
         if arguments is None:
             names = {made.name: (function.document.key, made.start) for made in held}
             passed = call.child_by_field_name("arguments")
@@ -269,10 +269,10 @@ class Generics(Members):
                 if place not in meant:
                     default = made.node.child_by_field_name("value")
                     if default is not None:
-                        meant[place] = Given(function.document, default, meant)
+                        meant[place] = TypeArguments(function.document, default, meant)
         return replace(function, known=meant)
 
-    def unify(self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: Meant) -> None:
+    def unify(self, wanted: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
         """Note what type parameters have to mean for `values` to be of the type `wanted`."""
         for _ in range(6):
             if not values:
@@ -305,7 +305,7 @@ class Generics(Members):
             else:
                 return
 
-    def _unify_generic(self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: Meant) -> None:
+    def _unify_generic(self, wanted: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
         arguments = wanted.child_by_field_name("type_arguments")
         given = list(arguments.named_children) if arguments is not None else []
         items = [item for value in values for item in value.items]

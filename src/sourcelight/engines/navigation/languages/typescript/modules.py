@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -24,7 +24,7 @@ _MOST_MANIFESTS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Packages:
+class TsPackages:
     """What manifests say: `folders` of packages by name, `entries` they name, and `paths` of tsconfig files.
 
     `paths` are (folder of the tsconfig, pattern, targets), the longest folder first.
@@ -35,12 +35,12 @@ class Packages:
     paths: tuple[tuple[bytes, bytes, tuple[bytes, ...]], ...]
 
 
-def packages_of(project: Project) -> Packages:
+def packages_of(project: Project) -> TsPackages:
     """Give what the manifests of a project say; read once."""
     return project.remember("npm-packages", lambda: _read(project))
 
 
-def _read(project: Project) -> Packages:
+def _read(project: Project) -> TsPackages:
     folders: dict[str, bytes] = {}
     entries: dict[str, tuple[bytes, ...]] = {}
     paths: list[tuple[bytes, bytes, tuple[bytes, ...]]] = []
@@ -57,7 +57,7 @@ def _read(project: Project) -> Packages:
                 entries[name] = tuple(main.encode() for main in mains if isinstance(main, str))
         elif base.startswith(b"tsconfig") or base == b"jsconfig.json":
             paths += _paths(folder, _json(_COMMENTS.sub(rb"\1", document.text)))
-    return Packages(folders, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
+    return TsPackages(folders, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
 
 
 def _json(text: bytes) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def normal(folder: bytes, path: bytes) -> bytes | None:
     return b"/".join(parts)
 
 
-def find_module(document: Document, module: bytes, workspace: Workspace, resolver: Resolver) -> Document | None:
+def find_module(document: Document, module: bytes, workspace: Workspace, resolver: Language) -> Document | None:
     """Give the file that a module specifier means in a file; None for what is in no repository."""
     project = document.project
     folder = document.path.rpartition(b"/")[0]

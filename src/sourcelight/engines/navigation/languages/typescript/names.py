@@ -14,9 +14,9 @@ from sourcelight.engines.navigation.languages.typescript.modules import find_mod
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     TYPE_KINDS,
     VALUE_KINDS,
-    Binding,
     Declared,
-    TypeScriptModel,
+    TsBinding,
+    TsModel,
     binding,
     declared_by,
     unquoted,
@@ -26,7 +26,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.language import Language
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -41,7 +41,7 @@ MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TsValue:
     """One thing that an expression may be.
 
     ``instance``: of the class or interface `node`; ``class``: that class itself; ``shape``: an object type; ``object``:
@@ -56,7 +56,7 @@ class Value:
     document: Document
     node: Node | None = None
     known: Known = field(default_factory=dict)
-    items: tuple[Value, ...] = ()
+    items: tuple[TsValue, ...] = ()
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -66,7 +66,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class TypeArguments:
     """A type argument where it is written, read when it is asked for: most of them never are."""
 
     document: Document
@@ -74,16 +74,16 @@ class Given:
     known: Known
 
 
-Known = Mapping[Place, tuple[Value, ...] | Given]
+Known = Mapping[Place, tuple[TsValue, ...] | TypeArguments]
 """What type parameters mean at a place."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class TsRef:
     """A declaration in a file, with what type parameters mean at it; without a declaration the file, as a module."""
 
     document: Document
-    binding: Binding | None = None
+    binding: TsBinding | None = None
     known: Known = field(default_factory=dict)
 
     @property
@@ -92,9 +92,9 @@ class Ref:
         return self.document.key, self.binding.start if self.binding is not None else -1
 
 
-def distinct(values: Iterable[Value]) -> list[Value]:
+def distinct(values: Iterable[TsValue]) -> list[TsValue]:
     """Give the first few, each once."""
-    found: dict[object, Value] = {}
+    found: dict[object, TsValue] = {}
     for value in values:
         found.setdefault(value.place, value)
         if len(found) >= MOST:
@@ -107,29 +107,29 @@ _MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
 _EVERY = TYPE_KINDS | VALUE_KINDS
 
 
-class Names:
+class TsNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+    def __init__(self, workspace: Workspace, resolver: Language) -> None:
         self.workspace = workspace
         self.resolver = resolver
-        self._globals: dict[tuple[str, str, bytes], list[Ref]] = {}
+        self._globals: dict[tuple[str, str, bytes], list[TsRef]] = {}
 
-    def model(self, document: Document) -> TypeScriptModel | None:
+    def model(self, document: Document) -> TsModel | None:
         """Give the parsed file."""
         found = self.workspace.model(document)
-        return found if isinstance(found, TypeScriptModel) else None
+        return found if isinstance(found, TsModel) else None
 
-    def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[Ref]:
+    def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:
         """Give what a name on its own means at a place, imports not followed."""
         model = self.model(document)
         if model is None:
             return []
         path = model.path_to(offset)
         found = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
-        return [Ref(document, made) for made in found] or self._global(document, name)
+        return [TsRef(document, made) for made in found] or self._global(document, name)
 
-    def _global(self, document: Document, name: bytes) -> list[Ref]:
+    def _global(self, document: Document, name: bytes) -> list[TsRef]:
         """Give what declaration files say of a name that is known everywhere."""
         project = document.project
         key = project.key, project.commit, name
@@ -137,7 +137,7 @@ class Names:
             self._globals[key] = self._declared_globally(project, name)
         return self._globals[key]
 
-    def _declared_globally(self, project: Project, name: bytes) -> list[Ref]:
+    def _declared_globally(self, project: Project, name: bytes) -> list[TsRef]:
         files = project.remember(
             "ts-globals", lambda: [d.number for d in project.documents((b".d.ts",)) if _is_global(d)]
         )
@@ -146,22 +146,22 @@ class Names:
             if name in other.text and (model := self.model(other)) is not None:
                 found = model.declared(model.root).get(name)
                 if found:
-                    return [Ref(other, made) for made in found]
+                    return [TsRef(other, made) for made in found]
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
         """Give the file that a module specifier means."""
         return find_module(document, module, self.workspace, self.resolver)
 
-    def follow(self, refs: list[Ref]) -> list[Ref]:
+    def follow(self, refs: list[TsRef]) -> list[TsRef]:
         """Replace imports by what they import, to the end; one that leads nowhere stays."""
-        found: dict[object, Ref] = {}
+        found: dict[object, TsRef] = {}
         for ref in refs:
             for one in self._followed(ref, set()):
                 found.setdefault(one.place, one)
         return list(found.values())
 
-    def _followed(self, ref: Ref, visited: set[object]) -> list[Ref]:
+    def _followed(self, ref: TsRef, visited: set[object]) -> list[TsRef]:
         made = ref.binding
         if made is None or made.kind != "import" or not made.module:
             return [ref]
@@ -172,13 +172,13 @@ class Names:
         if target is None:
             return [ref]
         if made.member == b"*":
-            return [Ref(target)]
+            return [TsRef(target)]
         found = self.exported(target, b"default" if made.member == b"=" else made.member, visited)
         if not found and made.member in {b"default", b"="}:
-            return [Ref(target)]
+            return [TsRef(target)]
         return found or [ref]
 
-    def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[Ref]:
+    def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
         """Give what a module exports under a name."""
         visited = set() if visited is None else visited
         key = "exported", document.key, name
@@ -186,7 +186,7 @@ class Names:
             return []
         visited.add(key)
         exports = self.exports(document)
-        found = [one for made in exports.get(name, ()) for one in self._followed(Ref(document, made), visited)]
+        found = [one for made in exports.get(name, ()) for one in self._followed(TsRef(document, made), visited)]
         if found or name == b"default":
             return found
         for star in exports.get(b"*", ()):
@@ -215,7 +215,7 @@ def _is_global(document: Document) -> bool:
     return b"declare global" in text or _MODULE.search(text) is None
 
 
-def _exports(model: TypeScriptModel) -> Iterator[tuple[bytes, Binding]]:
+def _exports(model: TsModel) -> Iterator[tuple[bytes, TsBinding]]:
     waiting = list(reversed(model.root.named_children))
     while waiting:
         node = waiting.pop()
@@ -227,7 +227,7 @@ def _exports(model: TypeScriptModel) -> Iterator[tuple[bytes, Binding]]:
             yield from _assigned(model, node.named_children[0])
 
 
-def _exported_by(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Binding]]:
+def _exported_by(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
     default = any(child.type == "default" for child in node.children)
     declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
     source = node.child_by_field_name("source")
@@ -238,11 +238,11 @@ def _exported_by(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Bi
     elif value is not None:
         yield b"default", _of_expression(model, value)
     elif module and any(child.type == "*" for child in node.children):
-        yield b"*", Binding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
+        yield b"*", TsBinding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
-            made = Binding(
+            made = TsBinding(
                 "import", unquoted(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
             )
             yield made.name, made
@@ -254,7 +254,7 @@ def _exported_by(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Bi
             if module:
                 yield (
                     shown,
-                    Binding("import", shown, name.start_byte, name.end_byte, specifier, (), module, unquoted(name)),
+                    TsBinding("import", shown, name.start_byte, name.end_byte, specifier, (), module, unquoted(name)),
                 )
             else:
                 for made in model.declared(model.root).get(unquoted(name), ()):
@@ -263,7 +263,7 @@ def _exported_by(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Bi
         yield b"default", _of_expression(model, node.named_children[-1])
 
 
-def _of_expression(model: TypeScriptModel, value: Node) -> Binding:
+def _of_expression(model: TsModel, value: Node) -> TsBinding:
     if value.type == "identifier":
         held = model.declared(model.root).get(value.text or b"")
         if held:
@@ -272,7 +272,7 @@ def _of_expression(model: TypeScriptModel, value: Node) -> Binding:
     return binding("default", name or value, value)
 
 
-def _assigned(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Binding]]:
+def _assigned(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
     """Exports by assignment: ``exports.a =``, ``module.exports =``."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if node.type != "assignment_expression" or left is None or right is None or left.type != "member_expression":

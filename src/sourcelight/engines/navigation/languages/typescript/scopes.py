@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PatternStep:
     """One step into a value: a property by its name, an element by its place, or what is left of it."""
 
     kind: Literal["key", "index", "rest"]
@@ -28,31 +28,31 @@ class Step:
     index: int = 0
 
 
-def bound(pattern: Node) -> Iterator[tuple[Node, tuple[Step, ...]]]:
+def bound(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]]]:
     """Give the names that a pattern binds, each with its steps."""
-    waiting: list[tuple[Node, tuple[Step, ...]]] = [(pattern, ())]
+    waiting: list[tuple[Node, tuple[PatternStep, ...]]] = [(pattern, ())]
     while waiting:
         node, steps = waiting.pop()
         kind = node.type
         if kind in {"identifier", "shorthand_property_identifier_pattern"}:
             if kind != "identifier":
-                steps = (*steps, Step("key", node.text or b""))
+                steps = (*steps, PatternStep("key", node.text or b""))
             yield node, steps
         elif kind == "object_pattern":
             waiting += [(child, steps) for child in reversed(node.named_children)]
         elif kind == "pair_pattern":
             key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
             if key is not None and value is not None:
-                waiting.append((value, (*steps, Step("key", (key.text or b"").strip(b"'\"")))))
+                waiting.append((value, (*steps, PatternStep("key", (key.text or b"").strip(b"'\"")))))
         elif kind in {"object_assignment_pattern", "assignment_pattern"}:
             left = node.child_by_field_name("left")
             if left is not None:
                 waiting.append((left, steps))
         elif kind == "array_pattern":
             places = _elements(node)
-            waiting += [(child, (*steps, Step("index", index=place))) for place, child in reversed(places)]
+            waiting += [(child, (*steps, PatternStep("index", index=place))) for place, child in reversed(places)]
         elif kind == "rest_pattern":
-            waiting += [(child, (*steps, Step("rest"))) for child in node.named_children]
+            waiting += [(child, (*steps, PatternStep("rest"))) for child in node.named_children]
         elif kind in {"required_parameter", "optional_parameter"}:
             inner = node.child_by_field_name("pattern")
             if inner is not None:
@@ -111,7 +111,7 @@ _NESTED = FUNCTIONS | CLASSES | {"string", "template_string", "comment", "object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Binding:
+class TsBinding:
     """A name and what declares it.
 
     `node` is the declaration. `steps` lead through a destructuring pattern from the value to the name. For imports
@@ -123,15 +123,15 @@ class Binding:
     start: int
     end: int
     node: Node
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PatternStep, ...] = ()
     module: bytes = b""
     member: bytes = b""
 
 
-Declared = dict[bytes, list[Binding]]
+Declared = dict[bytes, list[TsBinding]]
 
 
-class TypeScriptModel(ParsedFile):
+class TsModel(ParsedFile):
     """A parsed file."""
 
     letters = rb"\w$\x80-\xff"
@@ -143,7 +143,7 @@ class TypeScriptModel(ParsedFile):
         self.members: dict[tuple[int, int, str], Declared] = {}
         self._has_var = re.search(rb"\bvar\b", text) is not None
 
-    def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[Binding]:
+    def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[TsBinding]:
         """Give what a name means at the last node of `path`, out of these kinds: merged declarations are several."""
         for node in reversed(path):
             if node.type in _SCOPES:
@@ -152,7 +152,7 @@ class TypeScriptModel(ParsedFile):
                     return found
         return []
 
-    def declared_in(self, path: list[Node]) -> Iterator[list[Binding]]:
+    def declared_in(self, path: list[Node]) -> Iterator[list[TsBinding]]:
         """Give what all blocks along a path declare, the innermost first."""
         for node in reversed(path):
             if node.type in _SCOPES:
@@ -169,7 +169,7 @@ class TypeScriptModel(ParsedFile):
             self._blocks[key] = found
         return found
 
-    def _of_scope(self, node: Node) -> Iterator[Binding]:
+    def _of_scope(self, node: Node) -> Iterator[TsBinding]:
         kind = node.type
         if kind in _BLOCKS:
             for child in node.named_children:
@@ -193,18 +193,18 @@ def _text(node: Node) -> bytes:
     return node.text or b""
 
 
-def binding(kind: Kind, name: Node, node: Node, steps: tuple[Step, ...] = ()) -> Binding:
+def binding(kind: Kind, name: Node, node: Node, steps: tuple[PatternStep, ...] = ()) -> TsBinding:
     """Make a binding of a name."""
-    return Binding(kind, _text(name), name.start_byte, name.end_byte, node, steps)
+    return TsBinding(kind, _text(name), name.start_byte, name.end_byte, node, steps)
 
 
-def _self_named(node: Node, kind: Kind) -> Iterator[Binding]:
+def _self_named(node: Node, kind: Kind) -> Iterator[TsBinding]:
     name = node.child_by_field_name("name")
     if name is not None:
         yield binding(kind, name, node)
 
 
-def type_parameters(node: Node) -> Iterator[Binding]:
+def type_parameters(node: Node) -> Iterator[TsBinding]:
     """Give the type parameters of a declaration."""
     held = node.child_by_field_name("type_parameters")
     for parameter in held.named_children if held is not None else ():
@@ -227,7 +227,7 @@ def parameters_of(node: Node) -> list[Node]:
     ]
 
 
-def _of_function(node: Node) -> Iterator[Binding]:
+def _of_function(node: Node) -> Iterator[TsBinding]:
     yield from type_parameters(node)
     if node.type in {"function_expression", "generator_function"}:
         yield from _self_named(node, "function")
@@ -237,7 +237,7 @@ def _of_function(node: Node) -> Iterator[Binding]:
             yield binding("parameter", name, parameter, steps)
 
 
-def _of_head(node: Node) -> Iterator[Binding]:  # noqa: PLR0912 - a case a kind of node
+def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
     kind = node.type
     if kind == "for_statement":
         first = node.child_by_field_name("initializer")
@@ -268,7 +268,7 @@ def _of_head(node: Node) -> Iterator[Binding]:  # noqa: PLR0912 - a case a kind 
             waiting += inner.named_children
 
 
-def declared_by(node: Node) -> Iterator[Binding]:  # noqa: PLR0912 - a case a kind of node
+def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
     """Give what one statement declares in the block that it stands in."""
     kind = node.type
     if kind in _NAMED:
@@ -300,7 +300,7 @@ def declared_by(node: Node) -> Iterator[Binding]:  # noqa: PLR0912 - a case a ki
             yield binding("variable", name, node)
 
 
-def _imported(node: Node) -> Iterator[Binding]:
+def _imported(node: Node) -> Iterator[TsBinding]:
     source = node.child_by_field_name("source")
     for clause in node.named_children:
         if clause.type == "import_require_clause":
@@ -317,9 +317,9 @@ def _imported(node: Node) -> Iterator[Binding]:
                     yield _import(specifier.child_by_field_name("alias") or name, specifier, source, unquoted(name))
 
 
-def _import(name: Node, node: Node, source: Node | None, member: bytes) -> Binding:
+def _import(name: Node, node: Node, source: Node | None, member: bytes) -> TsBinding:
     module = unquoted(source) if source is not None else b""
-    return Binding("import", _text(name), name.start_byte, name.end_byte, node, (), module, member)
+    return TsBinding("import", _text(name), name.start_byte, name.end_byte, node, (), module, member)
 
 
 def unquoted(node: Node) -> bytes:
@@ -327,7 +327,7 @@ def unquoted(node: Node) -> bytes:
     return _text(node).strip(b"'\"`")
 
 
-def _hoisted(body: Node) -> Iterator[Binding]:
+def _hoisted(body: Node) -> Iterator[TsBinding]:
     """Variables of ``var`` below a function's body, in inner blocks too."""
     waiting = [child for child in body.named_children if body.type != "program" or child.type != "variable_declaration"]
     while waiting:
