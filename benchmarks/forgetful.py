@@ -14,7 +14,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from sourcelight.cli import main
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.server.http.stream import SearchStream
 
 _OF_QUERIES = ("sourcelight.core.query", "sourcelight.core.patterns", "sourcelight.engines.search.index.postings")
@@ -31,11 +31,11 @@ def caches() -> list[Callable[[], None]]:
 
 def forgetting() -> None:
     """Make every search of a service begin with forgetting."""
-    engines: list[Engine] = []
-    made, answer = Engine.__init__, SearchStream.__call__
+    engines: list[LocalEngine] = []
+    made, answer = LocalEngine.__init__, SearchStream.__call__
     clears: list[Callable[[], None]] = []
 
-    def noted(self: Engine, *args: Any, **kwargs: Any) -> None:
+    def noted(self: LocalEngine, *args: Any, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
         engines.append(self)
 
@@ -47,7 +47,7 @@ def forgetting() -> None:
             engine.forget_queries()
         await answer(self, scope, receive, send)
 
-    Engine.__init__ = noted  # type: ignore[method-assign]  # this script is about nothing else
+    LocalEngine.__init__ = noted  # type: ignore[method-assign]  # this script is about nothing else
     SearchStream.__call__ = forgetful  # type: ignore[method-assign]  # as above
 
 

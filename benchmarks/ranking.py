@@ -38,7 +38,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.search import Target
@@ -135,7 +135,7 @@ Files = Callable[[Row], Sequence[str]]
 class Methods:
     """The ways to rank the files of one commit."""
 
-    engine: Engine
+    engine: LocalEngine
     target: Target
     histories: LocalHistoryStore | None
     opened: OpenedTerms = field(init=False)

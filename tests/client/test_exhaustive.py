@@ -21,7 +21,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Done, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -47,12 +47,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path) -> Engine:
+def engine(folder: Path) -> LocalEngine:
     return open_engine([folder], index=folder.parent / "capped-index", limits=Limits(matches=CAP))
 
 
 @pytest.fixture
-def capped(engine: Engine) -> Iterator[tuple[Service, ScriptedEngine]]:
+def capped(engine: LocalEngine) -> Iterator[tuple[Service, ScriptedEngine]]:
     """A service that stops at `CAP` matches whatever a query asks for."""
 
     def script(request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:

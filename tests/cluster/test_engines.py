@@ -9,7 +9,7 @@ from sourcelight.backends.cluster.storage.generation import current_id, read_cur
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 
 
 def test_an_engine_stays_until_one_of_its_shards_goes(shards: str, tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_an_engine_stays_until_one_of_its_shards_goes(shards: str, tmp_path: Pat
     cache = ShardCache(storage, tmp_path)
     engines = Engines(storage, cache)
 
-    def over(*asked: str) -> Engine:
+    def over(*asked: str) -> LocalEngine:
         with engines.over(generation, asked, Cancellation()) as (engine, missing):
             assert not missing
             return engine

@@ -5,14 +5,14 @@ from __future__ import annotations
 from sourcelight.backends.cluster.search import Plannings
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.query import parse
-from sourcelight.engines.execution.scope.revisions import Scoped
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.repos import Repository, Viewer
 
 OWNER, STRANGER = Viewer.owner(), Viewer.anonymous()
 
 
-def scopes_of(query: str) -> list[Scoped]:
-    return [Scoped(alternative) for alternative in parse(query).plan]
+def scopes_of(query: str) -> list[ScopedAlternative]:
+    return [ScopedAlternative(alternative) for alternative in parse(query).plan]
 
 
 def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:

@@ -10,14 +10,14 @@ import pytest
 import sourcelight as sl
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import EmbeddedBackend, open_engine
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
 ANSWER_S = 30.0
 
 
 @pytest.fixture(scope="package")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Engine over two repositories; the second one has lines of a megabyte and of two."""
     folder = tmp_path_factory.mktemp("faults")
     repository = RepositoryBuilder(folder / "src" / "one")
@@ -36,7 +36,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 @pytest.fixture(scope="package")
-def service(engine: Engine) -> Iterator[Service]:
+def service(engine: LocalEngine) -> Iterator[Service]:
     """The same engine behind a loopback port."""
     with running(engine) as service:
         service.client.timeout = ANSWER_S
@@ -44,7 +44,7 @@ def service(engine: Engine) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="package")
-def embedded(engine: Engine) -> Iterator[sl.Client]:
+def embedded(engine: LocalEngine) -> Iterator[sl.Client]:
     """Client of the engine in this process."""
     backend: Any = EmbeddedBackend(engine)
     with sl.Client(backend) as client:

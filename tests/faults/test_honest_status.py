@@ -13,14 +13,14 @@ import pytest
 import sourcelight as sl
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import EmbeddedBackend, open_engine
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
 NOTES = "[repositories.forked]\nfork = true\n[repositories.old]\narchived = true\n"
 
 
 @pytest.fixture(scope="module")
-def lacking(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def lacking(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Engine over repositories that each lack something."""
     folder = tmp_path_factory.mktemp("lacking")
     source = folder / "src"
@@ -43,7 +43,7 @@ def lacking(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 @pytest.fixture(scope="module")
-def asked(lacking: Engine) -> Iterator[dict[str, sl.Client]]:
+def asked(lacking: LocalEngine) -> Iterator[dict[str, sl.Client]]:
     backend: Any = EmbeddedBackend(lacking)
     with running(lacking) as service, sl.Client(backend) as embedded, sl.connect(service.url, TOKEN) as remote:
         yield {"embedded": embedded, "remote": remote}

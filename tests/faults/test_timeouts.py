@@ -21,7 +21,7 @@ from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, on_tim
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import EncodedMatches
 from sourcelight.server.http.producer import Producer, SearchThreads
@@ -216,7 +216,7 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
     assert items == [EncodedMatches(b"[1]"), Done()]
 
 
-def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: Engine) -> None:
+def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: LocalEngine) -> None:
     cancellation = Cancellation()
     events = engine.stream(SearchRequest("needle"), Viewer.owner(), cancellation)
     first = next(event for event in events if isinstance(event, MatchBatch))

@@ -14,7 +14,7 @@ import pytest
 import sourcelight
 from engines.deepsearch.asking import Researched, research
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 
 TEAM = ("board", "gauge", "handbook.git", "hub", "pytide")
 """What is searched unless others are named: no fork and no archived repository."""
@@ -258,7 +258,7 @@ PEOPLE_AND_DATES: dict[str, Truth] = {
 
 
 @pytest.fixture(scope="module")
-def engine(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     home = tmp_path_factory.mktemp("facts")
     return open_engine([fleet], index=home / "index", config=fleet / "repos.toml", workers=1)
 
@@ -273,7 +273,7 @@ def _lead(found: Researched) -> str:
 
 
 @pytest.mark.parametrize("question", NUMBERS)
-def test_numbers_equal_those_of_git(engine: Engine, git: Git, question: str) -> None:
+def test_numbers_equal_those_of_git(engine: LocalEngine, git: Git, question: str) -> None:
     """The number is git's, heads the answer, and is said to be complete, since every word was applied."""
     found = research(engine, question)
     truth = NUMBERS[question](git)
@@ -286,7 +286,7 @@ def test_numbers_equal_those_of_git(engine: Engine, git: Git, question: str) -> 
 
 
 @pytest.mark.parametrize("question", PEOPLE_AND_DATES)
-def test_people_and_dates_equal_those_of_git(engine: Engine, git: Git, question: str) -> None:
+def test_people_and_dates_equal_those_of_git(engine: LocalEngine, git: Git, question: str) -> None:
     """The first sentence names whom git names, and the day where one is asked for."""
     found = research(engine, question)
     truth = PEOPLE_AND_DATES[question](git)

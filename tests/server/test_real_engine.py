@@ -12,7 +12,7 @@ from core.wire.strict_decoder import Malformed, read_strictly
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.server.http.app import search_limits
 from sourcelight.server.http.run import warm_up
 from sourcelight.server.http.settings import Settings
@@ -46,7 +46,7 @@ def public(folder: Path) -> RepositoryBuilder:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path, public: RepositoryBuilder) -> Engine:
+def engine(folder: Path, public: RepositoryBuilder) -> LocalEngine:
     assert public.head
     secret = RepositoryBuilder(folder / "secret", origin="https://example.org/a/secret.git")
     secret.commit({"key.py": "needle = 'private'\n"}, "start")
@@ -57,7 +57,7 @@ def engine(folder: Path, public: RepositoryBuilder) -> Engine:
 
 
 @pytest.fixture
-def service(engine: Engine) -> Iterator[Service]:
+def service(engine: LocalEngine) -> Iterator[Service]:
     with running(engine, Settings(diff_match_type="commit", auth_public=True)) as service:
         yield service
 
@@ -172,7 +172,7 @@ def test_display_cuts_what_is_sent_and_goes_on_counting(service: Service) -> Non
     assert _matches(read_strictly(service.search("needle", display="0").content)) == []
 
 
-def test_a_timeout_above_the_maximum_is_cut_to_it(engine: Engine) -> None:
+def test_a_timeout_above_the_maximum_is_cut_to_it(engine: LocalEngine) -> None:
     assert engine.limits.timeout_s(None, has_count=False) == 20
     assert engine.limits.timeout_s(None, has_count=True) == 60
     assert engine.limits.timeout_s(3600, has_count=False) == 60
@@ -187,7 +187,7 @@ def test_a_new_commit_is_found_by_the_next_search(service: Service, public: Repo
     assert (match["path"], match["commit"]) == ("new.py", commit)
 
 
-def test_chunk_text_travels_under_the_configured_key(engine: Engine) -> None:
+def test_chunk_text_travels_under_the_configured_key(engine: LocalEngine) -> None:
     with running(engine, Settings(chunk_text="content")) as service:
         matches = _matches(read_strictly(service.search("needle file:main.py", cm="t").content))
     chunk = matches[0]["chunkMatches"][0]

@@ -16,7 +16,7 @@ from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.build.generations import BuildProgress
-    from sourcelight.engines.execution import Engine, Limits
+    from sourcelight.engines.execution import Limits, LocalEngine
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
@@ -91,14 +91,14 @@ def build(
 
 def opened(
     cluster: Sequence[str], storage: str | None, tls: Path | None, *, paths: Sequence[Path]
-) -> Callable[[Limits], Engine]:
+) -> Callable[[Limits], LocalEngine]:
     """What opens the engine of a cluster once the service's bounds are known."""
     if paths:
         raise typer.BadParameter("a cluster has its repositories in storage: give no PATH beside --cluster")
     if not cluster or not storage:
         raise typer.BadParameter("--cluster and --storage belong together")
 
-    def engine(limits: Limits) -> Engine:
+    def engine(limits: Limits) -> LocalEngine:
         from sourcelight.backends.cluster.connection import Fleet
         from sourcelight.backends.cluster.engine import ClusterEngine
 

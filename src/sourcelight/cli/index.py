@@ -16,7 +16,7 @@ from sourcelight.core.markup import visible
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.search import IndexProgress
 
 
@@ -32,7 +32,7 @@ def shown_on(line: StatusLine) -> Callable[[IndexProgress], None]:
     return paint
 
 
-def start_background(engine: Engine) -> None:
+def start_background(engine: LocalEngine) -> None:
     """Begin with what searches and questions would else wait for: definitions, words, histories."""
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.definitions.start(targets)
@@ -77,7 +77,7 @@ def index(
     return FAILED if report.failures or unread or not all(kept) else DONE
 
 
-def _keep(engine: Engine, file: str) -> bool:
+def _keep(engine: LocalEngine, file: str) -> bool:
     """Keep an index file of a compiler for the commit that it fits: that of the repository of which it names files."""
     reasons = []
     for repository in engine.catalog.repositories:

@@ -15,7 +15,7 @@ from sourcelight.cli.index import shown_on, start_background
 from sourcelight.cli.output import DONE, StatusLine, say, tell
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution import Engine, Limits
+    from sourcelight.engines.execution import Limits, LocalEngine
 
 
 def serve(  # noqa: PLR0915 - one step after another
@@ -25,7 +25,7 @@ def serve(  # noqa: PLR0915 - one step after another
     port: int,
     config: str | None,
     worktree: bool,
-    cluster: Callable[[Limits], Engine] | None = None,
+    cluster: Callable[[Limits], LocalEngine] | None = None,
 ) -> int:
     """Serve until told to stop.
 

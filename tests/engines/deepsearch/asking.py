@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, Happening, Previous
 from sourcelight.engines.deepsearch.research.answer import Finished, finish
 from sourcelight.engines.deepsearch.research.scoping import open_inquiry
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
@@ -95,7 +95,7 @@ def make_fleet(root: Path) -> tuple[RepositoryBuilder, RepositoryBuilder]:
     return shop, vault
 
 
-def engine_of(root: Path, home: Path) -> Engine:
+def engine_of(root: Path, home: Path) -> LocalEngine:
     """Open the fleet."""
     return open_engine([root], index=home / "index", config=root / "repos.toml", workers=1)
 
@@ -115,7 +115,7 @@ class Researched:
 
 
 def research(
-    engine: Engine, question: str, *, viewer: Viewer | None = None, previous: tuple[Previous, ...] = ()
+    engine: LocalEngine, question: str, *, viewer: Viewer | None = None, previous: tuple[Previous, ...] = ()
 ) -> Researched:
     """Ask the extractive researcher."""
     filters, words = split_filters(question)
@@ -126,7 +126,7 @@ def research(
     return Researched(draft, finish(draft, inquiry, happenings.append), happenings)
 
 
-def desk_context(engine: Engine, desk: Desk, viewer: Viewer | None = None, *, served: bool = False) -> CallContext:
+def desk_context(engine: LocalEngine, desk: Desk, viewer: Viewer | None = None, *, served: bool = False) -> CallContext:
     """A context as tools are called with."""
     return CallContext(
         engine, viewer or Viewer.owner(), conversations=desk, base_url="https://code.example.org", served=served

@@ -7,7 +7,7 @@ import pytest
 
 from engines.deepsearch.asking import engine_of, make_fleet
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.testing import RepositoryBuilder
 
@@ -18,7 +18,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuilder, 
 
 
 @pytest.fixture(scope="session")
-def engine(fleet: tuple[RepositoryBuilder, RepositoryBuilder], tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(fleet: tuple[RepositoryBuilder, RepositoryBuilder], tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return engine_of(Path(fleet[0].path).parent, tmp_path_factory.mktemp("home"))
 
 

@@ -11,7 +11,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.deepsearch.citations import Checker
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, FileEvidence, Ledger
 from sourcelight.engines.deepsearch.evidence.pins import pin
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -19,7 +19,7 @@ Fleet = tuple[RepositoryBuilder, RepositoryBuilder]
 
 
 @pytest.fixture
-def checker(engine: Engine) -> Checker:
+def checker(engine: LocalEngine) -> Checker:
     return Checker(engine.catalog, Viewer.owner(), pin(engine, "", Viewer.owner(), Cancellation()))
 
 
@@ -72,7 +72,7 @@ def test_text_that_stands_twice_is_not_guessed(checker: Checker, fleet: Fleet) -
     )
 
 
-def test_commits_must_be_behind_the_pin(checker: Checker, fleet: Fleet, engine: Engine) -> None:
+def test_commits_must_be_behind_the_pin(checker: Checker, fleet: Fleet, engine: LocalEngine) -> None:
     """An ancestor of the pinned commit counts; one of a later or foreign commit does not."""
     shop = fleet[0]
     first = shop.git("rev-list", "--max-parents=0", "HEAD").strip()
@@ -84,7 +84,7 @@ def test_commits_must_be_behind_the_pin(checker: Checker, fleet: Fleet, engine: 
     assert earlier.check(replace(good, commit=shop.head)).status == "rejected"
 
 
-def test_invisible_repositories_cannot_be_cited(engine: Engine, fleet: Fleet) -> None:
+def test_invisible_repositories_cannot_be_cited(engine: LocalEngine, fleet: Fleet) -> None:
     """With a pin made for someone else, a reader who may not see the repository gets its citation rejected."""
     pins = pin(engine, "", Viewer.owner(), Cancellation())
     item = FileEvidence(SECRET, fleet[1].head, "vault/ledger.py", 1, 1, "def checkout_total(ledger):")

@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.conversations.identifiers import Identifier, parse_identifier, read_token
 from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Happening, Inquiry
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import call
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
@@ -49,7 +49,7 @@ def held(state: State) -> tuple[Desk, HeldResearcher]:
     return Desk(state, researcher), researcher
 
 
-def test_a_question_is_answered_and_read(engine: Engine, desk: Desk) -> None:
+def test_a_question_is_answered_and_read(engine: LocalEngine, desk: Desk) -> None:
     """The tool opens a conversation; its address and its token read it."""
     context = desk_context(engine, desk)
     asked = call("deepsearch", {"question": QUESTION}, context)
@@ -68,7 +68,9 @@ def test_a_question_is_answered_and_read(engine: Engine, desk: Desk) -> None:
     assert all(row["status"] == "verified" for row in rows if row["type"] == "file")
 
 
-def test_follow_ups_keep_the_scope_and_wait_for_each_other(engine: Engine, held: tuple[Desk, HeldResearcher]) -> None:
+def test_follow_ups_keep_the_scope_and_wait_for_each_other(
+    engine: LocalEngine, held: tuple[Desk, HeldResearcher]
+) -> None:
     """While a question runs another is refused; afterwards the scope of the first still holds."""
     desk, researcher = held
     context = desk_context(engine, desk)
@@ -86,7 +88,7 @@ def test_follow_ups_keep_the_scope_and_wait_for_each_other(engine: Engine, held:
     desk.close()
 
 
-def test_canceled_questions_keep_what_was_told(engine: Engine, held: tuple[Desk, HeldResearcher]) -> None:
+def test_canceled_questions_keep_what_was_told(engine: LocalEngine, held: tuple[Desk, HeldResearcher]) -> None:
     """Cancelling ends the work, the state stays, and the events can be read from any number on."""
     desk, researcher = held
     context = desk_context(engine, desk)
@@ -104,7 +106,9 @@ def test_canceled_questions_keep_what_was_told(engine: Engine, held: tuple[Desk,
     assert desk.state_of(number, context).attributes["state"] == "canceled"
 
 
-def test_a_caller_that_stops_cancels_here_but_not_over_mcp(engine: Engine, held: tuple[Desk, HeldResearcher]) -> None:
+def test_a_caller_that_stops_cancels_here_but_not_over_mcp(
+    engine: LocalEngine, held: tuple[Desk, HeldResearcher]
+) -> None:
     """In this process the question ends with its caller; a service goes on, and the answer is read later."""
     desk, researcher = held
     for served in (False, True):
@@ -121,7 +125,7 @@ def test_a_caller_that_stops_cancels_here_but_not_over_mcp(engine: Engine, held:
     desk.close()
 
 
-def test_mcp_waits_a_while_and_gives_the_address(engine: Engine, held: tuple[Desk, HeldResearcher]) -> None:
+def test_mcp_waits_a_while_and_gives_the_address(engine: LocalEngine, held: tuple[Desk, HeldResearcher]) -> None:
     """An answer that takes longer is told to be under way."""
     desk, researcher = held
     context = desk_context(engine, desk, served=True)
@@ -134,7 +138,7 @@ def test_mcp_waits_a_while_and_gives_the_address(engine: Engine, held: tuple[Des
     desk.close()
 
 
-def test_a_restart_marks_what_was_interrupted(engine: Engine, tmp_path: Path) -> None:
+def test_a_restart_marks_what_was_interrupted(engine: LocalEngine, tmp_path: Path) -> None:
     """Questions of a process that died become errors and are never asked again by themselves."""
     with State(str(tmp_path / "state.sqlite")) as state:
         desk = Desk(state)
@@ -151,7 +155,7 @@ def test_a_restart_marks_what_was_interrupted(engine: Engine, tmp_path: Path) ->
         again.close()
 
 
-def test_faults_end_questions_with_a_reason(engine: Engine, state: State) -> None:
+def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -> None:
     """What the asker can mend is said; what went wrong inside is not."""
 
     class Broken:
@@ -214,7 +218,7 @@ def test_numbers_of_other_services_are_not_ours() -> None:
         parse_identifier("https://far.example.org/deepsearch/7")
 
 
-def test_only_shared_conversations_are_read_by_others(engine: Engine, state: State, desk: Desk) -> None:
+def test_only_shared_conversations_are_read_by_others(engine: LocalEngine, state: State, desk: Desk) -> None:
     """Absent, deleted and unshared ones are refused in the same words; a reset link opens nothing any more."""
     reader = add_account(state, "reader")
     owner, other = desk_context(engine, desk), desk_context(engine, desk, reader)
@@ -245,7 +249,7 @@ def test_only_shared_conversations_are_read_by_others(engine: Engine, state: Sta
         desk.rename(number, "x", owner)
 
 
-def test_others_cannot_change_a_conversation(engine: Engine, state: State, desk: Desk) -> None:
+def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, desk: Desk) -> None:
     """Not even a shared one: asking, renaming, starring, sharing, deleting and cancelling are its owner's."""
     other = desk_context(engine, desk, add_account(state, "reader"))
     facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
@@ -269,7 +273,7 @@ def test_others_cannot_change_a_conversation(engine: Engine, state: State, desk:
             attempt()
 
 
-def test_sharing_can_be_switched_off(engine: Engine, state: State) -> None:
+def test_sharing_can_be_switched_off(engine: LocalEngine, state: State) -> None:
     """Then nothing is shared, and what was shared before can't be read by others."""
     reader = add_account(state, "reader")
     desk = Desk(state)
@@ -284,7 +288,7 @@ def test_sharing_can_be_switched_off(engine: Engine, state: State) -> None:
     closed.close()
 
 
-def test_permissions_hold_when_an_answer_is_read(engine: Engine, state: State, desk: Desk) -> None:
+def test_permissions_hold_when_an_answer_is_read(engine: LocalEngine, state: State, desk: Desk) -> None:
     """Citations into what the reader may not see lose path, quote and link; one line says how many."""
     reader = add_account(state, "reader")
     owner = desk_context(engine, desk)
@@ -303,7 +307,7 @@ def test_permissions_hold_when_an_answer_is_read(engine: Engine, state: State, d
     assert desk.read(link, desk_context(engine, desk, granted)).attributes["questions"][0]["answer"] == facts["answer"]
 
 
-def test_conversations_are_listed_searched_renamed_and_starred(engine: Engine, state: State, desk: Desk) -> None:
+def test_conversations_are_listed_searched_renamed_and_starred(engine: LocalEngine, state: State, desk: Desk) -> None:
     """One's own, newest change first; `%` and `_` are no wildcards."""
     context = desk_context(engine, desk)
     first = desk.ask(QUESTION, context).attributes["id"]
@@ -326,7 +330,7 @@ def test_conversations_are_listed_searched_renamed_and_starred(engine: Engine, s
         desk.list(context, order="title; DROP TABLE conversations")
 
 
-def test_deletion_and_age_leave_nothing_behind(engine: Engine, state: State) -> None:
+def test_deletion_and_age_leave_nothing_behind(engine: LocalEngine, state: State) -> None:
     """A deleted conversation's rows are gone from every table; starred ones survive their age."""
     desk = Desk(state, retention_days=0.0)
     context = desk_context(engine, desk)
@@ -342,7 +346,7 @@ def test_deletion_and_age_leave_nothing_behind(engine: Engine, state: State) -> 
     desk.close()
 
 
-def test_nothing_of_a_token_is_kept(engine: Engine, tmp_path: Path) -> None:
+def test_nothing_of_a_token_is_kept(engine: LocalEngine, tmp_path: Path) -> None:
     """The file has the token's hash only, and the tokens of two conversations have nothing in common."""
     path = tmp_path / "state.sqlite"
     with State(str(path)) as state:

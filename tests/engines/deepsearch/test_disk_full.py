@@ -9,7 +9,7 @@ from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Inquiry
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 
 QUESTION = f"repo:^{OPEN}$ how is the checkout total computed"
@@ -41,7 +41,7 @@ class Writer:
         return Draft([Paragraph("Long. " * 10_000)])
 
 
-def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: Engine, state: State) -> None:
+def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: LocalEngine, state: State) -> None:
     desk = Desk(state, Writer(state))
     context = desk_context(engine, desk)
     number = desk.open(QUESTION, context)

@@ -14,7 +14,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.research import Budget, Previous
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
@@ -40,7 +40,7 @@ def upload(item):
 REPORT = "def count_failed_uploads(uploads):\n    return sum(upload.failed for upload in uploads)\n"
 
 
-def test_an_answer_has_its_sections(engine: Engine) -> None:
+def test_an_answer_has_its_sections(engine: LocalEngine) -> None:
     """Definition with its first sentence, code, tests and documents, all cited at the pinned commit."""
     found = research(engine, f"repo:^{OPEN}$ how is the checkout total of a cart computed")
     text = found.text
@@ -57,13 +57,13 @@ def test_an_answer_has_its_sections(engine: Engine) -> None:
     assert not any(name in text for name in ("[E1]", SECRET))
 
 
-def test_two_runs_are_equal(engine: Engine) -> None:
+def test_two_runs_are_equal(engine: LocalEngine) -> None:
     """The same question over the same commits gives the same answer."""
     question = "when was the checkout total introduced, and where is `round_price` used?"
     assert research(engine, question).text == research(engine, question).text
 
 
-def test_nonsense_gets_no_answer(engine: Engine) -> None:
+def test_nonsense_gets_no_answer(engine: LocalEngine) -> None:
     """Words that nobody wrote are named, and no answer is claimed."""
     found = research(engine, "how does `FluxCapacitor` regulate zorgblatt plumbing in the kubelet")
     assert found.text.startswith("No direct answer found")
@@ -72,7 +72,7 @@ def test_nonsense_gets_no_answer(engine: Engine) -> None:
         assert f"`{word}`" in found.text
 
 
-def test_a_name_that_is_nowhere_is_no_answer(engine: Engine) -> None:
+def test_a_name_that_is_nowhere_is_no_answer(engine: LocalEngine) -> None:
     """Though the other words are common, an absent name makes the answer a weak one."""
     found = research(engine, "how does `Cart` compute the total")
     assert found.draft.confident
@@ -81,7 +81,7 @@ def test_a_name_that_is_nowhere_is_no_answer(engine: Engine) -> None:
     assert "`ShoppingBasket`" in found.text
 
 
-def test_who_and_when_are_answered_from_history(engine: Engine, fleet: Fleet) -> None:
+def test_who_and_when_are_answered_from_history(engine: LocalEngine, fleet: Fleet) -> None:
     """The commit that first had the name comes first, with its author and day."""
     found = research(engine, f"repo:^{OPEN}$ who introduced `checkout_total` and when")
     assert "Grace" in found.text.split("\n")[0]
@@ -90,7 +90,7 @@ def test_who_and_when_are_answered_from_history(engine: Engine, fleet: Fleet) ->
     assert any(citation.evidence.kind == "commit" for citation in found.finished.citations)
 
 
-def test_uses_are_listed_outside_tests(engine: Engine) -> None:
+def test_uses_are_listed_outside_tests(engine: LocalEngine) -> None:
     """Uses come from navigation: not the definition, not the import, not tests."""
     found = research(engine, f"repo:^{OPEN}$ where is `round_price` called?")
     uses = found.text.split("## Used by")[1].split("##")[0]
@@ -110,7 +110,7 @@ def test_uses_are_listed_outside_tests(engine: Engine) -> None:
         ("List every function whose name starts with format_", 1),
     ],
 )
-def test_counted_questions_are_exact(engine: Engine, fleet: Fleet, question: str, total: int | None) -> None:
+def test_counted_questions_are_exact(engine: LocalEngine, fleet: Fleet, question: str, total: int | None) -> None:
     """The number is that of every match, as git counts it, and the table has a row for each."""
     found = research(engine, question)
     if total is None:
@@ -124,7 +124,7 @@ def test_counted_questions_are_exact(engine: Engine, fleet: Fleet, question: str
     assert all(len(table.rows) == table.total == total for table in listed_tables)
 
 
-def test_counted_questions_name_what_they_ignore(engine: Engine) -> None:
+def test_counted_questions_name_what_they_ignore(engine: LocalEngine) -> None:
     """A word that the query makes nothing of is said, and never silently dropped."""
     found = research(engine, "how many calls of round_price are there in tests of the frontend?")
     assert "Not applied: `frontend`." in found.text
@@ -186,21 +186,21 @@ def test_a_verb_of_the_question_leads_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "question", ["How does the cart work?", "how many functions handle refunds?", "every time it starts, what happens?"]
 )
-def test_other_questions_are_not_counted(engine: Engine, question: str) -> None:
+def test_other_questions_are_not_counted(engine: LocalEngine, question: str) -> None:
     """What nothing counts gets no number; where a number was asked for, the first line says so."""
     found = research(engine, question)
     assert "count" not in found.finished.stats
     assert found.text.startswith("This can't be counted exactly") is ("how many" in question)
 
 
-def test_counts_keep_to_what_the_viewer_sees(engine: Engine) -> None:
+def test_counts_keep_to_what_the_viewer_sees(engine: LocalEngine) -> None:
     """A private repository adds nothing to the number, and its name is nowhere."""
     found = research(engine, "which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
     assert found.text.startswith("**1** repository contains `checkout_total`")
     assert SECRET not in found.text
 
 
-def test_private_code_is_in_no_answer(engine: Engine) -> None:
+def test_private_code_is_in_no_answer(engine: LocalEngine) -> None:
     """The same question, asked by one who may not see a repository, is answered without it."""
     question = "add up the ledger of the vault checkout total"
     assert SECRET in research(engine, question).text
@@ -230,7 +230,7 @@ def test_follow_ups_lean_on_what_was_cited() -> None:
     assert with_follow_up(whole, ["checkout_total"]) == whole
 
 
-def test_a_follow_up_finds_what_it_points_at(engine: Engine) -> None:
+def test_a_follow_up_finds_what_it_points_at(engine: LocalEngine) -> None:
     """A pronoun means the function that the answer before was about."""
     before = Previous("how is the total computed", "", ("checkout_total", "cart.py"))
     found = research(engine, f"repo:^{OPEN}$ and who wrote it?", previous=(before,))
@@ -266,7 +266,7 @@ def test_processes_give_the_same_bytes(fleet: Fleet, tmp_path: Path) -> None:
     assert b"checkout_total" in outputs.pop()
 
 
-def test_budgets_of_quotes_hold(engine: Engine) -> None:
+def test_budgets_of_quotes_hold(engine: LocalEngine) -> None:
     """No answer quotes more lines than its budget."""
     found = research(engine, "cart price total item round format checkout ledger")
     files = [c.evidence for c in found.finished.citations if isinstance(c.evidence, FileEvidence)]

@@ -17,7 +17,7 @@ from engines.deepsearch.test_model import sent
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.question import RepositoryNames, read_request, read_scope
 from sourcelight.engines.deepsearch.question.request import PathScope
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.scripted_model import Say
@@ -146,7 +146,7 @@ def test_no_question_is_too_odd_to_be_read(words: list[str]) -> None:
     assert request is None or not any("⟨" in word for word in request.ignored)
 
 
-def test_a_count_tells_its_scope_and_its_query(engine: Engine) -> None:
+def test_a_count_tells_its_scope_and_its_query(engine: LocalEngine) -> None:
     found = research(engine, "How many functions does shop/prices.py define in shop?")
     assert found.text.startswith("**2** functions in `shop/prices.py` are defined")
     assert f"`shop` in the question is the repository `{OPEN}`" in found.text
@@ -154,7 +154,7 @@ def test_a_count_tells_its_scope_and_its_query(engine: Engine) -> None:
     assert found.finished.stats["complete"] is True
 
 
-def test_negated_questions_count_what_does_not_hold(engine: Engine) -> None:
+def test_negated_questions_count_what_does_not_hold(engine: LocalEngine) -> None:
     having = research(engine, "How many Python files contain `round`?").finished.stats["count"]
     lacking = research(engine, "How many Python files don't contain `round`?").finished.stats["count"]
     whole = research(engine, "How many Python files are there?").finished.stats["count"]
@@ -177,7 +177,7 @@ def test_negated_questions_count_what_does_not_hold(engine: Engine) -> None:
         ),
     ],
 )
-def test_what_nothing_counts_is_said_in_the_first_line(engine: Engine, question: str, line: str) -> None:
+def test_what_nothing_counts_is_said_in_the_first_line(engine: LocalEngine, question: str, line: str) -> None:
     found = research(engine, question)
     assert found.text.startswith(line)
     assert "count" not in found.finished.stats
@@ -194,7 +194,7 @@ def test_what_nothing_counts_is_said_in_the_first_line(engine: Engine, question:
         "How much does an item cost at checkout?",
     ],
 )
-def test_prose_is_answered_with_code(engine: Engine, question: str) -> None:
+def test_prose_is_answered_with_code(engine: LocalEngine, question: str) -> None:
     """Words such as "how long" and "which files" alone make no question for a number."""
     found = research(engine, question)
     assert "count" not in found.finished.stats
@@ -204,14 +204,14 @@ def test_prose_is_answered_with_code(engine: Engine, question: str) -> None:
     assert "## How it works" in found.text or "## Closest code" in found.text
 
 
-def test_a_version_that_is_not_there_is_said(engine: Engine) -> None:
+def test_a_version_that_is_not_there_is_said(engine: LocalEngine) -> None:
     found = research(engine, "How many Python files did shop have at v9.9.9?")
     assert "has the revision `v9.9.9`: the default branches are searched" in found.text
     assert "v9.9.9" in found.finished.stats["not_applied"]
     assert "The count is complete" not in found.text
 
 
-def test_a_number_tells_nobody_of_repositories_that_it_counted(engine: Engine) -> None:
+def test_a_number_tells_nobody_of_repositories_that_it_counted(engine: LocalEngine) -> None:
     """The sentence with a number is about all repositories that are in it, so that readers of few don't get it."""
     found = research(engine, "Which repositories contain `checkout_total`?")
     assert set(found.finished.segments[0].repositories) == {OPEN, SECRET}
@@ -220,7 +220,7 @@ def test_a_number_tells_nobody_of_repositories_that_it_counted(engine: Engine) -
     assert alone.finished.stats["count"] == 1
 
 
-def test_a_model_gets_what_was_counted(engine: Engine) -> None:
+def test_a_model_gets_what_was_counted(engine: LocalEngine) -> None:
     """In a frame; and the answer shows it, whatever the model makes of it."""
     question = "How many functions are there in Python files?"
     truth = research(engine, question).finished.stats["count"]
@@ -277,7 +277,7 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def town(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """A small repository with a folder that went away on one branch while another one changed it."""
     folder = tmp_path_factory.mktemp("town")
     repo = RepositoryBuilder(folder / "town")
@@ -291,7 +291,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 @pytest.mark.parametrize("question", ["When was lib/old/one.py deleted?", "Who removed lib/old?"])
-def test_a_removal_is_the_commit_that_removes(town: Engine, question: str) -> None:
+def test_a_removal_is_the_commit_that_removes(town: LocalEngine, question: str) -> None:
     found = research(town, question)
     assert "was removed by Grace" in found.text.split("\n\n")[0]
     assert found.finished.stats["not_applied"] == []
@@ -324,7 +324,7 @@ def test_a_change_on_another_branch_is_no_removal(tmp_path: Path) -> None:
     assert "was removed by Grace" in research(engine, "When was gone.py deleted?").text.split("\n\n")[0]
 
 
-def test_blame_says_that_it_reads_no_tests_alone(town: Engine) -> None:
+def test_blame_says_that_it_reads_no_tests_alone(town: LocalEngine) -> None:
     found = research(town, "Who wrote the most tests?")
     assert found.finished.stats["complete"] is False
     assert "tests" in found.finished.stats["not_applied"]
@@ -339,7 +339,7 @@ def test_blame_says_that_it_reads_no_tests_alone(town: Engine) -> None:
         ("How many authors have at least 2 commits?", "has at least 2 commits"),
     ],
 )
-def test_exact_bounds_are_read_and_said(town: Engine, question: str, sentence: str) -> None:
+def test_exact_bounds_are_read_and_said(town: LocalEngine, question: str, sentence: str) -> None:
     found = research(town, question)
     assert sentence in found.text.split("\n\n")[0], found.text
     assert found.finished.stats["count"] == (3 if "exactly" in question else 1)
@@ -347,7 +347,7 @@ def test_exact_bounds_are_read_and_said(town: Engine, question: str, sentence: s
 
 
 @pytest.mark.parametrize("who", ["humans", "users", "women", "developers", "people"])
-def test_words_for_groups_are_no_names(town: Engine, who: str) -> None:
+def test_words_for_groups_are_no_names(town: LocalEngine, who: str) -> None:
     found = research(town, f"How many commits did {who} make?")
     assert f"by `{who}`" not in found.text
     assert found.finished.stats.get("count") in {5, None}
@@ -355,7 +355,7 @@ def test_words_for_groups_are_no_names(town: Engine, who: str) -> None:
         assert found.finished.stats["not_applied"] == [who]
 
 
-def test_bots_are_read_wherever_they_stand(town: Engine) -> None:
+def test_bots_are_read_wherever_they_stand(town: LocalEngine) -> None:
     for question in ("How many commits did bots make?", "How many commits are by bots?"):
         found = research(town, question)
         assert found.finished.stats["count"] == 1, found.text
@@ -386,13 +386,13 @@ def test_the_fewest_stand_first_and_none_is_left_out_silently(tmp_path: Path) ->
         ("How many files use isatty currently?", 2),
     ],
 )
-def test_a_bare_name_ends_where_the_sentence_goes_on(town: Engine, question: str, count: int) -> None:
+def test_a_bare_name_ends_where_the_sentence_goes_on(town: LocalEngine, question: str, count: int) -> None:
     found = research(town, question)
     assert found.finished.stats.get("count") == count, found.text
     assert found.finished.stats["not_applied"] == []
 
 
-def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: Engine) -> None:
+def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: LocalEngine) -> None:
     found = research(town, "How many files mention isatty sometimes?")
     assert found.finished.stats["count"] == 2
     assert found.finished.stats["not_applied"] == ["sometimes"]
@@ -403,13 +403,13 @@ def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: Engin
     "question",
     ["Which file mentions isatty the most?", "Which files mention isatty most often?", "Which file uses isatty most?"],
 )
-def test_the_file_with_most_mentions_is_named(town: Engine, question: str) -> None:
+def test_the_file_with_most_mentions_is_named(town: LocalEngine, question: str) -> None:
     found = research(town, question)
     assert "tests/test_a.py` has the most occurrences: 4" in found.text.split("\n\n")[0], found.text
     assert found.finished.stats["not_applied"] == []
 
 
-def test_kinds_of_files_are_no_files_at_large(town: Engine) -> None:
+def test_kinds_of_files_are_no_files_at_large(town: LocalEngine) -> None:
     assert research(town, "How many headers are there?").finished.stats["count"] == 1
     assert research(town, "How many notebooks are there?").finished.stats["count"] == 0
     for word in ("scripts", "pages", "documents", "source files"):
@@ -427,7 +427,7 @@ def test_kinds_of_files_are_no_files_at_large(town: Engine) -> None:
         ("How many Python files don't import isatty?", "don't"),
     ],
 )
-def test_a_number_of_the_opposite_is_no_answer(town: Engine, question: str, word: str) -> None:
+def test_a_number_of_the_opposite_is_no_answer(town: LocalEngine, question: str, word: str) -> None:
     found = research(town, question)
     assert found.text.startswith(f"This can't be counted as asked: `{word}` was not read.")
     assert "**" not in found.text.split("## ")[0]
@@ -445,7 +445,7 @@ def test_questions_that_were_not_read_name_what_was_not(tmp_path: Path) -> None:
     assert "`2019`" in text.split("\n\n")[0]
 
 
-def test_one_commit_is_said_as_one(town: Engine) -> None:
+def test_one_commit_is_said_as_one(town: LocalEngine) -> None:
     assert "that changes `a.py` is" in research(town, "When was the last commit to a.py?").text
 
 
@@ -459,6 +459,6 @@ def test_a_count_at_a_tag_says_so(tmp_path: Path) -> None:
     assert found.text.startswith("**1** Python file at `8.0.0` exists"), found.text
 
 
-def test_handles_are_read_behind_by(town: Engine) -> None:
+def test_handles_are_read_behind_by(town: LocalEngine) -> None:
     found = research(town, "How many commits are by fixer?")
     assert (found.finished.stats["count"], found.finished.stats["not_applied"]) == (1, [])

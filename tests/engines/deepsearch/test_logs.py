@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.llm.provider import ModelChoice
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
 from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, ExtractiveResearcher, Inquiry, Researcher
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Fail, Say, ScriptedModel, Use
 
@@ -31,7 +31,9 @@ class Careless:
             raise ValueError(f"{inquiry.question}: Add up the prices") from cause
 
 
-def logged(engine: Engine, state: State, researcher: Researcher, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
+def logged(
+    engine: LocalEngine, state: State, researcher: Researcher, caplog: pytest.LogCaptureFixture
+) -> tuple[str, str]:
     """Ask; give the state of the question, and all that was logged as it is formatted for people: no text is in it."""
     caplog.set_level("INFO")
     caplog.set_level("DEBUG", logger="sourcelight")
@@ -43,7 +45,7 @@ def logged(engine: Engine, state: State, researcher: Researcher, caplog: pytest.
 
 
 def test_a_question_and_its_answer_are_not_logged(
-    engine: Engine, state: State, caplog: pytest.LogCaptureFixture
+    engine: LocalEngine, state: State, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, _ = logged(engine, state, ExtractiveResearcher(), caplog)
     assert status == "completed"
@@ -51,7 +53,7 @@ def test_a_question_and_its_answer_are_not_logged(
 
 @pytest.mark.parametrize("good", [True, False], ids=["answers", "fails"])
 def test_what_goes_to_a_model_and_comes_from_it_is_not_logged(
-    engine: Engine, state: State, caplog: pytest.LogCaptureFixture, *, good: bool
+    engine: LocalEngine, state: State, caplog: pytest.LogCaptureFixture, *, good: bool
 ) -> None:
     reading = Use([("read_file", {"repo": OPEN, "path": "shop/cart.py"})])
     fault = Fail(400, {"error": {"message": "zebrawood: Add up the prices"}})
@@ -63,7 +65,7 @@ def test_what_goes_to_a_model_and_comes_from_it_is_not_logged(
 
 
 def test_a_fault_is_logged_with_its_place_and_without_its_text(
-    engine: Engine, state: State, caplog: pytest.LogCaptureFixture
+    engine: LocalEngine, state: State, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, text = logged(engine, state, Careless(), caplog)
     assert status == "error"

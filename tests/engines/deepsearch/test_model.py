@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, settl
 from sourcelight.engines.deepsearch.research import Budget, Happening, Inquiry
 from sourcelight.engines.deepsearch.research import markdown as answers
 from sourcelight.engines.deepsearch.research.answer import finish
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
@@ -37,7 +37,7 @@ GOOD = "The total is a sum of prices [E1].\n\n## Follow-up questions\n\n- What i
 READ = Use([("read_file", {"repo": OPEN, "path": "shop/prices.py", "startLine": 4, "endLine": 6})])
 
 
-def ask(engine: Engine, script: Script, *, budget: Budget | None = None, viewer: Viewer | None = None,
+def ask(engine: LocalEngine, script: Script, *, budget: Budget | None = None, viewer: Viewer | None = None,
         filters: str = "", question: str = QUESTION,
         name: str = "scripted") -> tuple[Researched, ScriptedModel]:  # fmt: skip
     """Ask a model that behaves as `script` says."""
@@ -56,7 +56,7 @@ def sent(server: ScriptedModel) -> str:
     return str(server.requests)
 
 
-def test_a_model_reads_and_cites(engine: Engine) -> None:
+def test_a_model_reads_and_cites(engine: LocalEngine) -> None:
     """It gets first evidence, calls a tool, and its ids become checked links."""
     text = "Prices are rounded to cents [E1]. The function says so [{last}]."
 
@@ -86,14 +86,14 @@ def test_a_model_reads_and_cites(engine: Engine) -> None:
     ).items()
 
 
-def test_follow_ups_are_taken_from_the_answer(engine: Engine) -> None:
+def test_follow_ups_are_taken_from_the_answer(engine: LocalEngine) -> None:
     """The last heading of an answer gives the questions to ask next."""
     found, _ = ask(engine, [Say(GOOD)])
     assert found.finished.followups == ("What is rounded?", "Who wrote it?")
     assert "Follow-up" not in found.text
 
 
-def test_invented_citations_are_sent_back_then_removed(engine: Engine) -> None:
+def test_invented_citations_are_sent_back_then_removed(engine: LocalEngine) -> None:
     """A model gets two chances; then sentences that rest on nothing are marked, and ids that nobody gave are gone."""
     found, server = ask(engine, [Say("It is magic [E99]. It sums [E1].")])
     assert len(server.requests) == 3
@@ -107,7 +107,7 @@ def test_invented_citations_are_sent_back_then_removed(engine: Engine) -> None:
     assert better.finished.stats["unverified_sentences"] == 0
 
 
-def test_links_and_markup_of_a_model_do_nothing(engine: Engine) -> None:
+def test_links_and_markup_of_a_model_do_nothing(engine: LocalEngine) -> None:
     """Only ids become links, and by us; typed links, images, addresses and tags are text."""
     bad = "See [here](javascript:alert(1)) ![x](http://evil.example/?q=1) <img src=x> https://evil.example/a [E1](http://b)."
     found, _ = ask(engine, [Say(bad)])
@@ -118,7 +118,7 @@ def test_links_and_markup_of_a_model_do_nothing(engine: Engine) -> None:
     assert "`https://evil.example/a`" in found.text
 
 
-def test_attacks_by_markdown_of_a_model_do_nothing(engine: Engine) -> None:
+def test_attacks_by_markdown_of_a_model_do_nothing(engine: LocalEngine) -> None:
     """What patterns let through: references, escaped ticks, nested brackets, fences in lines; ids still are links."""
     for text in ("\n\n".join(ATTACKS), *ATTACKS[:4]):
         found, _ = ask(engine, [Say(f"Cited [E1].\n\n{text}\n\nAnd [E1](http://evil.example) `[E1]`.")])
@@ -155,7 +155,7 @@ def test_text_of_repositories_does_nothing_in_an_answer(text: str) -> None:
     ],
     ids=["500", "429", "context overflow", "401", "empty", "unknown tool", "malformed call"],
 )
-def test_when_a_model_fails_the_answer_needs_none(engine: Engine, script: Script) -> None:
+def test_when_a_model_fails_the_answer_needs_none(engine: LocalEngine, script: Script) -> None:
     """Whatever a server does, there is a cited answer, and it says that no model wrote it."""
     found, _ = ask(engine, script, filters=f"repo:^{OPEN}$")
     assert found.draft.researcher == "extractive"
@@ -166,21 +166,21 @@ def test_when_a_model_fails_the_answer_needs_none(engine: Engine, script: Script
     assert found.finished.rejected == ()
 
 
-def test_a_passing_fault_is_retried(engine: Engine) -> None:
+def test_a_passing_fault_is_retried(engine: LocalEngine) -> None:
     """One refusal for load does not end a run."""
     found, server = ask(engine, [Fail(429, headers={"retry-after": "0"}), Say(GOOD)])
     assert found.draft.researcher == "model"
     assert len(server.requests) == 2
 
 
-def test_a_malformed_call_can_be_mended(engine: Engine) -> None:
+def test_a_malformed_call_can_be_mended(engine: LocalEngine) -> None:
     """The model is told what was wrong with a call and goes on."""
     found, server = ask(engine, [Use([("read_file", {"repo": OPEN})]), Use([("read_file", "{bad")]), Say(GOOD)])
     assert found.draft.researcher == "model"
     assert "path" in str(server.requests[1]["messages"][-1])
 
 
-def test_an_endless_loop_is_ended(engine: Engine) -> None:
+def test_an_endless_loop_is_ended(engine: LocalEngine) -> None:
     """The same call again is answered from memory; the budget ends the loop, and the model gets a last word."""
 
     def looping(body: dict[str, Any]) -> Say | Use:
@@ -195,7 +195,7 @@ def test_an_endless_loop_is_ended(engine: Engine) -> None:
     assert "brought nothing new" in sent(server)
 
 
-def test_calls_beyond_the_budget_are_refused(engine: Engine) -> None:
+def test_calls_beyond_the_budget_are_refused(engine: LocalEngine) -> None:
     """Also calls that fail count."""
     calls = [Use([("read_file", {"repo": OPEN, "path": f"no/{n}.py"})]) for n in range(4)]
     found, server = ask(engine, [*calls, Say(GOOD)], budget=replace(Budget.of_model(), tool_calls=2))
@@ -218,7 +218,7 @@ def test_calls_beyond_the_budget_are_refused(engine: Engine) -> None:
     ],
     ids=["turns", "tokens read", "tokens written", "tokens of one request", "dollars"],
 )
-def test_each_budget_ends_a_run_and_is_named(engine: Engine, limit: dict[str, Any], said: str) -> None:
+def test_each_budget_ends_a_run_and_is_named(engine: LocalEngine, limit: dict[str, Any], said: str) -> None:
     """At each limit the model gets a last word, and answer, numbers and turns say which limit it was."""
 
     def looping(body: dict[str, Any]) -> Say | Use:
@@ -237,7 +237,7 @@ def test_each_budget_ends_a_run_and_is_named(engine: Engine, limit: dict[str, An
     assert not server.requests[-1].get("tools")
 
 
-def test_a_budget_of_time_ends_a_run_and_is_named(engine: Engine) -> None:
+def test_a_budget_of_time_ends_a_run_and_is_named(engine: LocalEngine) -> None:
     """A model that calls tools for too long is told to end, too."""
 
     def looping(body: dict[str, Any]) -> Say | Use:
@@ -281,7 +281,7 @@ def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
     assert said(settled(cut)) == said(settled(cut[:2])) == "Said."
 
 
-def test_a_cost_that_nobody_knows_is_said(engine: Engine) -> None:
+def test_a_cost_that_nobody_knows_is_said(engine: LocalEngine) -> None:
     """A limit that can't be held is no secret."""
     found, _ = ask(engine, [READ, Say("It sums [E1].")], budget=replace(Budget.of_model(), cost=0.5))
     assert found.draft.researcher == "model"
@@ -298,7 +298,7 @@ def test_a_limit_of_cost_is_read_from_the_environment() -> None:
             chosen_cost({"SOURCELIGHT_MODEL_MAX_COST": wrong})
 
 
-def test_a_slow_stream_is_ended_in_time(engine: Engine) -> None:
+def test_a_slow_stream_is_ended_in_time(engine: LocalEngine) -> None:
     """A model that takes longer than allowed is left, also when it is slow again with its last word."""
     began = time.monotonic()
     found, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(Budget.of_model(), wall_s=1.0))
@@ -307,7 +307,7 @@ def test_a_slow_stream_is_ended_in_time(engine: Engine) -> None:
     assert "took too long" in found.text
 
 
-def test_cancelling_stops_a_model(engine: Engine) -> None:
+def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
     """A caller that stops gets `Cancelled` at once, while the server still thinks."""
     cancellation = Cancellation()
     context = CallContext(engine, Viewer.owner(), cancellation)
@@ -322,7 +322,7 @@ def test_cancelling_stops_a_model(engine: Engine) -> None:
         assert time.monotonic() - began < 45.0
 
 
-def test_a_server_that_is_not_there(engine: Engine) -> None:
+def test_a_server_that_is_not_there(engine: LocalEngine) -> None:
     """A refused connection gives the extractive answer."""
     context = CallContext(engine, Viewer.owner())
     inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), context)
@@ -332,7 +332,7 @@ def test_a_server_that_is_not_there(engine: Engine) -> None:
     assert "server can't be reached" in str(draft.parts[0])
 
 
-def test_a_model_cannot_leave_the_scope(engine: Engine) -> None:
+def test_a_model_cannot_leave_the_scope(engine: LocalEngine) -> None:
     """Neither by naming another repository, nor another commit, nor by a query without filters."""
     calls = Use(
         [
@@ -353,7 +353,7 @@ def test_a_model_cannot_leave_the_scope(engine: Engine) -> None:
     assert found.draft.researcher == "model"
 
 
-def test_a_model_sees_what_the_asker_sees(engine: Engine) -> None:
+def test_a_model_sees_what_the_asker_sees(engine: LocalEngine) -> None:
     """For one who may not see a repository it does not exist, whatever the model asks for."""
     reading = "read_file", {"repo": SECRET, "path": "vault/ledger.py"}
     calls = Use([("list_repos", {"query": ""}), ("keyword_search", {"query": "ledger"}), reading])
@@ -364,7 +364,7 @@ def test_a_model_sees_what_the_asker_sees(engine: Engine) -> None:
     assert found.finished.rejected == ()
 
 
-def test_text_of_repositories_is_never_an_instruction(engine: Engine) -> None:
+def test_text_of_repositories_is_never_an_instruction(engine: LocalEngine) -> None:
     """The system message is ours alone; what files say stands in frames of a fresh boundary."""
     _, first = ask(engine, [READ, Say(GOOD)])
     _, second = ask(engine, [READ, Say(GOOD)])
@@ -377,7 +377,7 @@ def test_text_of_repositories_is_never_an_instruction(engine: Engine) -> None:
     assert set(one) != set(two)
 
 
-def test_a_conversation_with_a_model(engine: Engine, state: State) -> None:
+def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:
     """The desk keeps who wrote an answer, and a follow-up tells the model what was said."""
     with ScriptedModel([Say(GOOD), Say("Cents [E1].")]) as server:
         desk = Desk(state, ModelResearcher(ModelChoice("scripted", server.url)))

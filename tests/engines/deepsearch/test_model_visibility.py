@@ -11,7 +11,7 @@ from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.llm.provider import ModelChoice
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Say, ScriptedModel
@@ -44,12 +44,14 @@ def model(state: State) -> Iterator[tuple[Desk, ScriptedModel]]:
         opened.close()
 
 
-def read_as(viewer: Viewer, link: str, engine: Engine, desk: Desk) -> str:
+def read_as(viewer: Viewer, link: str, engine: LocalEngine, desk: Desk) -> str:
     answer = desk.read(link, desk_context(engine, desk, viewer))
     return str(answer.attributes) + str(answer.table.to_pylist()) + str(answer.notices)
 
 
-def test_a_models_answer_is_withheld_whole(engine: Engine, state: State, model: tuple[Desk, ScriptedModel]) -> None:
+def test_a_models_answer_is_withheld_whole(
+    engine: LocalEngine, state: State, model: tuple[Desk, ScriptedModel]
+) -> None:
     """Headings, prose, lists and tables that name only visible repositories, or none, are withheld as well."""
     desk, _ = model
     reader, owner = add_account(state, "reader"), desk_context(engine, desk)
@@ -65,7 +67,7 @@ def test_a_models_answer_is_withheld_whole(engine: Engine, state: State, model: 
 
 
 def test_an_answer_that_rests_on_a_withheld_one_is_withheld_too(
-    engine: Engine, state: State, model: tuple[Desk, ScriptedModel]
+    engine: LocalEngine, state: State, model: tuple[Desk, ScriptedModel]
 ) -> None:
     """A follow-up of narrower scope was still told of the answer before it."""
     desk, server = model
@@ -80,7 +82,7 @@ def test_an_answer_that_rests_on_a_withheld_one_is_withheld_too(
 
 
 def test_who_lost_access_learns_nothing_by_asking_on(
-    engine: Engine, state: State, model: tuple[Desk, ScriptedModel]
+    engine: LocalEngine, state: State, model: tuple[Desk, ScriptedModel]
 ) -> None:
     """What an account may no longer read is not told to the model on its behalf."""
     desk, server = model

@@ -10,7 +10,7 @@ import pytest
 from engines.deepsearch.asking import SECRET, VAULT, engine_of, research
 from engines.deepsearch.test_model import ask as ask_model
 from sourcelight.engines.deepsearch.llm.toolbox import INSTRUCTIONS
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.scripted_model import Say, Use
 
@@ -33,7 +33,7 @@ QUESTION = "how is the teapot brewed"
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def planted(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """A repository whose files, and whose last message, give orders; beside it one that is out of scope."""
     root = tmp_path_factory.mktemp("planted")
     files: dict[str | bytes, str | bytes | None] = {"src/teapot.py": CODE, **dict.fromkeys(PLACES, PLANTED)}
@@ -43,7 +43,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return engine_of(root, tmp_path_factory.mktemp("home"))
 
 
-def test_without_a_model_orders_are_only_quoted(planted: Engine) -> None:
+def test_without_a_model_orders_are_only_quoted(planted: LocalEngine) -> None:
     found = research(planted, f"repo:^{TEAPOT}$ {QUESTION}")
     lead = found.text.split("\n\n")[0]
     assert "brew_teapot" in lead
@@ -62,7 +62,7 @@ def unframed(messages: list[dict[str, Any]]) -> str:
     return re.sub(r"<source-([0-9a-f]{16}) .*?</source-\1>", "", whole, flags=re.DOTALL)
 
 
-def test_a_model_gets_orders_as_data(planted: Engine) -> None:
+def test_a_model_gets_orders_as_data(planted: LocalEngine) -> None:
     """Whatever shows it such a file, the text stands in a frame, and the instructions stay what they are."""
     reading = Use(
         [
@@ -88,7 +88,7 @@ def test_a_model_gets_orders_as_data(planted: Engine) -> None:
     assert "<system>" not in str(shown)
 
 
-def test_a_model_that_obeys_gets_nowhere(planted: Engine) -> None:
+def test_a_model_that_obeys_gets_nowhere(planted: LocalEngine) -> None:
     """It reads nothing out of scope, its link is none, and what it claims without evidence is marked."""
     obeying = Use([("read_file", {"repo": SECRET, "path": "vault/ledger.py"})])
     answer = Say("The answer is PWNED [E99]. Look [here](http://evil.example/?q=teapot). Water is poured [E1].")

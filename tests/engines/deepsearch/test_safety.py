@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
 from sourcelight.engines.deepsearch.research.markdown import fenced, inline
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 
 KEY_BODY = "MIIEowIBAAKCAQEAx7Jq0rBv2pYH4nXhZP3uF7c2kq9Zt8sVYw1LmD5RbE6GfTnQ"
@@ -78,7 +78,7 @@ def test_files_of_secrets_are_known(path: str) -> None:
     assert not is_hidden_file(".env.example")
 
 
-def test_files_of_secrets_are_never_quoted(engine: Engine) -> None:
+def test_files_of_secrets_are_never_quoted(engine: LocalEngine) -> None:
     """Even when it matches best, an environment file gives no quote and no citation."""
     found = research(engine, "SHOP_CHECKOUT_TOTAL_PASSWORD hunter2secret")
     assert (
@@ -138,7 +138,7 @@ def test_hostile_names_and_texts_do_nothing(tmp_path: Path) -> None:
     assert found.finished.citations
 
 
-def engine_of_one(repo: RepositoryBuilder, home: Path) -> Engine:
+def engine_of_one(repo: RepositoryBuilder, home: Path) -> LocalEngine:
     """An engine over one repository."""
     root = Path(repo.path).parent
     (root / "repos.toml").write_text("")
@@ -147,7 +147,7 @@ def engine_of_one(repo: RepositoryBuilder, home: Path) -> Engine:
     return opened
 
 
-def test_nothing_is_sent_without_a_model(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_sent_without_a_model(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The extractive researcher opens no connection, and the answer says so."""
     import socket
 

@@ -8,11 +8,11 @@ from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 
 
-def run(engine: Engine, query: str, *, viewer: Viewer | None = None, **options: Any) -> list[Any]:
+def run(engine: LocalEngine, query: str, *, viewer: Viewer | None = None, **options: Any) -> list[Any]:
     request = SearchRequest(query, **options)
     return list(engine.stream(request, viewer or Viewer.owner(), Cancellation()))
 

@@ -13,7 +13,7 @@ from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -41,25 +41,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([folder / "api", folder / "web", folder / "plain"], index=tmp_path_factory.mktemp("index"))
 
 
-def run(engine: Engine, query: str, **options: Any) -> list[Any]:
+def run(engine: LocalEngine, query: str, **options: Any) -> list[Any]:
     return list(engine.stream(SearchRequest(query, **options), Viewer.owner(), Cancellation()))
 
 
-def rows(engine: Engine, query: str, **options: Any) -> list[dict[str, Any]]:
+def rows(engine: LocalEngine, query: str, **options: Any) -> list[dict[str, Any]]:
     batches = [event.batch for event in run(engine, query, **options) if isinstance(event, MatchBatch)]
     return list(conform(batches).to_pylist())
 
 
-def messages(engine: Engine, query: str, **options: Any) -> list[str]:
+def messages(engine: LocalEngine, query: str, **options: Any) -> list[str]:
     found = [row["message"].splitlines()[0] for row in rows(engine, query, **options)]
     return list(dict.fromkeys(found))
 
 
-def lines(engine: Engine, query: str, **options: Any) -> list[tuple[str, str, int, str]]:
+def lines(engine: LocalEngine, query: str, **options: Any) -> list[tuple[str, str, int, str]]:
     return [(r["path"], r["side"], r["line_number"], r["line"]) for r in rows(engine, query, **options) if r["path"]]
 
 
@@ -67,7 +67,7 @@ def final(events: list[Any]) -> Progress:
     return [event for event in events if isinstance(event, Progress) and event.done][-1]
 
 
-def test_messages_have_their_matches_by_line(engine: Engine) -> None:
+def test_messages_have_their_matches_by_line(engine: LocalEngine) -> None:
     found = rows(engine, "type:commit repo:api retry")
     assert [(r["line_number"], r["line"], r["start"], r["end"], r["match_count"]) for r in found] == [
         (1, "add retry", [4], [9], 1),
@@ -78,7 +78,7 @@ def test_messages_have_their_matches_by_line(engine: Engine) -> None:
     assert found[0]["url"] == f"/example.org/team/api/-/commit/{found[0]['commit']}"
 
 
-def test_commits_without_a_pattern_come_newest_first(engine: Engine) -> None:
+def test_commits_without_a_pattern_come_newest_first(engine: LocalEngine) -> None:
     assert messages(engine, "type:commit repo:api") == ["import nothing", "move", "use it", "add retry"]
     assert messages(engine, "type:commit repo:api author:bob") == ["use it"]
     assert messages(engine, r"type:commit repo:api -author:^ada") == ["use it"]
@@ -89,14 +89,14 @@ def test_commits_without_a_pattern_come_newest_first(engine: Engine) -> None:
     assert messages(engine, "type:commit repo:api -file:py -file:md") == ["move", "add retry"]
 
 
-def test_dates_are_strict_and_of_the_committer(engine: Engine) -> None:
+def test_dates_are_strict_and_of_the_committer(engine: LocalEngine) -> None:
     # The first commit is of 2023-11-14T22:13:20Z, the others follow hour by hour.
     assert messages(engine, "type:commit repo:api before:2023-11-14T23:13:20Z") == ["add retry"]
     assert messages(engine, "type:commit repo:api after:2023-11-15T00:13:20Z") == ["import nothing"]
     assert messages(engine, "type:commit repo:api after:2023-11-15 before:2023-11-15T01:00:00Z") == ["move"]
 
 
-def test_changed_lines_have_their_places(engine: Engine) -> None:
+def test_changed_lines_have_their_places(engine: LocalEngine) -> None:
     assert lines(engine, "type:diff repo:api retry") == [
         ("main.py", "removed", 1, "import retry"),
         ("docs/a.md", "added", 1, "Retry twice"),
@@ -109,7 +109,7 @@ def test_changed_lines_have_their_places(engine: Engine) -> None:
     assert lines(engine, "type:diff repo:api /^retry/ -file:md") == [("main.py", "added", 2, "retry(3)")]
 
 
-def test_one_side_can_be_selected(engine: Engine) -> None:
+def test_one_side_can_be_selected(engine: LocalEngine) -> None:
     removed = "type:diff repo:api select:commit.diff.removed"
     assert lines(engine, f"{removed} retry") == [("main.py", "removed", 1, "import retry")]
     assert messages(engine, removed) == ["import nothing"]
@@ -118,7 +118,7 @@ def test_one_side_can_be_selected(engine: Engine) -> None:
     assert rows(engine, "type:diff repo:api retry select:file") == []
 
 
-def test_one_side_of_what_lacks_a_pattern_is_any_line_of_it(engine: Engine) -> None:
+def test_one_side_of_what_lacks_a_pattern_is_any_line_of_it(engine: LocalEngine) -> None:
     added = "type:diff repo:api select:commit.diff.added"
     assert messages(engine, f"{added} not zzz") == messages(engine, added) == ["use it", "add retry"]
     # A file whose changed lines hold the pattern is out, and each file of these commits holds it.
@@ -131,7 +131,7 @@ def test_one_side_of_what_lacks_a_pattern_is_any_line_of_it(engine: Engine) -> N
     assert messages(engine, f"{added} (twice or not zzz)", pattern_type="keyword") == ["use it"]
 
 
-def test_selecting_repositories_gives_each_once(engine: Engine) -> None:
+def test_selecting_repositories_gives_each_once(engine: LocalEngine) -> None:
     found = rows(engine, "type:commit select:repo retry")
     assert [(row["type"], row["repository"]) for row in found] == [
         ("repo", "example.org/team/api"),
@@ -139,7 +139,7 @@ def test_selecting_repositories_gives_each_once(engine: Engine) -> None:
     ]
 
 
-def test_terms_are_joined_within_one_file_of_a_commit(engine: Engine) -> None:
+def test_terms_are_joined_within_one_file_of_a_commit(engine: LocalEngine) -> None:
     keyword = {"pattern_type": "keyword"}
     assert (
         messages(engine, "type:diff repo:api import retry", **keyword) == ["import nothing", "use it", "add retry"][::2]
@@ -149,14 +149,14 @@ def test_terms_are_joined_within_one_file_of_a_commit(engine: Engine) -> None:
     assert messages(engine, "type:diff repo:api retry not import", **keyword) == ["use it", "add retry"]
 
 
-def test_alternatives_are_united_commit_by_commit(engine: Engine) -> None:
+def test_alternatives_are_united_commit_by_commit(engine: LocalEngine) -> None:
     query = "repo:api type:diff ((file:md twice) or (file:main 3))"
     found = rows(engine, query, pattern_type="keyword")
     assert len({row["commit"] for row in found}) == 1
     assert {(row["path"], row["line"]) for row in found} == {("docs/a.md", "Retry twice"), ("main.py", "retry(3)")}
 
 
-def test_revisions_bound_the_commits(engine: Engine) -> None:
+def test_revisions_bound_the_commits(engine: LocalEngine) -> None:
     assert messages(engine, "type:commit repo:api@side") == ["aside", "add retry"]
     assert messages(engine, "type:commit repo:api@side:^v1") == ["aside"]
     assert messages(engine, "type:commit repo:api@v1:side") == ["aside", "add retry"]
@@ -165,7 +165,7 @@ def test_revisions_bound_the_commits(engine: Engine) -> None:
     assert alert.title == "Some repositories could not be searched"
 
 
-def test_files_are_known_by_who_changed_them(engine: Engine) -> None:
+def test_files_are_known_by_who_changed_them(engine: LocalEngine) -> None:
     def paths(query: str) -> set[str]:
         return {row["path"] for row in rows(engine, query)}
 
@@ -177,7 +177,7 @@ def test_files_are_known_by_who_changed_them(engine: Engine) -> None:
     )
 
 
-def test_folders_without_git_are_named_and_the_rest_is_searched(engine: Engine) -> None:
+def test_folders_without_git_are_named_and_the_rest_is_searched(engine: LocalEngine) -> None:
     events = run(engine, "type:commit retry")
     assert isinstance(events[-1], Done)
     item = next(s for s in final(events).skipped if s.reason == "history-missing")
@@ -185,7 +185,7 @@ def test_folders_without_git_are_named_and_the_rest_is_searched(engine: Engine) 
     assert final(events).match_count == 4
 
 
-def test_limits_cut_and_say_so(engine: Engine) -> None:
+def test_limits_cut_and_say_so(engine: LocalEngine) -> None:
     events = run(engine, "type:diff retry count:2")
     assert final(events).match_count == 2
     assert "shard-match-limit" in {s.reason for s in final(events).skipped}
@@ -196,7 +196,7 @@ def test_limits_cut_and_say_so(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("kind", ["commit", "diff"])
-def test_each_alternative_has_its_own_count_of_commits(engine: Engine, kind: str) -> None:
+def test_each_alternative_has_its_own_count_of_commits(engine: LocalEngine, kind: str) -> None:
     every = Counter(row["repository"] for row in rows(engine, f"type:{kind}"))
     (most, many), (least, _) = every.most_common()[0], every.most_common()[-1]
     assert many > 2
@@ -210,13 +210,13 @@ def test_each_alternative_has_its_own_count_of_commits(engine: Engine, kind: str
     assert mixed == {kind: 2, "path": 1}
 
 
-def test_filters_name_the_kinds_of_results(engine: Engine) -> None:
+def test_filters_name_the_kinds_of_results(engine: LocalEngine) -> None:
     filters = [e for e in run(engine, "type:diff retry") if isinstance(e, Filters)][-1]
     assert ("type:diff", 6) in {(f.value, f.count) for f in filters.filters}
 
 
 @pytest.mark.parametrize("query", ["type:commit", "type:diff", "type:diff retry"])
-def test_authors_and_ages_are_suggested_with_the_commits_that_they_leave(engine: Engine, query: str) -> None:
+def test_authors_and_ages_are_suggested_with_the_commits_that_they_leave(engine: LocalEngine, query: str) -> None:
     filters = [e for e in run(engine, f"{query} count:all") if isinstance(e, Filters)][-1].filters
     suggested = [f for f in filters if f.kind in {"author", "commit date"}]
     assert {f.kind for f in suggested} == {"author", "commit date"}
@@ -228,7 +228,7 @@ def test_authors_and_ages_are_suggested_with_the_commits_that_they_leave(engine:
     assert sum(f.count for f in suggested if f.kind == "author") == len(every)
 
 
-def test_commits_and_files_can_be_asked_for_together(engine: Engine) -> None:
+def test_commits_and_files_can_be_asked_for_together(engine: LocalEngine) -> None:
     kinds = {row["type"] for row in rows(engine, "repo:api type:commit type:file retry")}
     assert kinds == {"commit", "content"}
     assert {row["type"] for row in rows(engine, "repo:api type:commit type:diff retry")} == {"diff"}
@@ -246,7 +246,7 @@ def test_new_commits_are_found_by_the_next_search(tmp_path: Path) -> None:
     assert messages(engine, "type:commit") == ["rewritten", "one"]
 
 
-def test_a_cancelled_search_ends_without_done(engine: Engine) -> None:
+def test_a_cancelled_search_ends_without_done(engine: LocalEngine) -> None:
     cancellation = Cancellation()
     events = engine.stream(SearchRequest("type:diff retry"), Viewer.owner(), cancellation)
     next(events)
@@ -260,7 +260,7 @@ def test_work_trees_have_the_history_of_their_head(folder: Path, tmp_path: Path)
 
 
 @pytest.fixture(scope="module")
-def owned(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def owned(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Engine over a repository whose owners are written down by its second commit, and change with the fourth."""
     root = tmp_path_factory.mktemp("owned")
     repo = RepositoryBuilder(root / "src" / "app")
@@ -290,12 +290,12 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     ],
 )
 def test_predicates_on_files_hold_for_the_changed_file_as_its_commit_has_it(
-    owned: Engine, query: str, expected: set[tuple[str, str | None]]
+    owned: LocalEngine, query: str, expected: set[tuple[str, str | None]]
 ) -> None:
     assert {(row["message"], row["path"]) for row in rows(owned, query)} == expected
 
 
-def test_what_can_have_no_result_says_why(owned: Engine) -> None:
+def test_what_can_have_no_result_says_why(owned: LocalEngine) -> None:
     for query, words in [
         ("type:commit begin file:has.content(lock)", "type:diff"),
         ("type:diff retry file:has.contributor(bob)", "author:"),
@@ -312,7 +312,7 @@ def test_what_can_have_no_result_says_why(owned: Engine) -> None:
     assert [one.title for one in found] == ["A filter has no effect"]
 
 
-def test_commits_without_written_owners_are_said(owned: Engine) -> None:
+def test_commits_without_written_owners_are_said(owned: LocalEngine) -> None:
     (alert,) = [event for event in run(owned, "type:diff retry file:has.owner(ann)") if isinstance(event, Alert)]
     assert alert.title == "Some results have no owners"
     assert "no CODEOWNERS file yet" in alert.description

@@ -16,7 +16,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -53,11 +53,11 @@ ALL = -1
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([folder], index=tmp_path_factory.mktemp("index"))
 
 
-def run(engine: Engine, query: str, *, viewer: Viewer | None = None, **options: Any) -> list[Any]:
+def run(engine: LocalEngine, query: str, *, viewer: Viewer | None = None, **options: Any) -> list[Any]:
     request = SearchRequest(query, **options)
     return list(engine.stream(request, viewer or Viewer.owner(), Cancellation()))
 
@@ -81,7 +81,7 @@ def reasons(events: list[Any]) -> set[str]:
     return {s.reason for s in final(events).skipped}
 
 
-def test_a_stream_ends_with_filters_progress_and_done(engine: Engine) -> None:
+def test_a_stream_ends_with_filters_progress_and_done(engine: LocalEngine) -> None:
     events = run(engine, "retry")
     assert [type(e) for e in events[-3:]] == [Filters, Progress, Done]
     assert [type(e) for e in events[:2]] == [Filters, MatchBatch]
@@ -89,7 +89,7 @@ def test_a_stream_ends_with_filters_progress_and_done(engine: Engine) -> None:
     assert final(events).match_count == sum(r["match_count"] for r in rows(events))
 
 
-def test_matches_equal_git_grep(engine: Engine, folder: Path) -> None:
+def test_matches_equal_git_grep(engine: LocalEngine, folder: Path) -> None:
     found = {place for place in places(run(engine, "retry type:file")) if place[0] == "api"}
     grep = subprocess.run(
         ["git", "grep", "-n", "-i", "-I", "retry", "HEAD"],
@@ -102,13 +102,13 @@ def test_matches_equal_git_grep(engine: Engine, folder: Path) -> None:
     assert found == expected
 
 
-def test_every_span_is_the_match(engine: Engine) -> None:
+def test_every_span_is_the_match(engine: LocalEngine) -> None:
     for row in rows(run(engine, "retry type:file")):
         for start, end in zip(row["start"], row["end"], strict=True):
             assert row["line"][start:end].lower() == "retry"
 
 
-def test_forks_and_archives_are_left_out_and_said_so(engine: Engine) -> None:
+def test_forks_and_archives_are_left_out_and_said_so(engine: LocalEngine) -> None:
     events = run(engine, "retry")
     assert {place[0] for place in places(events)} == {"api", "web", "secret"}
     skipped = {s.reason: s for s in final(events).skipped}
@@ -123,19 +123,19 @@ def test_forks_and_archives_are_left_out_and_said_so(engine: Engine) -> None:
     assert all(f.exhaustive for f in filters)
 
 
-def test_forks_and_archives_come_when_asked_for(engine: Engine) -> None:
+def test_forks_and_archives_come_when_asked_for(engine: LocalEngine) -> None:
     events = run(engine, "retry fork:yes archived:yes")
     assert {place[0] for place in places(events)} == {"api", "web", "secret", "fork", "old"}
     assert {place[0] for place in places(run(engine, "retry fork:only"))} == {"fork"}
     assert reasons(events) == {"document-binary"}
 
 
-def test_one_repository_named_exactly_is_searched_even_if_a_fork(engine: Engine) -> None:
+def test_one_repository_named_exactly_is_searched_even_if_a_fork(engine: LocalEngine) -> None:
     events = run(engine, r"repo:^example\.org/team/fork$ retry")
     assert {place[0] for place in places(events)} == {"fork"}
 
 
-def test_an_invisible_repository_leaves_no_trace(engine: Engine) -> None:
+def test_an_invisible_repository_leaves_no_trace(engine: LocalEngine) -> None:
     events = run(engine, "retry", viewer=Viewer.anonymous())
     assert "secret" not in str(events)
     assert {place[0] for place in places(events)} == {"api", "web"}
@@ -163,17 +163,17 @@ def test_an_invisible_repository_leaves_no_trace(engine: Engine) -> None:
         ("-repo:web -repo:secret only_", {("api", "only_api.txt", None)}),
     ],
 )
-def test_filters_and_operators(engine: Engine, query: str, expected: set[tuple[str, str, int | None]]) -> None:
+def test_filters_and_operators(engine: LocalEngine, query: str, expected: set[tuple[str, str, int | None]]) -> None:
     assert places(run(engine, query)) == expected
 
 
-def test_repositories_are_found_by_name_and_by_filters_alone(engine: Engine) -> None:
+def test_repositories_are_found_by_name_and_by_filters_alone(engine: LocalEngine) -> None:
     named = [r for r in rows(run(engine, "type:repo web")) if r["type"] == "repo"]
     assert [(r["repository"], r["name_start"], r["name_end"]) for r in named] == [("example.org/team/web", [17], [20])]
     assert {r["repository"].rsplit("/", 1)[-1] for r in rows(run(engine, "repo:team"))} == {"api", "web", "secret"}
 
 
-def test_count_stops_and_says_so(engine: Engine) -> None:
+def test_count_stops_and_says_so(engine: LocalEngine) -> None:
     events = run(engine, "retry count:3")
     assert final(events).match_count == 3
     assert sum(r["match_count"] for r in rows(events)) == 3
@@ -181,7 +181,7 @@ def test_count_stops_and_says_so(engine: Engine) -> None:
     assert not any(f.exhaustive for e in events if isinstance(e, Filters) for f in e.filters)
 
 
-def test_display_goes_on_counting(engine: Engine) -> None:
+def test_display_goes_on_counting(engine: LocalEngine) -> None:
     whole = final(run(engine, "retry count:all")).match_count
     events = run(engine, "retry count:all", display=2)
     assert sum(r["match_count"] for r in rows(events)) == 2
@@ -190,20 +190,20 @@ def test_display_goes_on_counting(engine: Engine) -> None:
     assert rows(run(engine, "retry", display=0)) == []
 
 
-def test_the_default_limit_is_said(engine: Engine) -> None:
-    small = Engine(engine.catalog, engine.store, limits=Limits(matches=4))
+def test_the_default_limit_is_said(engine: LocalEngine) -> None:
+    small = LocalEngine(engine.catalog, engine.store, limits=Limits(matches=4))
     events = run(small, "retry")
     assert final(events).match_count == 4
     assert "shard-match-limit" in reasons(events)
     assert "shard-match-limit" not in reasons(run(small, "retry count:all"))
 
 
-def test_binary_files_are_counted_as_named_only(engine: Engine) -> None:
+def test_binary_files_are_counted_as_named_only(engine: LocalEngine) -> None:
     item = next(s for s in final(run(engine, "retry")).skipped if s.reason == "document-binary")
     assert item.title == "3 binary files"
 
 
-def test_no_repository_is_an_alert_with_what_would_help(engine: Engine) -> None:
+def test_no_repository_is_an_alert_with_what_would_help(engine: LocalEngine) -> None:
     events = run(engine, "repo:team/old retry")
     alert = next(e for e in events if isinstance(e, Alert))
     assert (alert.title, alert.kind) == ("No repositories found", "warning")
@@ -219,7 +219,9 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: Engine) -> None:
         ("(repo:api retry count:all) or (repo:web retry count:all)", {"api": ALL, "web": ALL}, False),
     ],
 )
-def test_each_alternative_has_its_own_count(engine: Engine, query: str, kept: dict[str, int], *, limited: bool) -> None:
+def test_each_alternative_has_its_own_count(
+    engine: LocalEngine, query: str, kept: dict[str, int], *, limited: bool
+) -> None:
     events = run(engine, query)
     counts: dict[str, int] = {}
     for row in rows(events):
@@ -232,12 +234,12 @@ def test_each_alternative_has_its_own_count(engine: Engine, query: str, kept: di
     assert all(item.exhaustive is not limited for item in filters.filters)
 
 
-def test_a_count_that_stands_for_all_alternatives_counts_them_together(engine: Engine) -> None:
+def test_a_count_that_stands_for_all_alternatives_counts_them_together(engine: LocalEngine) -> None:
     assert final(run(engine, "retry count:2 (repo:api or repo:web)")).match_count == 2
 
 
 @pytest.mark.parametrize("revision", ["a..b", "*", "*!main"])
-def test_what_can_be_no_revision_leaves_its_repository_out_and_that_is_said(engine: Engine, revision: str) -> None:
+def test_what_can_be_no_revision_leaves_its_repository_out_and_that_is_said(engine: LocalEngine, revision: str) -> None:
     events = run(engine, f"repo:api@{revision} retry")
     assert rows(events) == []
     assert [e.title for e in events if isinstance(e, Alert)] == ["Invalid revision syntax"]
@@ -245,12 +247,12 @@ def test_what_can_be_no_revision_leaves_its_repository_out_and_that_is_said(engi
 
 
 @pytest.mark.parametrize("query", ["", "   ", "/(/", "count:0 x", "foo)", "lang:nonsense x"])
-def test_bad_queries_raise_before_any_event(engine: Engine, query: str) -> None:
+def test_bad_queries_raise_before_any_event(engine: LocalEngine, query: str) -> None:
     with pytest.raises(QueryError):
         engine.stream(SearchRequest(query), Viewer.owner(), Cancellation())
 
 
-def test_a_cancelled_search_ends_without_done(engine: Engine) -> None:
+def test_a_cancelled_search_ends_without_done(engine: LocalEngine) -> None:
     cancellation = Cancellation()
     events: Iterator[Any] = engine.stream(SearchRequest("retry"), Viewer.owner(), cancellation)
     next(events)
@@ -258,13 +260,13 @@ def test_a_cancelled_search_ends_without_done(engine: Engine) -> None:
     assert not any(isinstance(e, Done) for e in events)
 
 
-def test_a_passed_timeout_is_said(engine: Engine) -> None:
+def test_a_passed_timeout_is_said(engine: LocalEngine) -> None:
     events = run(engine, "retry", timeout_s=0.0)
     alerts = [e.title for e in events if isinstance(e, Alert)]
     assert "Timed out while searching" in alerts or "shard-timeout" in reasons(events)
 
 
-def test_alternatives_give_each_file_once(engine: Engine) -> None:
+def test_alternatives_give_each_file_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:api (file:main or retry)")
     found = rows(events)
     keys = [(r["path"], r["line_number"]) for r in found]
@@ -272,7 +274,7 @@ def test_alternatives_give_each_file_once(engine: Engine) -> None:
     assert {r["path"] for r in found} == {"src/main.py", "src/util.go", "docs/retry.md", "tests/test_main.py"}
 
 
-def test_count_equals_the_stream(engine: Engine) -> None:
+def test_count_equals_the_stream(engine: LocalEngine) -> None:
     table = engine.count(SearchRequest("retry type:file"), ["repository"], Viewer.owner(), Cancellation())
     assert table is not None
     counted = {r["repository"]: r["matches"] for r in table.to_pylist()}
@@ -319,7 +321,7 @@ def test_a_deleted_repository_is_skipped_and_the_rest_searched(tmp_path: Path) -
     assert "repository-gone" in reasons(events)
 
 
-def test_a_search_stops_within_its_time(engine: Engine) -> None:
+def test_a_search_stops_within_its_time(engine: LocalEngine) -> None:
     started = time.monotonic()
     run(engine, "retry", timeout_s=0.2)
     assert time.monotonic() - started < 5
@@ -336,7 +338,9 @@ def test_a_search_stops_within_its_time(engine: Engine) -> None:
         ("lang:rust retry", "a variant of it finds something", "retry"),
     ],
 )
-def test_common_mistakes_come_with_a_query_that_finds(engine: Engine, query: str, words: str, proposed: str) -> None:
+def test_common_mistakes_come_with_a_query_that_finds(
+    engine: LocalEngine, query: str, words: str, proposed: str
+) -> None:
     engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
     for _ in range(20):  # a busy machine may not try a query out in time
         (alert,) = [e for e in run(engine, query) if isinstance(e, Alert)]

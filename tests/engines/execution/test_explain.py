@@ -11,7 +11,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine, Explanation
+from sourcelight.engines.execution import Explanation, LocalEngine
 from sourcelight.engines.execution.advice import advise
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -25,7 +25,7 @@ private = true
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     root = tmp_path_factory.mktemp("repositories")
     for name in ("api", "web", "fork", "secret"):
         files = {f"src/part{n}.py": f"import part{n}\nvalue = {n}\n" * 400 for n in range(10)}
@@ -35,7 +35,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return open_engine([root], index=tmp_path_factory.mktemp("index"))
 
 
-def explained(engine: Engine, query: str, pattern_type: str = "keyword", viewer: Viewer | None = None) -> Explanation:
+def explained(
+    engine: LocalEngine, query: str, pattern_type: str = "keyword", viewer: Viewer | None = None
+) -> Explanation:
     return engine.explain(SearchRequest(query, pattern_type=pattern_type), viewer or Viewer.owner())
 
 
@@ -43,7 +45,7 @@ def kinds(query: str, pattern_type: str = "keyword") -> set[str]:
     return {advice.kind for advice in advise(parse(query, pattern_type))}
 
 
-def test_filters_are_resolved(engine: Engine) -> None:
+def test_filters_are_resolved(engine: LocalEngine) -> None:
     part = explained(engine, r"repo:team lang:go file:\.go$ -file:test handleError").alternatives[0]
     assert part.names == ("example.org/team/api", "example.org/team/secret", "example.org/team/web")
     assert (part.repositories, part.forks_left_out, part.archived_left_out) == (3, 1, 0)
@@ -55,13 +57,13 @@ def test_filters_are_resolved(engine: Engine) -> None:
     }
 
 
-def test_only_visible_repositories_are_named(engine: Engine) -> None:
+def test_only_visible_repositories_are_named(engine: LocalEngine) -> None:
     made = explained(engine, "repo:team handleError", viewer=Viewer.anonymous())
     assert "secret" not in str(made)
     assert made.alternatives[0].repositories == 2
 
 
-def test_the_index_leaves_what_may_match(engine: Engine) -> None:
+def test_the_index_leaves_what_may_match(engine: LocalEngine) -> None:
     part = explained(engine, "repo:api handleError").alternatives[0]
     (pattern,) = part.patterns
     assert pattern.required == '"handleerror"'
@@ -77,25 +79,25 @@ def test_the_index_leaves_what_may_match(engine: Engine) -> None:
     assert everything.read_bytes == everything.text_bytes == part.text_bytes
 
 
-def test_a_pattern_across_lines_is_evaluated_per_document(engine: Engine) -> None:
+def test_a_pattern_across_lines_is_evaluated_per_document(engine: LocalEngine) -> None:
     part = explained(engine, r"repo:api /main\n\nfunc/").alternatives[0]
     assert part.patterns[0].evaluated == "document"
 
 
-def test_filters_narrow_what_is_read(engine: Engine) -> None:
+def test_filters_narrow_what_is_read(engine: LocalEngine) -> None:
     whole = explained(engine, "repo:api value").alternatives[0]
     narrow = explained(engine, "repo:api file:part1 value").alternatives[0]
     assert 0 < narrow.read_bytes < whole.read_bytes
 
 
-def test_every_alternative_is_explained(engine: Engine) -> None:
+def test_every_alternative_is_explained(engine: LocalEngine) -> None:
     made = explained(engine, "(repo:api value) or (repo:web file:main)")
     assert [part.names for part in made.alternatives] == [("example.org/team/api",), ("example.org/team/web",)]
     assert made.alternatives[1].patterns == ()
     assert "Alternative 2 of 2" in str(made)
 
 
-def test_an_explanation_is_plain_data(engine: Engine) -> None:
+def test_an_explanation_is_plain_data(engine: LocalEngine) -> None:
     made = explained(engine, 'repo:api (hello or "good bye") count:5 timeout:3s select:file')
     data = json.loads(json.dumps(made.to_dict()))
     assert data["tree"]["op"] == "and"
@@ -114,11 +116,11 @@ def test_an_explanation_is_plain_data(engine: Engine) -> None:
         ("x", "", "default of version V3"),
     ],
 )
-def test_the_choice_of_pattern_type_is_told(engine: Engine, query: str, asked: str, source: str) -> None:
+def test_the_choice_of_pattern_type_is_told(engine: LocalEngine, query: str, asked: str, source: str) -> None:
     assert explained(engine, query, asked).pattern_type_source == source
 
 
-def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: Engine) -> None:
+def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEngine) -> None:
     for query, part in [
         ("-repo:web rev:nowhere handleError", "rev: is about the repositories"),
         ("visibility:privat handleError", "visibility:privat is read as any"),
@@ -141,7 +143,7 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: Engine) 
         ("patternType:keyword (repo:web handleError", "`(repo:web` is read as text"),
     ],
 )
-def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: Engine, query: str, part: str) -> None:
+def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: LocalEngine, query: str, part: str) -> None:
     said = alert(run(engine, query))
     assert said is not None
     assert said.kind == "warning"
@@ -149,13 +151,13 @@ def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: Engine, quer
     assert any(part in warning.message for warning in explained(engine, query).warnings)
 
 
-def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: Engine) -> None:
+def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: LocalEngine) -> None:
     said = alert(run(engine, "repo:has.paths(main.go) x"))
     assert said is not None
     assert "there is no predicate repo:has.paths(); did you mean repo:has.path()?" in said.description
 
 
-def test_predicates_are_explained_in_words(engine: Engine) -> None:
+def test_predicates_are_explained_in_words(engine: LocalEngine) -> None:
     part = explained(engine, "repo:has.path(go) file:has.owner() index:only x").alternatives[0]
     assert {f.text: f.meaning for f in part.filters} == {
         "repo:has.path(go)": "repositories with path: go",
@@ -169,12 +171,12 @@ def test_predicates_are_explained_in_words(engine: Engine) -> None:
     ]
 
 
-def test_a_query_that_is_wrong_raises(engine: Engine) -> None:
+def test_a_query_that_is_wrong_raises(engine: LocalEngine) -> None:
     with pytest.raises(QueryError):
         explained(engine, "/(/")
 
 
-def test_no_repository_is_a_warning(engine: Engine) -> None:
+def test_no_repository_is_a_warning(engine: LocalEngine) -> None:
     assert "no-repositories" in {w.kind for w in explained(engine, "repo:nowhere x").warnings}
 
 
@@ -248,7 +250,7 @@ def test_plain_queries_are_left_alone(query: str, pattern_type: str) -> None:
     ],
 )
 def test_a_search_without_results_proposes_what_finds(
-    engine: Engine, query: str, pattern_type: str, proposed: list[str]
+    engine: LocalEngine, query: str, pattern_type: str, proposed: list[str]
 ) -> None:
     for _ in range(20):  # a busy machine may not try a query out in time
         said = alert(run(engine, query, pattern_type=pattern_type))
@@ -262,7 +264,7 @@ def test_a_search_without_results_proposes_what_finds(
 
 
 @pytest.mark.parametrize("query", ["nowhere", "nowhere case:yes", "handleError"])
-def test_nothing_is_said_where_nothing_helps(engine: Engine, query: str) -> None:
+def test_nothing_is_said_where_nothing_helps(engine: LocalEngine, query: str) -> None:
     assert alert(run(engine, query, pattern_type="keyword")) is None
 
 

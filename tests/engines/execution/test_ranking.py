@@ -12,8 +12,8 @@ from display.batches_for_tests import record_batch
 from engines.execution.running_queries import rows, run
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.engines.execution import Engine
-from sourcelight.engines.execution.results.ranking import Ranking
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.results.ranking import FileRanker
 from sourcelight.testing.repositories import RepositoryBuilder
 
 FILES = {
@@ -30,7 +30,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     root = tmp_path_factory.mktemp("repositories")
     RepositoryBuilder(root / "one").commit(FILES)
     RepositoryBuilder(root / "two").commit(
@@ -43,36 +43,36 @@ def order(events: list[Any]) -> list[str]:
     return list(dict.fromkeys(r["path"] for r in rows(events)))
 
 
-def test_names_come_before_words_and_words_before_parts(engine: Engine) -> None:
+def test_names_come_before_words_and_words_before_parts(engine: LocalEngine) -> None:
     found = order(run(engine, "repo:one retry"))
     assert found[:2] == ["zzz/retrying.md", "zzz/retry.md"] or found[:2] == ["zzz/retry.md", "zzz/retrying.md"]
     assert found.index("zzz/noretryhere.md") < found.index("ccc/word.go") < found.index("aaa/part.txt")
 
 
-def test_a_whole_base_name_comes_first(engine: Engine) -> None:
+def test_a_whole_base_name_comes_first(engine: LocalEngine) -> None:
     assert order(run(engine, "repo:one retry.md"))[0] == "zzz/retry.md"
 
 
-def test_tests_vendored_and_generated_files_come_later(engine: Engine) -> None:
+def test_tests_vendored_and_generated_files_come_later(engine: LocalEngine) -> None:
     found = order(run(engine, "repo:one /\\bretry\\b/ type:file"))
     assert found[0] in {"ccc/word.go", "ddd/phrase.go"}
     rest = [path for path in found if path in {"bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"}]
     assert rest == ["bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"]
 
 
-def test_the_phrase_lifts_a_file_and_adds_none(engine: Engine) -> None:
+def test_the_phrase_lifts_a_file_and_adds_none(engine: LocalEngine) -> None:
     found = order(run(engine, "repo:one retry now type:file", pattern_type="keyword"))
     assert found[-1] == "ddd/phrase.min.js"
     assert set(found) == set(order(run(engine, "repo:one retry now type:file count:all", pattern_type="keyword")))
 
 
-def test_everything_comes_in_order_of_repository_and_path(engine: Engine) -> None:
+def test_everything_comes_in_order_of_repository_and_path(engine: LocalEngine) -> None:
     found = [(r["repository"], r["path"]) for r in rows(run(engine, "retry count:all type:file"))]
     assert found == sorted(found)
     assert len(found) == 9
 
 
-def test_ranking_changes_the_order_only(engine: Engine) -> None:
+def test_ranking_changes_the_order_only(engine: LocalEngine) -> None:
     ranked, plain = rows(run(engine, "retry")), rows(run(engine, "retry count:all"))
 
     def key(row: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ def test_ranking_changes_the_order_only(engine: Engine) -> None:
     assert rows(run(engine, "retry")) == ranked
 
 
-def test_a_small_limit_keeps_the_best(engine: Engine) -> None:
+def test_a_small_limit_keeps_the_best(engine: LocalEngine) -> None:
     assert order(run(engine, "repo:one retry count:2")) == order(run(engine, "repo:one retry"))[:2]
 
 
@@ -146,7 +146,7 @@ def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
             same = [one for one in files[at : at + size] if one[0] == files[at][0]]
             batches.append(batch(same))
             at += len(same)
-        ranking = Ranking(phrases=(), case_sensitive=False, stars={}, limit=limit)
+        ranking = FileRanker(phrases=(), case_sensitive=False, stars={}, limit=limit)
         found, count = [], 0
         for piece in ranking.ranked(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
             part = first_matches(piece, limit - count)

@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import FIRST_DATE, RepositoryBuilder
 
@@ -37,11 +37,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def engine(folder: Path, tmp_path: Path) -> Engine:
+def engine(folder: Path, tmp_path: Path) -> LocalEngine:
     return open_engine([folder], index=tmp_path / "index")
 
 
-def run(engine: Engine, query: str, *, viewer: Viewer | None = None, **options: Any) -> list[Any]:
+def run(engine: LocalEngine, query: str, *, viewer: Viewer | None = None, **options: Any) -> list[Any]:
     request = SearchRequest(query, pattern_type="keyword", **options)
     return list(engine.stream(request, viewer or Viewer.owner(), Cancellation()))
 
@@ -62,35 +62,35 @@ NEW = {("", "a.py", "new needle"), ("", "same.py", "needle here")}
 
 
 @pytest.mark.parametrize("revision", ["v1.0", "refs/tags/v1.0", "main~2", "v1.1~1", "v1.0^{commit}"])
-def test_any_name_of_a_commit_can_be_searched(engine: Engine, revision: str) -> None:
+def test_any_name_of_a_commit_can_be_searched(engine: LocalEngine, revision: str) -> None:
     found = lines(run(engine, f"repo:one@{revision} needle"))
     assert found == {(revision, "a.py", "old needle"), (revision, "same.py", "needle here")}
 
 
 @pytest.mark.parametrize("query", ["repo:one@v1.1 needle", "repo:one rev:v1.1 needle", "repo:one revision:v1.1 needle"])
-def test_rev_is_the_same_as_a_revision_behind_the_name(engine: Engine, query: str) -> None:
+def test_rev_is_the_same_as_a_revision_behind_the_name(engine: LocalEngine, query: str) -> None:
     assert ("v1.1", "a.py", "middle needle") in lines(run(engine, query))
 
 
-def test_commits_are_found_by_their_hash(engine: Engine, folder: Path) -> None:
+def test_commits_are_found_by_their_hash(engine: LocalEngine, folder: Path) -> None:
     commit = RepositoryBuilder(folder / "one").git("rev-parse", "v1.1")
     for revision in (commit, commit[:9]):
         found = rows(run(engine, f"repo:one@{revision} middle"))
         assert [(r["revision"], r["commit"]) for r in found] == [(revision, commit)]
 
 
-def test_a_path_at_two_revisions_is_two_hits(engine: Engine) -> None:
+def test_a_path_at_two_revisions_is_two_hits(engine: LocalEngine) -> None:
     found = rows(run(engine, "repo:one@v1.0:v1.1 file:same.py needle"))
     assert [(r["revision"], r["path"]) for r in found] == [("v1.0", "same.py"), ("v1.1", "same.py")]
     assert len({r["commit"] for r in found}) == 2
 
 
-def test_alternatives_at_two_revisions_are_united_by_revision(engine: Engine) -> None:
+def test_alternatives_at_two_revisions_are_united_by_revision(engine: LocalEngine) -> None:
     found = lines(run(engine, "(repo:one@v1.0 or repo:one@v1.1) file:a.py needle"))
     assert found == {("v1.0", "a.py", "old needle"), ("v1.1", "a.py", "middle needle")}
 
 
-def test_globs_of_refs_are_expanded_in_order(engine: Engine) -> None:
+def test_globs_of_refs_are_expanded_in_order(engine: LocalEngine) -> None:
     every = {r["revision"] for r in rows(run(engine, "repo:one@*refs/heads/* needle"))}
     assert every == {"main", "release/1.x"}
     assert {r["revision"] for r in rows(run(engine, "repo:one@*heads needle"))} == every
@@ -102,12 +102,12 @@ def test_globs_of_refs_are_expanded_in_order(engine: Engine) -> None:
     assert {r["revision"] for r in rows(tags)} == {"refs/tags/v1.0", "refs/tags/v1.1"}
 
 
-def test_an_excluded_revision_has_no_meaning_for_files(engine: Engine) -> None:
+def test_an_excluded_revision_has_no_meaning_for_files(engine: LocalEngine) -> None:
     assert lines(run(engine, "repo:one@^v1.0 needle")) == NEW
     assert {r["revision"] for r in rows(run(engine, "repo:one@v1.1:^v1.0 needle"))} == {"v1.1"}
 
 
-def test_two_filters_with_revisions_search_what_both_name(engine: Engine) -> None:
+def test_two_filters_with_revisions_search_what_both_name(engine: LocalEngine) -> None:
     both = run(engine, "repo:one@v1.0:v1.1 repo:team@v1.1:main needle")
     assert {r["revision"] for r in rows(both)} == {"v1.1"}
     none = run(engine, "repo:one@v1.0 repo:one@v1.1 needle")
@@ -119,7 +119,7 @@ def test_two_filters_with_revisions_search_what_both_name(engine: Engine) -> Non
     assert {r["revision"] for r in rows(plain)} == {"v1.0"}
 
 
-def test_a_missing_revision_is_said_and_the_rest_searched(engine: Engine) -> None:
+def test_a_missing_revision_is_said_and_the_rest_searched(engine: LocalEngine) -> None:
     events = run(engine, "repo:team@v1.0 needle")
     assert {r["repository"] for r in rows(events)} == {"example.org/team/one"}
     said = alert(events)
@@ -131,7 +131,7 @@ def test_a_missing_revision_is_said_and_the_rest_searched(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize("revision", ["*!heads/main", "a..b", "main@{yesterday}", "-x", "*"])
-def test_what_cant_be_a_revision_is_an_alert(engine: Engine, revision: str) -> None:
+def test_what_cant_be_a_revision_is_an_alert(engine: LocalEngine, revision: str) -> None:
     events = run(engine, f"repo:one@{revision} needle")
     said = alert(events)
     assert said is not None
@@ -139,7 +139,7 @@ def test_what_cant_be_a_revision_is_an_alert(engine: Engine, revision: str) -> N
     assert isinstance(events[-1], Done)
 
 
-def test_a_moment_names_the_newest_commit_before_it(engine: Engine, folder: Path) -> None:
+def test_a_moment_names_the_newest_commit_before_it(engine: LocalEngine, folder: Path) -> None:
     at = f"{FIRST_DATE + 86_400 + 1}"
     found = rows(run(engine, f"repo:one rev:at.time({at}) file:a.py needle"))
     assert [r["line"] for r in found] == ["middle needle"]
@@ -151,18 +151,18 @@ def test_a_moment_names_the_newest_commit_before_it(engine: Engine, folder: Path
     assert before.title == "Some repositories could not be searched"
 
 
-def test_repositories_alone_are_one_hit_for_each_revision(engine: Engine) -> None:
+def test_repositories_alone_are_one_hit_for_each_revision(engine: LocalEngine) -> None:
     found = rows(run(engine, "repo:one@v1.0:v1.1"))
     assert [(r["type"], r["revision"]) for r in found] == [("repo", "v1.0"), ("repo", "v1.1")]
 
 
-def test_suggested_filters_name_the_revision(engine: Engine) -> None:
+def test_suggested_filters_name_the_revision(engine: LocalEngine) -> None:
     events = run(engine, "repo:one@v1.0 needle")
     filters = next(e for e in events if isinstance(e, Filters)).filters
     assert r"repo:^example\.org/team/one$@v1.0" in {f.value for f in filters}
 
 
-def test_a_revision_is_indexed_once_and_said_meanwhile(engine: Engine) -> None:
+def test_a_revision_is_indexed_once_and_said_meanwhile(engine: LocalEngine) -> None:
     first = run(engine, "repo:one@v1.0 needle")
     waiting = [e for e in first if isinstance(e, Progress) and not e.done]
     assert any(item.reason == "revision-indexing" for e in waiting for item in e.skipped)
@@ -187,7 +187,7 @@ def test_a_moved_branch_is_searched_where_it_stands(tmp_path: Path) -> None:
     assert {line for _, _, line in lines(run(engine, "repo:one /first|second|third/"))} == {"first"}
 
 
-def test_a_cancelled_first_search_of_a_revision_ends_without_done(engine: Engine) -> None:
+def test_a_cancelled_first_search_of_a_revision_ends_without_done(engine: LocalEngine) -> None:
     cancellation = Cancellation()
     request = SearchRequest("repo:one@v1.1 needle", pattern_type="keyword")
     events: Iterator[Any] = engine.stream(request, Viewer.owner(), cancellation)
@@ -196,7 +196,7 @@ def test_a_cancelled_first_search_of_a_revision_ends_without_done(engine: Engine
     assert not any(isinstance(e, Done | MatchBatch) for e in events)
 
 
-def test_only_what_is_indexed_can_be_asked_for(engine: Engine) -> None:
+def test_only_what_is_indexed_can_be_asked_for(engine: LocalEngine) -> None:
     events = run(engine, "repo:one@v1.0 index:only needle")
     said = alert(events)
     assert rows(events) == []
@@ -206,12 +206,12 @@ def test_only_what_is_indexed_can_be_asked_for(engine: Engine) -> None:
     assert len(rows(run(engine, "repo:one@v1.0 index:only needle"))) == 2
 
 
-def test_globs_and_index_only_are_refused(engine: Engine) -> None:
+def test_globs_and_index_only_are_refused(engine: LocalEngine) -> None:
     with pytest.raises(QueryError, match="glob pattern"):
         run(engine, "repo:one@*refs/heads/* index:only needle")
 
 
-def test_a_folder_that_cant_be_written_is_a_clear_answer(engine: Engine) -> None:
+def test_a_folder_that_cant_be_written_is_a_clear_answer(engine: LocalEngine) -> None:
     lock = next(path for path in engine.store.folder.iterdir() if path.name.startswith("one")) / "lock"
     lock.unlink()
     lock.mkdir()
@@ -222,14 +222,14 @@ def test_a_folder_that_cant_be_written_is_a_clear_answer(engine: Engine) -> None
     assert isinstance(events[-1], Done)
 
 
-def test_a_count_at_revisions_equals_the_stream(engine: Engine) -> None:
+def test_a_count_at_revisions_equals_the_stream(engine: LocalEngine) -> None:
     request = SearchRequest("repo:one@v1.0:v1.1 needle type:file", pattern_type="keyword")
     table = engine.count(request, ["repository"], Viewer.owner(), Cancellation())
     assert table is not None
     assert table.to_pylist() == [{"repository": "example.org/team/one", "matches": 4, "files": 4}]
 
 
-def test_results_at_a_commit_equal_git_grep(engine: Engine, folder: Path) -> None:
+def test_results_at_a_commit_equal_git_grep(engine: LocalEngine, folder: Path) -> None:
     repo = RepositoryBuilder(folder / "one")
     for revision in ("v1.0", "v1.1", "release/1.x"):
         shown = repo.git("grep", "-n", "-I", "needle", revision).splitlines()

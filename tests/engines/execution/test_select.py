@@ -15,7 +15,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([folder], index=tmp_path_factory.mktemp("index"))
 
 
@@ -57,14 +57,14 @@ def sent(events: list[Any]) -> list[dict[str, Any]]:
     return [match for body in bodies for match in json.loads(b"".join(body))]
 
 
-def test_repositories_come_once_each(engine: Engine) -> None:
+def test_repositories_come_once_each(engine: LocalEngine) -> None:
     assert found(run(engine, "retry select:repo")) == [(n, "repo", None) for n in ("one", "three", "two")]
     events = run(engine, "marker select:repo")
     assert found(events) == [(n, "repo", None) for n in ("one", "three", "two")]
     assert final(events).match_count == 3
 
 
-def test_a_repository_found_by_name_and_by_content_comes_once(engine: Engine) -> None:
+def test_a_repository_found_by_name_and_by_content_comes_once(engine: LocalEngine) -> None:
     assert found(run(engine, "one select:repo")) == [("one", "repo", None)]
     assert found(run(engine, "(one or marker) select:repo", pattern_type="keyword")) == [
         (n, "repo", None) for n in ("one", "three", "two")
@@ -72,7 +72,7 @@ def test_a_repository_found_by_name_and_by_content_comes_once(engine: Engine) ->
 
 
 @pytest.mark.parametrize("query", ["repo:one retry select:file", "repo:one retry select:file.path"])
-def test_files_come_once_without_lines(engine: Engine, query: str) -> None:
+def test_files_come_once_without_lines(engine: LocalEngine, query: str) -> None:
     events = run(engine, query)
     paths = ["docs/d.md", "retry.txt", "src/a.py", "src/deep/b.py", "src/gen/c.py"]
     assert found(events) == [("one", "path", path) for path in paths]
@@ -82,7 +82,7 @@ def test_files_come_once_without_lines(engine: Engine, query: str) -> None:
     assert (named["name_start"], named["name_end"]) == ([0], [5])
 
 
-def test_files_are_those_that_git_grep_lists(engine: Engine, folder: Path) -> None:
+def test_files_are_those_that_git_grep_lists(engine: LocalEngine, folder: Path) -> None:
     grep = subprocess.run(
         ["git", "grep", "-l", "-i", "retry", "HEAD"], cwd=folder / "two", capture_output=True, text=True, check=True
     )
@@ -90,13 +90,13 @@ def test_files_are_those_that_git_grep_lists(engine: Engine, folder: Path) -> No
     assert [path for _, _, path in found(run(engine, "repo:two retry type:file select:file"))] == expected
 
 
-def test_directories_end_with_a_slash_and_come_once(engine: Engine) -> None:
+def test_directories_end_with_a_slash_and_come_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry select:file.directory")
     assert [path for _, _, path in found(events)] == ["./", "docs/", "src/", "src/deep/", "src/gen/"]
     assert final(events).match_count == 5
 
 
-def test_content_drops_hits_in_paths(engine: Engine) -> None:
+def test_content_drops_hits_in_paths(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry select:content")
     assert {kind for _, kind, _ in found(events)} == {"content"}
     assert all(r["name_start"] == [] for r in rows(events))
@@ -104,7 +104,7 @@ def test_content_drops_hits_in_paths(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("path", ["commit", "commit.diff", "commit.diff.added", "commit.diff.removed"])
-def test_commits_cannot_be_selected_from_files(engine: Engine, path: str) -> None:
+def test_commits_cannot_be_selected_from_files(engine: LocalEngine, path: str) -> None:
     said = alert(events := run(engine, f"retry select:{path}"))
     assert rows(events) == []
     assert final(events).match_count == 0
@@ -112,7 +112,7 @@ def test_commits_cannot_be_selected_from_files(engine: Engine, path: str) -> Non
     assert f"select:{path} keeps only commits, and none are searched for".lower() in said.description.lower()
 
 
-def test_a_limit_counts_what_was_selected(engine: Engine) -> None:
+def test_a_limit_counts_what_was_selected(engine: LocalEngine) -> None:
     events = run(engine, "retry select:file count:2")
     assert len(rows(events)) == final(events).match_count == 2
     assert "shard-match-limit" in {item.reason for item in final(events).skipped}
@@ -121,36 +121,36 @@ def test_a_limit_counts_what_was_selected(engine: Engine) -> None:
     assert not final(everything).skipped
 
 
-def test_alternatives_select_each_for_themselves(engine: Engine) -> None:
+def test_alternatives_select_each_for_themselves(engine: LocalEngine) -> None:
     events = run(engine, "repo:one ((retry file:docs select:file) or (marker select:file.directory))")
     assert found(events) == [("one", "path", "docs/d.md"), ("one", "path", "src/gen/")]
 
 
-def test_a_file_of_two_alternatives_is_selected_once(engine: Engine) -> None:
+def test_a_file_of_two_alternatives_is_selected_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:one select:file (file:c.py or file:gen)")
     assert found(events) == [("one", "path", "src/gen/c.py")]
 
 
-def test_selected_rows_can_be_sent(engine: Engine) -> None:
+def test_selected_rows_can_be_sent(engine: LocalEngine) -> None:
     for query in ("retry select:repo", "retry select:file", "retry select:file.directory", "retry select:content"):
         for event in run(engine, query, chunk_matches=True):
             if isinstance(event, MatchBatch):
                 assert b"".join(encode_matches(event, {}, chunk_matches=True)).startswith(b"[")
 
 
-def test_a_file_must_have_the_content_but_its_spans_are_not_shown(engine: Engine) -> None:
+def test_a_file_must_have_the_content_but_its_spans_are_not_shown(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry file:has.content(^marker$)")
     assert found(events) == [("one", "content", "src/gen/c.py")]
     assert [r["line_number"] for r in rows(events)] == [1]
 
 
-def test_content_alone_gives_bare_paths_and_no_repositories(engine: Engine) -> None:
+def test_content_alone_gives_bare_paths_and_no_repositories(engine: LocalEngine) -> None:
     assert found(run(engine, "repo:one file:contains.content(mark..)")) == [("one", "path", "src/gen/c.py")]
     assert found(run(engine, "file:has.content(Marker) case:yes")) == [("three", "path", "more/e.py")]
     assert found(run(engine, "repo:one type:path retry file:has.content(nothing)")) == [("one", "path", "retry.txt")]
 
 
-def test_counting_agrees_with_content_predicates(engine: Engine) -> None:
+def test_counting_agrees_with_content_predicates(engine: LocalEngine) -> None:
     request = SearchRequest("retry file:has.content(marker)")
     table = engine.count(request, ["repository"], Viewer.owner(), Cancellation())
     assert table is not None
@@ -171,13 +171,13 @@ def test_counting_agrees_with_content_predicates(engine: Engine) -> None:
         ("-file:has.owner()", ["src/gen/c.py"]),
     ],
 )
-def test_owners_are_read_from_the_searched_commit(engine: Engine, predicate: str, expected: list[str]) -> None:
+def test_owners_are_read_from_the_searched_commit(engine: LocalEngine, predicate: str, expected: list[str]) -> None:
     events = run(engine, f"repo:one retry {predicate}")
     assert sorted({path or "" for _, _, path in found(events)}) == expected
     assert alert(events) is None
 
 
-def test_owners_are_the_lines_that_name_them(engine: Engine) -> None:
+def test_owners_are_the_lines_that_name_them(engine: LocalEngine) -> None:
     events = run(engine, "retry select:file.owners")
     shown = [(r["repository"][-3:], r["path"], r["line_number"], r["line"], r["start"], r["end"]) for r in rows(events)]
     assert [row for row in shown if row[0] == "one"] == [
@@ -193,7 +193,7 @@ def test_owners_are_the_lines_that_name_them(engine: Engine) -> None:
     assert "an owner to 2 of the files found" in said.description  # src/gen/c.py, twice
 
 
-def test_an_owner_comes_once_and_only_for_what_was_found(engine: Engine) -> None:
+def test_an_owner_comes_once_and_only_for_what_was_found(engine: LocalEngine) -> None:
     def names(query: str) -> list[str]:
         return [r["line"][a:b] for r in rows(run(engine, query)) for a, b in zip(r["start"], r["end"], strict=True)]
 
@@ -205,7 +205,7 @@ def test_an_owner_comes_once_and_only_for_what_was_found(engine: Engine) -> None
     assert names("repo:three retry select:file.owners") == []
 
 
-def test_owners_travel_as_any_line_does(engine: Engine) -> None:
+def test_owners_travel_as_any_line_does(engine: LocalEngine) -> None:
     events = run(engine, "repo:one retry select:file.owners", chunk_matches=True, context_lines=1)
     (match,) = sent(events)
     (chunk,) = match["chunkMatches"]
@@ -219,7 +219,7 @@ def test_owners_travel_as_any_line_does(engine: Engine) -> None:
     assert [line["offsetAndLengths"] for line in match["lineMatches"]] == [[[2, 6]], [[6, 4], [11, 15]]]
 
 
-def test_missing_owners_are_said(engine: Engine) -> None:
+def test_missing_owners_are_said(engine: LocalEngine) -> None:
     some = alert(run(engine, "retry file:has.owner(ada)"))
     assert some is not None
     assert some.title == "Some results have no owners"
@@ -229,7 +229,7 @@ def test_missing_owners_are_said(engine: Engine) -> None:
     assert none.title == "No ownership data"
 
 
-def test_an_unknown_type_selects_nothing(engine: Engine) -> None:
+def test_an_unknown_type_selects_nothing(engine: LocalEngine) -> None:
     assert rows(run(engine, "type:nonsense repo:one")) == []
     assert rows(run(engine, "type:nonsense retry")) == []
 
@@ -252,7 +252,7 @@ def test_an_unknown_type_selects_nothing(engine: Engine) -> None:
         ("repo:one not retry", {"path"}),
     ],
 )
-def test_kinds_of_results(engine: Engine, query: str, kinds: set[str]) -> None:
+def test_kinds_of_results(engine: LocalEngine, query: str, kinds: set[str]) -> None:
     found_kinds = {kind for _, kind, _ in found(run(engine, query, pattern_type="keyword"))}
     assert found_kinds - ({"repo"} if "not" in query else set()) == kinds
 

@@ -13,7 +13,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import FIRST_DATE, RepositoryBuilder
 
@@ -69,11 +69,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([folder], index=tmp_path_factory.mktemp("index"))
 
 
-def run(engine: Engine, query: str, *, viewer: Viewer | None = None) -> list[Any]:
+def run(engine: LocalEngine, query: str, *, viewer: Viewer | None = None) -> list[Any]:
     request = SearchRequest(query, pattern_type="keyword")
     return list(engine.stream(request, viewer or Viewer.owner(), Cancellation()))
 
@@ -132,23 +132,23 @@ def alert(events: list[Any]) -> Alert | None:
         ("fork:yes archived:yes visibility:public", {"api", "web", "fork", "old"}),
     ],
 )
-def test_filters_choose_repositories(engine: Engine, query: str, expected: set[str]) -> None:
+def test_filters_choose_repositories(engine: LocalEngine, query: str, expected: set[str]) -> None:
     assert where(run(engine, f"{query} retry type:file")) == expected
     assert where(run(engine, f"{query} type:repo")) == expected
 
 
-def test_a_predicate_alone_lists_repositories(engine: Engine) -> None:
+def test_a_predicate_alone_lists_repositories(engine: LocalEngine) -> None:
     found = rows(run(engine, "repo:has.path(go\\.mod)"))
     assert {(r["type"], r["repository"].rsplit("/", 1)[-1]) for r in found} == {("repo", "api"), ("repo", "secret")}
 
 
-def test_predicates_on_files_look_at_the_revision_searched(engine: Engine) -> None:
+def test_predicates_on_files_look_at_the_revision_searched(engine: LocalEngine) -> None:
     assert where(run(engine, "repo:api@v1 repo:has.path(go\\.mod) retry")) == set()
     assert where(run(engine, "repo:api@v1:main repo:has.path(go\\.mod) retry")) == {"api@main"}
     assert where(run(engine, "repo:api@v1 -repo:has.path(go\\.mod) retry")) == {"api@v1"}
 
 
-def test_a_commit_after_a_date_is_one_reachable_from_the_revision(engine: Engine) -> None:
+def test_a_commit_after_a_date_is_one_reachable_from_the_revision(engine: LocalEngine) -> None:
     between = FIRST_DATE + 100 * 86_400 + 5
     assert where(run(engine, f"repo:has.commit.after({between}) retry type:file")) == {"web", "secret"}
     assert where(run(engine, f"-repo:has.commit.after({between}) retry type:file")) == {"api"}
@@ -158,14 +158,14 @@ def test_a_commit_after_a_date_is_one_reachable_from_the_revision(engine: Engine
         run(engine, "repo:has.commit.after(nonsense) retry")
 
 
-def test_a_listed_context_searches_its_repositories_at_their_revisions(engine: Engine) -> None:
+def test_a_listed_context_searches_its_repositories_at_their_revisions(engine: LocalEngine) -> None:
     assert where(run(engine, "context:shop retry type:file")) == {"web", "api@v1"}
     assert where(run(engine, "context:shop repo:web retry type:file")) == {"web"}
     assert where(run(engine, "context:global retry type:file")) == {"api", "web", "secret"}
     assert where(run(engine, "context:shop")) == {"web", "api@v1"}
 
 
-def test_a_context_by_query_is_put_in_its_place(engine: Engine) -> None:
+def test_a_context_by_query_is_put_in_its_place(engine: LocalEngine) -> None:
     found = rows(run(engine, "context:payments retry type:file"))
     assert {r["path"] for r in found} == {"main.go"}
     assert {r["repository"].rsplit("/", 1)[-1] for r in found} == {"api", "secret"}
@@ -178,7 +178,7 @@ def test_a_context_by_query_is_put_in_its_place(engine: Engine) -> None:
     }
 
 
-def test_unknown_and_faulty_contexts_are_refused(engine: Engine) -> None:
+def test_unknown_and_faulty_contexts_are_refused(engine: LocalEngine) -> None:
     for name in ("nowhere", "@ada", "@ada/shop"):
         with pytest.raises(QueryError, match="not found"):
             run(engine, f"context:{name} retry")
@@ -186,14 +186,14 @@ def test_unknown_and_faulty_contexts_are_refused(engine: Engine) -> None:
         run(engine, "context:wrong retry")
 
 
-def test_what_a_context_names_in_vain_is_said_to_the_owner(engine: Engine) -> None:
+def test_what_a_context_names_in_vain_is_said_to_the_owner(engine: LocalEngine) -> None:
     said = alert(run(engine, "context:typo retry type:file"))
     assert said is not None
     assert "example.org/team/webb" in said.description
     assert alert(run(engine, "context:typo retry type:file", viewer=Viewer.anonymous())) is None
 
 
-def test_an_invisible_repository_leaves_no_trace_in_contexts_and_predicates(engine: Engine) -> None:
+def test_an_invisible_repository_leaves_no_trace_in_contexts_and_predicates(engine: LocalEngine) -> None:
     viewer = Viewer.anonymous()
     for query in (
         "context:mixed retry type:file",
@@ -207,7 +207,7 @@ def test_an_invisible_repository_leaves_no_trace_in_contexts_and_predicates(engi
     assert where(run(engine, "context:mixed retry type:file", viewer=viewer)) == {"web"}
 
 
-def test_unknown_and_invisible_contexts_are_told_alike(engine: Engine) -> None:
+def test_unknown_and_invisible_contexts_are_told_alike(engine: LocalEngine) -> None:
     """A context's name may tell what it is about: of one whose repositories are all invisible nothing is told."""
     viewer = Viewer.anonymous()
 
@@ -234,6 +234,6 @@ def test_facts_that_nobody_gave_are_named(tmp_path: Path) -> None:
         assert said.title == f"No repository has {what}"
 
 
-def test_an_empty_match_counts_for_names(engine: Engine) -> None:
+def test_an_empty_match_counts_for_names(engine: LocalEngine) -> None:
     assert where(run(engine, "repo:^ retry type:file")) == {"api", "web", "secret"}
     assert where(run(engine, "repo:^$ retry type:file")) == set()

@@ -8,7 +8,7 @@ import pytest
 
 from engines.execution.running_queries import alert, rows, run
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -17,7 +17,7 @@ Found = set[tuple[str, str, str | None]]
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
+def engine(tmp_path: Path) -> LocalEngine:
     for name in ("one", "two"):
         repo = RepositoryBuilder(tmp_path / "repos" / name)
         repo.commit({"a.txt": f"needle of {name}\n"})
@@ -25,15 +25,15 @@ def engine(tmp_path: Path) -> Engine:
     return open_engine([tmp_path / "repos"], index=tmp_path / "index")
 
 
-def found(engine: Engine, query: str, viewer: Viewer | None = None) -> Found:
+def found(engine: LocalEngine, query: str, viewer: Viewer | None = None) -> Found:
     return {(row["repository"], row["path"], row["line"]) for row in rows(run(engine, query, viewer=viewer))}
 
 
-def in_all(engine: Engine, viewer: Viewer | None = None) -> list[Found]:
+def in_all(engine: LocalEngine, viewer: Viewer | None = None) -> list[Found]:
     return [found(engine, query, viewer) for query in QUERIES]
 
 
-def test_a_commit_is_seen_by_the_next_search(engine: Engine, tmp_path: Path) -> None:
+def test_a_commit_is_seen_by_the_next_search(engine: LocalEngine, tmp_path: Path) -> None:
     for _ in range(2):
         assert in_all(engine)[1] == {("one", "a.txt", "needle of one")}
     repo = RepositoryBuilder(tmp_path / "repos" / "one")
@@ -44,7 +44,7 @@ def test_a_commit_is_seen_by_the_next_search(engine: Engine, tmp_path: Path) -> 
         assert in_all(engine) == [both, one, one, both]
 
 
-def test_a_ref_that_is_packed_or_in_folders_is_seen_to_move(engine: Engine, tmp_path: Path) -> None:
+def test_a_ref_that_is_packed_or_in_folders_is_seen_to_move(engine: LocalEngine, tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repos" / "one")
     repo.git("checkout", "-q", "-b", "deep/er/branch")
     for number, pack in enumerate((True, False)):
@@ -56,7 +56,7 @@ def test_a_ref_that_is_packed_or_in_folders_is_seen_to_move(engine: Engine, tmp_
         assert found(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
 
 
-def test_each_viewer_has_plans_of_their_own(engine: Engine) -> None:
+def test_each_viewer_has_plans_of_their_own(engine: LocalEngine) -> None:
     anyone, granted = Viewer.anonymous(), Viewer("someone", sees_private=False, granted=frozenset({"two"}))
     for _ in range(2):
         assert {name for name, _, _ in found(engine, QUERIES[0])} == {"one", "two"}
@@ -64,21 +64,21 @@ def test_each_viewer_has_plans_of_their_own(engine: Engine) -> None:
         assert {name for name, _, _ in found(engine, QUERIES[0], granted)} == {"one", "two"}
 
 
-def test_what_repos_toml_says_counts_from_the_next_search(engine: Engine, tmp_path: Path) -> None:
+def test_what_repos_toml_says_counts_from_the_next_search(engine: LocalEngine, tmp_path: Path) -> None:
     anyone = Viewer.anonymous()
     assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"one"}
     (tmp_path / "repos" / "repos.toml").write_text("[repositories.one]\nprivate = true\n\n")
     assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"two"}
 
 
-def test_an_index_that_is_gone_is_built_anew(engine: Engine, tmp_path: Path) -> None:
+def test_an_index_that_is_gone_is_built_anew(engine: LocalEngine, tmp_path: Path) -> None:
     before = in_all(engine)
     for file in (tmp_path / "index").glob("*/manifest.json"):
         file.unlink()
     assert in_all(engine) == before
 
 
-def test_advice_holds_until_a_commit(engine: Engine, tmp_path: Path) -> None:
+def test_advice_holds_until_a_commit(engine: LocalEngine, tmp_path: Path) -> None:
     query = "NEEDLE case:yes count:all"
     for _ in range(2):
         said = alert(run(engine, query))

@@ -12,7 +12,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -26,7 +26,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     root = tmp_path_factory.mktemp("repositories")
     for name in ("one", "two"):
         RepositoryBuilder(root / name).commit(FILES)
@@ -37,7 +37,7 @@ def found(events: list[Any]) -> set[tuple[str, str | None, str | None]]:
     return {(r["type"], r["path"], r["symbol"]) for r in rows(events)}
 
 
-def test_definitions_are_found_by_name(engine: Engine) -> None:
+def test_definitions_are_found_by_name(engine: LocalEngine) -> None:
     events = run(engine, "repo:one type:symbol helper")
     assert found(events) == {("symbol", "src/retry.py", "helper")}
     assert [(r["line_number"], r["line"], r["start"], r["end"]) for r in rows(events)] == [
@@ -47,7 +47,7 @@ def test_definitions_are_found_by_name(engine: Engine) -> None:
     assert final(events).skipped == ()
 
 
-def test_definitions_come_beside_lines_and_paths(engine: Engine) -> None:
+def test_definitions_come_beside_lines_and_paths(engine: LocalEngine) -> None:
     events = run(engine, "repo:one type:symbol type:file type:path helper count:all")
     assert found(events) == {
         ("symbol", "src/retry.py", "helper"),
@@ -57,7 +57,7 @@ def test_definitions_come_beside_lines_and_paths(engine: Engine) -> None:
     assert final(events).match_count == 3
 
 
-def test_kinds_are_suggested_with_counts(engine: Engine) -> None:
+def test_kinds_are_suggested_with_counts(engine: LocalEngine) -> None:
     events = run(engine, "repo:one type:symbol retry count:all")
     filters = {f.value: (f.label, f.count) for e in events if isinstance(e, Filters) for f in e.filters}
     assert filters["type:symbol"] == ("Symbols", final(events).match_count)
@@ -67,7 +67,7 @@ def test_kinds_are_suggested_with_counts(engine: Engine) -> None:
     )
 
 
-def test_usual_excludes_are_suggested_with_what_they_leave_out(engine: Engine) -> None:
+def test_usual_excludes_are_suggested_with_what_they_leave_out(engine: LocalEngine) -> None:
     events = run(engine, "repo:one test_retry count:all")
     last = [e for e in events if isinstance(e, Filters)][-1]
     assert [f.value for f in last.filters if f.kind == "file"] == []
@@ -89,14 +89,14 @@ def _excluded_counts(files: dict[str, str]) -> dict[str, int]:
     return {f.value: f.count for f in found if f.kind == "file"}
 
 
-def test_one_kind_can_be_selected(engine: Engine) -> None:
+def test_one_kind_can_be_selected(engine: LocalEngine) -> None:
     assert found(run(engine, "repo:one type:symbol retry select:symbol.class")) == {("symbol", "src/retry.py", "Retry")}
     every = run(engine, "repo:one type:symbol retry")
     assert found(run(engine, "repo:one type:symbol retry select:symbol")) == found(every)
     assert rows(run(engine, "repo:one type:symbol retry select:content")) == []
 
 
-def test_definitions_turn_into_files_and_repositories(engine: Engine) -> None:
+def test_definitions_turn_into_files_and_repositories(engine: LocalEngine) -> None:
     paths = {"src/retry.py", "src/retry.go", "tests/test_retry.py"}
     files = run(engine, "repo:one type:symbol retry select:file")
     assert found(files) == {("path", path, None) for path in paths}
@@ -107,7 +107,7 @@ def test_definitions_turn_into_files_and_repositories(engine: Engine) -> None:
     assert [r["type"] for r in rows(run(engine, "type:symbol helper select:repo"))] == ["repo", "repo"]
 
 
-def test_predicates_hold_for_files_of_definitions(engine: Engine) -> None:
+def test_predicates_hold_for_files_of_definitions(engine: LocalEngine) -> None:
     assert {p for _, p, _ in found(run(engine, "repo:one type:symbol retry file:has.content(marker)"))} == {
         "tests/test_retry.py"
     }
@@ -115,22 +115,22 @@ def test_predicates_hold_for_files_of_definitions(engine: Engine) -> None:
     assert {p for _, p, _ in found(run(engine, "repo:one type:symbol retry lang:go"))} == {"src/retry.go"}
 
 
-def test_alternatives_give_each_definition_once(engine: Engine) -> None:
+def test_alternatives_give_each_definition_once(engine: LocalEngine) -> None:
     events = run(engine, "repo:one type:symbol ((helper file:src) or (helper file:py))")
     assert [r["symbol"] for r in rows(events)] == ["helper"]
 
 
-def test_without_a_pattern_repositories_are_found(engine: Engine) -> None:
+def test_without_a_pattern_repositories_are_found(engine: LocalEngine) -> None:
     assert {kind for kind, _, _ in found(run(engine, "repo:one type:symbol"))} == {"repo"}
 
 
-def test_selecting_symbols_without_searching_them_is_said(engine: Engine) -> None:
+def test_selecting_symbols_without_searching_them_is_said(engine: LocalEngine) -> None:
     said = alert(run(engine, "retry select:symbol"))
     assert said is not None
     assert "type:symbol" in said.description
 
 
-def test_definitions_are_counted_without_lines(engine: Engine) -> None:
+def test_definitions_are_counted_without_lines(engine: LocalEngine) -> None:
     request = SearchRequest("type:symbol retry count:all")
     streamed = final(run(engine, request.query)).match_count
     table = engine.count(request, ["repository"], Viewer.owner(), Cancellation())
@@ -140,7 +140,7 @@ def test_definitions_are_counted_without_lines(engine: Engine) -> None:
     assert engine.count(both, ["repository"], Viewer.owner(), Cancellation()) is None
 
 
-def test_a_search_of_definitions_is_explained(engine: Engine) -> None:
+def test_a_search_of_definitions_is_explained(engine: LocalEngine) -> None:
     part = engine.explain(SearchRequest("repo:one type:symbol lang:go retry"), Viewer.owner()).alternatives[0]
     assert [(p.text, p.where) for p in part.patterns] == [("retry", ("symbol",))]
     assert (part.files, part.passing, part.read_bytes) == (4, 1, 0)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines import tools
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import make_repo
@@ -120,7 +120,7 @@ OTHER: Mapping[str, str] = {
 }
 
 
-def make_engine(folder: Path) -> Engine:
+def make_engine(folder: Path) -> LocalEngine:
     """Make the repositories ``shapes``, ``drawing`` and ``other``, and an engine with all their definitions."""
     for name, files in (("shapes", SHAPES), ("drawing", DRAWING), ("other", OTHER)):
         make_repo(folder / "code" / name, files)
@@ -130,15 +130,15 @@ def make_engine(folder: Path) -> Engine:
     return engine
 
 
-def open_engine(folder: Path) -> Engine:
+def open_engine(folder: Path) -> LocalEngine:
     """Open an engine over the repositories below a folder, text indexed."""
-    engine = Engine(Catalog.open(folder / "code"), IndexStore(str(folder / "index"), workers=1))
+    engine = LocalEngine(Catalog.open(folder / "code"), IndexStore(str(folder / "index"), workers=1))
     engine.update()
     return engine
 
 
 def call(
-    engine: Engine, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any
+    engine: LocalEngine, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any
 ) -> ToolResult:
     """Call a tool or an analysis."""
     return tools.call(name, arguments, tools.CallContext(engine, viewer or Viewer.owner(), served=served))

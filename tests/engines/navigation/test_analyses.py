@@ -10,18 +10,18 @@ from engines.navigation.sample import call, make_engine, rows
 from sourcelight.client.methods.navigation import DependencyGraph
 from sourcelight.core.errors import CallError
 from sourcelight.display.frames.facts import answer_frame
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 
 PLANE = "src/shapes/plane.py"
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Three repositories that import each other."""
     return make_engine(tmp_path_factory.mktemp("analyses"))
 
 
-def test_symbols_are_listed_by_kind(engine: Engine) -> None:
+def test_symbols_are_listed_by_kind(engine: LocalEngine) -> None:
     """Only classes are asked for; an unknown kind is refused."""
     found = rows(call(engine, "symbols", repo="shapes", kind=["class"]))
     assert [row["symbol"] for row in found] == ["Shape", "Circle", "Square"]
@@ -30,14 +30,14 @@ def test_symbols_are_listed_by_kind(engine: Engine) -> None:
         call(engine, "symbols", repo="shapes", kind=["gadget"])
 
 
-def test_an_outline_has_depths(engine: Engine) -> None:
+def test_an_outline_has_depths(engine: LocalEngine) -> None:
     """Methods stand one below their class."""
     found = rows(call(engine, "outline", repo="shapes", path=PLANE))
     depths = {row["symbol"]: row["depth"] for row in found}
     assert (depths["Circle"], depths["largest"]) == (0, 1)
 
 
-def test_imports_name_their_files(engine: Engine) -> None:
+def test_imports_name_their_files(engine: LocalEngine) -> None:
     """Imports of this repository and of another one have targets; those of neither have none."""
     found = rows(call(engine, "imports", repo="drawing"))
     targets = {(row["module"], row["member"]): (row["target_repository"], row["target_path"]) for row in found}
@@ -46,7 +46,7 @@ def test_imports_name_their_files(engine: Engine) -> None:
     assert {(row["module"], row["target_path"]) for row in inner} >= {("math", None)}
 
 
-def test_the_graph_has_edges_between_repositories(engine: Engine) -> None:
+def test_the_graph_has_edges_between_repositories(engine: LocalEngine) -> None:
     """Who imports whom, and what nobody here has."""
     answer = call(engine, "dependency_graph")
     found = {(row["source"], row["target"], row["external"]) for row in rows(answer)}
@@ -58,7 +58,7 @@ def test_the_graph_has_edges_between_repositories(engine: Engine) -> None:
         assert graph.to_networkx().has_edge("drawing", "shapes")
 
 
-def test_a_map_keeps_to_its_lines(engine: Engine) -> None:
+def test_a_map_keeps_to_its_lines(engine: LocalEngine) -> None:
     """What is imported most comes first, and the budget holds."""
     found = rows(call(engine, "repo_map", repo="shapes", budget_lines=8))
     assert 2 <= len(found) <= 8
@@ -66,7 +66,7 @@ def test_a_map_keeps_to_its_lines(engine: Engine) -> None:
     assert any("class Shape" in row["text"] for row in found)
 
 
-def test_calls_are_followed_to_a_depth(engine: Engine) -> None:
+def test_calls_are_followed_to_a_depth(engine: LocalEngine) -> None:
     """Callers of callers, and callees of callees, once each."""
     up = rows(call(engine, "callers", repo="shapes", path="src/shapes/tools.py", symbol="total", depth=2))
     assert {(row["caller"], row["caller_repository"]) for row in up if row["depth"] == 1} >= {

@@ -11,7 +11,7 @@ import pytest
 from engines.navigation.sample import call, open_engine, rows
 from sourcelight.core.errors import PathNotFound, RevisionNotFound
 from sourcelight.engines import tools
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.navigation.languages.python import language as python_rules
 from sourcelight.repos import Viewer
 from sourcelight.testing import make_repo
@@ -19,7 +19,7 @@ from sourcelight.testing import make_repo
 FOUND: dict[str, Any] = {"repo": "one", "path": "made.min.js"}
 
 
-def opened(folder: Path, files: dict[str, str]) -> Engine:
+def opened(folder: Path, files: dict[str, str]) -> LocalEngine:
     """An engine over one repository, its definitions found."""
     make_repo(folder / "code" / "one", files)
     engine = open_engine(folder)

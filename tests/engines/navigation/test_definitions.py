@@ -11,7 +11,7 @@ from engines.navigation.sample import DRAWING, SHAPES, call, line_with, make_eng
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, Cancelled, PathNotFound, RepositoryNotFound, RevisionNotFound
 from sourcelight.engines import tools
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing import make_repo
 
@@ -20,7 +20,7 @@ PLANE = "src/shapes/plane.py"
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Three repositories that import each other."""
     return make_engine(tmp_path_factory.mktemp("navigation"))
 
@@ -42,7 +42,7 @@ CASES = [
 
 @pytest.mark.parametrize(("repo", "path", "use", "symbol", "to", "at", "how"), CASES)
 def test_python_uses_lead_to_their_definitions(
-    engine: Engine, repo: str, path: str, use: str, symbol: str, to: str, at: str, how: str
+    engine: LocalEngine, repo: str, path: str, use: str, symbol: str, to: str, at: str, how: str
 ) -> None:
     """Scopes, imports over repositories, and types name one place each."""
     files = {"drawing": DRAWING, "shapes": SHAPES}[repo]
@@ -59,7 +59,7 @@ def test_python_uses_lead_to_their_definitions(
     assert not best["precise"]
 
 
-def test_a_name_alone_goes_where_most_of_its_uses_go(engine: Engine) -> None:
+def test_a_name_alone_goes_where_most_of_its_uses_go(engine: LocalEngine) -> None:
     """Without a position every use votes, and what only shares the name comes later or not at all."""
     answer = call(engine, "go_to_definition", repo="drawing", path=BOARD, symbol="area")
     found = rows(answer)
@@ -68,7 +68,7 @@ def test_a_name_alone_goes_where_most_of_its_uses_go(engine: Engine) -> None:
     assert len(found) <= 10
 
 
-def test_definitions_come_with_signature_documentation_and_code(engine: Engine) -> None:
+def test_definitions_come_with_signature_documentation_and_code(engine: LocalEngine) -> None:
     """The head of a function is one line, its docstring and code ride along."""
     row = rows(call(engine, "go_to_definition", repo="drawing", path=BOARD, symbol="total"))[0]
     assert row["signature"] == "def total(shapes: list[Shape]) -> float"
@@ -78,7 +78,7 @@ def test_definitions_come_with_signature_documentation_and_code(engine: Engine) 
     assert (row["kind"], row["container"]) == ("function", "")
 
 
-def test_languages_without_rules_get_names_ranked(engine: Engine) -> None:
+def test_languages_without_rules_get_names_ranked(engine: LocalEngine) -> None:
     """C's function is found behind its header, and the answer says that it is a guess."""
     found = rows(call(engine, "go_to_definition", repo="other", path="main.c", symbol="helper"))
     assert found
@@ -86,20 +86,20 @@ def test_languages_without_rules_get_names_ranked(engine: Engine) -> None:
     assert found[0]["documentation"] in {"Adds one.", ""}
 
 
-def test_files_without_a_grammar_are_answered_by_their_text(engine: Engine) -> None:
+def test_files_without_a_grammar_are_answered_by_their_text(engine: LocalEngine) -> None:
     """A text file names what it mentions: the definition elsewhere, or its own first mention."""
     found = rows(call(engine, "go_to_definition", repo="other", path="notes.txt", symbol="helper"))
     assert found[0]["how"] in {"name", "text"}
     assert found[0]["score"] < 0.7
 
 
-def test_broken_files_still_lead_somewhere(engine: Engine) -> None:
+def test_broken_files_still_lead_somewhere(engine: LocalEngine) -> None:
     """What can be read of a file that is no valid Python is used."""
     found = rows(call(engine, "go_to_definition", repo="other", path="broken.py", symbol="ok"))
     assert (found[0]["path"], found[0]["line_number"]) == ("broken.py", 1)
 
 
-def test_an_absent_symbol_says_where_it_occurs(engine: Engine) -> None:
+def test_an_absent_symbol_says_where_it_occurs(engine: LocalEngine) -> None:
     """The answer names the files that have it, and ranks its definitions."""
     answer = call(engine, "go_to_definition", repo="shapes", path="src/shapes/__init__.py", symbol="unused")
     assert "does not occur in src/shapes/__init__.py" in answer.notices[0]
@@ -107,7 +107,7 @@ def test_an_absent_symbol_says_where_it_occurs(engine: Engine) -> None:
     assert rows(answer)[0]["path"] == "src/shapes/tools.py"
 
 
-def test_cyclic_imports_come_to_an_end(engine: Engine) -> None:
+def test_cyclic_imports_come_to_an_end(engine: LocalEngine) -> None:
     """A name that two modules import from each other is left at an import."""
     found = rows(call(engine, "go_to_definition", repo="shapes", path="src/shapes/loop_b.py", symbol="ghost"))
     assert all(row["path"].startswith("src/shapes/loop_") for row in found)
@@ -124,7 +124,7 @@ def test_cyclic_imports_come_to_an_end(engine: Engine) -> None:
         pytest.param({"column": 3}, CallError, id="column-without-line"),
     ],
 )
-def test_what_is_not_there_is_said(engine: Engine, change: dict[str, Any], error: type[Exception]) -> None:
+def test_what_is_not_there_is_said(engine: LocalEngine, change: dict[str, Any], error: type[Exception]) -> None:
     """Each mistake has its own error."""
     arguments: dict[str, Any] = {"repo": "drawing", "path": BOARD, "symbol": "draw"}
     with pytest.raises(error):
@@ -165,7 +165,7 @@ def test_huge_files_are_searched_as_text(tmp_path: Path) -> None:
     assert any("too large to be parsed" in notice for notice in answer.notices)
 
 
-def test_a_cancelled_call_ends(engine: Engine) -> None:
+def test_a_cancelled_call_ends(engine: LocalEngine) -> None:
     """A caller who has gone is not worked for."""
     cancellation = Cancellation()
     cancellation.cancel()
@@ -174,7 +174,7 @@ def test_a_cancelled_call_ends(engine: Engine) -> None:
         tools.call("find_references", {"repo": "shapes", "path": PLANE, "symbol": "area"}, context)
 
 
-def test_tools_render_text_and_typed_rows(engine: Engine) -> None:
+def test_tools_render_text_and_typed_rows(engine: LocalEngine) -> None:
     """MCP gets numbered lines as text, and the same as data."""
     context = tools.CallContext(engine, Viewer.owner(), served=True, base_url="https://host")
     tool = tools.registry.TOOLS["go_to_definition"]

@@ -13,7 +13,7 @@ import pytest
 from engines.navigation.sample import call, make_engine, open_engine, rows
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.engines import tools
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.navigation.workspace import CachedReferences, ReferenceCache
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder, make_repo
@@ -22,12 +22,12 @@ PLANE = "src/shapes/plane.py"
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """Three repositories that import each other."""
     return make_engine(tmp_path_factory.mktemp("kept"))
 
 
-def test_a_second_answer_parses_nothing_and_is_the_same(engine: Engine) -> None:
+def test_a_second_answer_parses_nothing_and_is_the_same(engine: LocalEngine) -> None:
     """Rows, order, facts and notices; a limit cuts the same rows that it cuts without a kept answer."""
     arguments: dict[str, Any] = {"repo": "shapes", "path": PLANE, "symbol": "area"}
     limited = call(engine, "find_references", **arguments, limit=4)
@@ -96,7 +96,7 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
 
 
 @pytest.mark.parametrize("limit", [1, 3, 5])
-def test_a_limit_holds_for_rows_that_are_told_too(engine: Engine, limit: int) -> None:
+def test_a_limit_holds_for_rows_that_are_told_too(engine: LocalEngine, limit: int) -> None:
     """Told is what the answer has, no more."""
     told: list[ToolProgress] = []
     engine.navigation.answers.clear()

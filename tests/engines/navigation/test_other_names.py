@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engines.navigation.sample import call, open_engine, rows
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import make_repo
 
 _FIXTURE = "import pytest\n\n@pytest.fixture\n"
@@ -87,7 +87,7 @@ def go():
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     folder = tmp_path_factory.mktemp("names")
     for name, files in _SOURCES.items():
         make_repo(folder / "code" / name, files)
@@ -96,7 +96,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return made
 
 
-def places(engine: Engine, repo: str, path: str, symbol: str, **more: Any) -> set[str]:
+def places(engine: LocalEngine, repo: str, path: str, symbol: str, **more: Any) -> set[str]:
     """Path and line of each reference."""
     found = rows(call(engine, "find_references", repo=repo, path=path, symbol=symbol, **more))
     assert len({(row["path"], row["line_number"], row["start"]) for row in found}) == len(found)
@@ -115,13 +115,13 @@ _PARAMETERS = {"conftest.py:4", "conftest.py:8", "tests/sub/conftest.py:4", "tes
     ("tests/test_a.py", 8, {"tests/test_a.py:9"}),
 ])  # fmt: skip
 def test_a_fixture_is_one_with_the_parameters_that_ask_for_it(
-    engine: Engine, path: str, line: int, own: set[str]
+    engine: LocalEngine, path: str, line: int, own: set[str]
 ) -> None:
     """Asked at a parameter, or where it is used, the uses in that function come along."""
     assert places(engine, "fixtures", path, "db", line=line) == _PARAMETERS | own
 
 
-def test_a_nearer_fixture_hides_one_further_up(engine: Engine) -> None:
+def test_a_nearer_fixture_hides_one_further_up(engine: LocalEngine) -> None:
     near = {"tests/sub/conftest.py:4", "tests/sub/test_b.py:1", "tests/sub/test_b.py:2"}
     assert places(engine, "fixtures", "tests/sub/test_b.py", "db", line=1) == near
     # Its own parameter asks for the one that it hides.
@@ -130,7 +130,7 @@ def test_a_nearer_fixture_hides_one_further_up(engine: Engine) -> None:
     assert places(engine, "fixtures", "app.py", "db") == {"app.py:1", "app.py:2"}
 
 
-def test_fixtures_are_imported_named_as_plugins_and_held_by_classes(engine: Engine) -> None:
+def test_fixtures_are_imported_named_as_plugins_and_held_by_classes(engine: LocalEngine) -> None:
     net = places(engine, "fixtures", "other/test_c.py", "net", line=3)
     assert net == {"plug/given.py:4", "other/conftest.py:1", "other/test_c.py:3", "other/test_c.py:4"}
     assert places(engine, "fixtures", "other/test_c.py", "far", line=3) == {"plug/more.py:4", "other/test_c.py:3"}
@@ -164,13 +164,13 @@ _GO_LIB = {"lib/lib.go:1", "main.go:3", "main.go:6", "cmd/x.go:5"}
     ("typescript", "src/use.ts", "engine", None, {"src/use.ts:2", "src/use.ts:5", "src/other.ts:1", "src/other.ts:3"}),
 ])  # fmt: skip
 def test_references_follow_what_imports_rename(
-    engine: Engine, repo: str, path: str, symbol: str, line: int | None, expected: set[str]
+    engine: LocalEngine, repo: str, path: str, symbol: str, line: int | None, expected: set[str]
 ) -> None:
     """The same references, whichever name is asked for; a stranger that bears one of them is none."""
     assert places(engine, repo, path, symbol, **({"line": line} if line else {})) == expected
 
 
-def test_a_body_stands_before_the_prototype_that_announces_it(engine: Engine) -> None:
+def test_a_body_stands_before_the_prototype_that_announces_it(engine: LocalEngine) -> None:
     found = rows(call(engine, "go_to_definition", repo="c", path="util.h", symbol="helper"))
     assert [row["path"] for row in found] == ["util.c", "util.h"]
     assert [row["rank"] for row in found] == [1, 2]

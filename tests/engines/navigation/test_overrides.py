@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engines.navigation.sample import call, open_engine, rows
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import make_repo
 
 FILES = {
@@ -25,7 +25,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """One repository."""
     folder = tmp_path_factory.mktemp("overrides")
     make_repo(folder / "code" / "app", FILES)
@@ -34,40 +34,40 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return engine
 
 
-def places(engine: Engine, path: str, symbol: str, line: int | None = None) -> set[tuple[str, int, str]]:
+def places(engine: LocalEngine, path: str, symbol: str, line: int | None = None) -> set[tuple[str, int, str]]:
     """Where something is used, with the role."""
     more: dict[str, Any] = {} if line is None else {"line": line}
     found = rows(call(engine, "find_references", repo="app", path=path, symbol=symbol, **more))
     return {(row["path"], row["line_number"], row["role"]) for row in found}
 
 
-def test_uses_of_what_a_method_overrides_are_its_own(engine: Engine) -> None:
+def test_uses_of_what_a_method_overrides_are_its_own(engine: LocalEngine) -> None:
     assert places(engine, "one.ts", "start") == {
         ("one.ts", 3, "definition"), ("two.ts", 3, "name"), ("base.ts", 1, "name"), ("base.ts", 4, "name"),
         ("use.ts", 5, "call"), ("use.ts", 6, "call"),
     }  # fmt: skip
 
 
-def test_the_top_has_the_uses_of_all_below(engine: Engine) -> None:
+def test_the_top_has_the_uses_of_all_below(engine: LocalEngine) -> None:
     found = places(engine, "base.ts", "start", line=1)
     assert found >= {("one.ts", 3, "name"), ("two.ts", 3, "name"), ("use.ts", 5, "call"), ("use.ts", 6, "call")}
     assert not {path for path, *_ in found} & {"alone.ts"}
 
 
-def test_what_is_alone_stays_alone(engine: Engine) -> None:
+def test_what_is_alone_stays_alone(engine: LocalEngine) -> None:
     assert places(engine, "alone.ts", "start") == {("alone.ts", 2, "definition"), ("use.ts", 7, "call")}
 
 
-def test_static_members_are_no_part_of_it(engine: Engine) -> None:
+def test_static_members_are_no_part_of_it(engine: LocalEngine) -> None:
     assert places(engine, "base.ts", "start", line=6) == {("base.ts", 6, "definition"), ("use.ts", 8, "call")}
 
 
-def test_the_reason_says_so(engine: Engine) -> None:
+def test_the_reason_says_so(engine: LocalEngine) -> None:
     found = rows(call(engine, "find_references", repo="app", path="one.ts", symbol="start"))
     reasons = {(row["path"], row["line_number"]): row["reason"] for row in found}
     assert reasons["two.ts", 3] == reasons["use.ts", 5] == "implements or overrides the same member"
     assert reasons["use.ts", 6] == "type of what holds the name"
 
 
-def test_classes_that_extend_each_other_come_to_an_end(engine: Engine) -> None:
+def test_classes_that_extend_each_other_come_to_an_end(engine: LocalEngine) -> None:
     assert places(engine, "round.ts", "turn") == {("round.ts", 1, "definition"), ("round.ts", 2, "definition")}

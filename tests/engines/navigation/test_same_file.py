@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engines.navigation.sample import call, open_engine, rows
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import make_repo
 
 FILES = {
@@ -42,7 +42,7 @@ CLAIMS = [
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     """One repository."""
     folder = tmp_path_factory.mktemp("same-file")
     make_repo(folder / "code" / "mixed", FILES)
@@ -53,14 +53,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 @pytest.mark.parametrize(("path", "symbol", "line", "column", "expected", "how"), CLAIMS)
 def test_the_nearest_definition_around_a_use_is_meant(
-    engine: Engine, path: str, symbol: str, line: int, column: int, expected: int, how: str
+    engine: LocalEngine, path: str, symbol: str, line: int, column: int, expected: int, how: str
 ) -> None:
     asked: dict[str, Any] = {"repo": "mixed", "path": path, "symbol": symbol, "line": line, "column": column}
     first = rows(call(engine, "go_to_definition", **asked))[0]
     assert (first["path"], first["line_number"], first["how"], first["precise"]) == (path, expected, how, False)
 
 
-def test_what_scopes_do_not_tell_is_ranked_and_said_to_be(engine: Engine) -> None:
+def test_what_scopes_do_not_tell_is_ranked_and_said_to_be(engine: LocalEngine) -> None:
     asked: dict[str, Any] = {"repo": "mixed", "path": "a.kt", "line": 9}
     behind_a_dot = rows(call(engine, "go_to_definition", **asked, symbol="f", column=21))
     assert {row["how"] for row in behind_a_dot} == {"name"}

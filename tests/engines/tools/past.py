@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines import tools
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder
@@ -59,7 +59,7 @@ class Past:
         self.one = build(folder)
         paths = [os.fspath(folder / name) for name in ("one", "two", "secret", "plain")]
         catalog = Catalog.open(paths, annotations=folder / "repos.toml")
-        self.engine = Engine(catalog, IndexStore(os.fspath(index)))
+        self.engine = LocalEngine(catalog, IndexStore(os.fspath(index)))
 
     def call(self, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any) -> ToolResult:
         """Answer a call."""

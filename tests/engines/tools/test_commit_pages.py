@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import CallContext, call
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pages.code import commit_page
@@ -30,12 +30,12 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 
 @pytest.fixture(scope="module")
-def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([builder.path], index=tmp_path_factory.mktemp("index"))
 
 
 @pytest.mark.attack
-def test_the_page_of_a_large_commit_takes_two_seconds_at_most(builder: RepositoryBuilder, engine: Engine) -> None:
+def test_the_page_of_a_large_commit_takes_two_seconds_at_most(builder: RepositoryBuilder, engine: LocalEngine) -> None:
     head = builder.git("rev-parse", "HEAD").strip()
     context = CallContext(engine, Viewer.owner(), served=True)
     call("commit_details", {"repo": "one", "revision": "HEAD~1"}, context)  # its history is read once, by workers

@@ -11,7 +11,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS, CallContext, call
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -34,18 +34,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 
 @pytest.fixture(scope="module")
-def engine(built: RepositoryBuilder) -> Engine:
+def engine(built: RepositoryBuilder) -> LocalEngine:
     folder = built.path.parent
     return open_engine([folder, folder / "plain"], index=folder.parent / "python-index")
 
 
-def ask(engine: Engine, name: str, **arguments: Any) -> ToolResult:
+def ask(engine: LocalEngine, name: str, **arguments: Any) -> ToolResult:
     answer = call(name, arguments, CallContext(engine, Viewer.owner()))
     assert answer.table.column_names == [column.name for column in TABLES[answer.columns]]
     return answer
 
 
-def test_a_large_file_is_read_whole(engine: Engine, built: RepositoryBuilder) -> None:
+def test_a_large_file_is_read_whole(engine: LocalEngine, built: RepositoryBuilder) -> None:
     answer = ask(engine, "read_file", repo=ONE, path="big.txt")
     assert "".join(f"{line}\n" for line in answer.table.column("line").to_pylist()) == BIG
     assert answer.table.column("line_number").to_pylist() == list(range(1, 12_001))
@@ -53,13 +53,13 @@ def test_a_large_file_is_read_whole(engine: Engine, built: RepositoryBuilder) ->
     assert (answer.complete, answer.attributes["total_lines"]) == (True, 12_000)
 
 
-def test_an_empty_answer_has_the_same_columns(engine: Engine) -> None:
+def test_an_empty_answer_has_the_same_columns(engine: LocalEngine) -> None:
     assert ask(engine, "list_repos", query="nothing").table.num_rows == 0
     assert ask(engine, "keyword_search", query="nothing-at-all").table.num_rows == 0
     assert ask(engine, "nls_search", query="zzyzx").table.num_rows == 0
 
 
-def test_everything_is_found(engine: Engine) -> None:
+def test_everything_is_found(engine: LocalEngine) -> None:
     answer = ask(engine, "keyword_search", query=f"repo:{ONE} lamp")
     assert answer.complete
     assert sum(answer.table.column("match_count").to_pylist()) == 12_000 + 1 + 30 * 4
@@ -73,14 +73,14 @@ def test_everything_is_found(engine: Engine) -> None:
     assert few.notices
 
 
-def test_descriptions_find_the_best_first(engine: Engine) -> None:
+def test_descriptions_find_the_best_first(engine: LocalEngine) -> None:
     answer = ask(engine, "nls_search", query="lanterns")
     assert answer.table.column("path").to_pylist() == ["deep/note.txt"]
     scores = ask(engine, "nls_search", query="lamp line").table.column("score").to_pylist()
     assert scores == sorted(scores, reverse=True)
 
 
-def test_folders_without_git_are_read(engine: Engine) -> None:
+def test_folders_without_git_are_read(engine: LocalEngine) -> None:
     answer = ask(engine, "list_files", repo="plain")
     assert answer.table.select(["path", "kind"]).to_pylist() == [{"path": "deep/", "kind": "directory"}]
     assert ask(engine, "read_file", repo="plain", path="deep/note.txt").table.column("line").to_pylist() == [
@@ -90,7 +90,7 @@ def test_folders_without_git_are_read(engine: Engine) -> None:
         ask(engine, "read_file", repo="plain", path="deep/note.text")
 
 
-def test_submodules_are_named(engine: Engine, built: RepositoryBuilder) -> None:
+def test_submodules_are_named(engine: LocalEngine, built: RepositoryBuilder) -> None:
     outer = RepositoryBuilder(built.path.parent / "outer")
     outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(built.path), "inner")
     outer.commit({"y": "\n"}, "take it")
@@ -102,7 +102,7 @@ def test_submodules_are_named(engine: Engine, built: RepositoryBuilder) -> None:
             ask(engine, name, repo="outer", path="inner", revision="main")
 
 
-def test_faults_are_of_the_error_tree(engine: Engine) -> None:
+def test_faults_are_of_the_error_tree(engine: LocalEngine) -> None:
     with pytest.raises(RepositoryNotFound):
         ask(engine, "list_files", repo="none")
     with pytest.raises(RevisionNotFound):
@@ -116,7 +116,7 @@ def test_faults_are_of_the_error_tree(engine: Engine) -> None:
     assert (fault.value.call, fault.value.argument) == ("list_repos", "limit")
 
 
-def test_pages_meet_without_gaps(engine: Engine) -> None:
+def test_pages_meet_without_gaps(engine: LocalEngine) -> None:
     whole = ask(engine, "list_repos", query="").table.column("repository").to_pylist()
     seen: list[str] = []
     after = ""
@@ -131,7 +131,7 @@ def test_pages_meet_without_gaps(engine: Engine) -> None:
     assert last.table.column("repository").to_pylist() == [seen[-3]]
 
 
-def test_addresses_are_escaped(engine: Engine) -> None:
+def test_addresses_are_escaped(engine: LocalEngine) -> None:
     context = CallContext(engine, Viewer.owner(), served=True, base_url="https://h/sub")
     payload, _ = TOOLS["list_repos"].render(call("list_repos", {"query": "one"}, context), context)
     assert payload["repos"][0]["url"] == f"https://h/sub/{ONE}"
@@ -148,7 +148,7 @@ def test_names_of_any_characters(tmp_path: Path) -> None:
     assert payload["content"] == "1: lamp\r\n"
 
 
-def test_places_of_two_branches_that_overlap_are_one_chunk(engine: Engine) -> None:
+def test_places_of_two_branches_that_overlap_are_one_chunk(engine: LocalEngine) -> None:
     one = f"repo:{ONE} lamp file:many"
     both = ask(engine, "keyword_search", query=f"(repo:{ONE} file:many/0 lamp) OR (repo:{ONE} file:many /la.p/)")
     expected = ask(engine, "keyword_search", query=one)

@@ -13,7 +13,7 @@ import pytest
 from engines.deepsearch.asking import OPEN, SECRET, engine_of, make_fleet
 from server.running_service import Service, running
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import ScryptCost, State
 
 API = "/.api/deepsearch/v1"
@@ -48,14 +48,14 @@ class World:
 
 
 @pytest.fixture(scope="session")
-def asked_engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def asked_engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     folder = tmp_path_factory.mktemp("asked")
     make_fleet(folder / "fleet")
     return engine_of(folder / "fleet", folder)
 
 
 @pytest.fixture(scope="module")
-def world(asked_engine: Engine) -> Iterator[World]:
+def world(asked_engine: LocalEngine) -> Iterator[World]:
     with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
         for name in ("ann", "bob"):
             state.accounts.create(name, PASSWORD)

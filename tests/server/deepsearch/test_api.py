@@ -16,7 +16,7 @@ from engines.deepsearch.test_conversations import HeldResearcher
 from server.deepsearch.conftest import API, WAIT_S, World
 from server.running_service import TOKEN, Service, running
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 
 QUESTION = "how is the checkout total computed"
@@ -142,7 +142,7 @@ def test_others_learn_nothing(world: World) -> None:
 
 
 @contextmanager
-def served(engine: Engine, desk: Desk) -> Iterator[tuple[Service, httpx.Client]]:
+def served(engine: LocalEngine, desk: Desk) -> Iterator[tuple[Service, httpx.Client]]:
     """A service over a desk, and a client of its owner."""
     headers = {"X-Requested-With": "tests 1", "Authorization": f"token {TOKEN}"}
     with (
@@ -152,7 +152,7 @@ def served(engine: Engine, desk: Desk) -> Iterator[tuple[Service, httpx.Client]]
         yield service, client
 
 
-def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: Engine) -> None:
+def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: LocalEngine) -> None:
     researcher = HeldResearcher()
     with State() as state, closing(Desk(state, researcher)) as desk, served(asked_engine, desk) as (_, client):
         made = client.post(API, json={"question": "wait"}).json()
@@ -175,7 +175,7 @@ def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: Engine) -
 
 
 def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
-    asked_engine: Engine, tmp_path: Path
+    asked_engine: LocalEngine, tmp_path: Path
 ) -> None:
     """What a process that is no more left running is an error, and is not begun again."""
     researcher = HeldResearcher()

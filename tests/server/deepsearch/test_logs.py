@@ -13,7 +13,7 @@ import sourcelight as sl
 from server.deepsearch.conftest import API, OPEN, WAIT_S, World
 from server.running_service import TOKEN, running
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos.state import State
 
@@ -64,7 +64,7 @@ class Careless(Desk):
         raise ValueError(question)
 
 
-def test_faults_are_logged_without_the_question(asked_engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+def test_faults_are_logged_without_the_question(asked_engine: LocalEngine, caplog: pytest.LogCaptureFixture) -> None:
     """Both where clients of the service ask and over MCP: an id in the answer, kind and place in the log."""
     with State() as state, running(asked_engine, state=state, conversations=Careless(state)) as service:
         headers = {"Authorization": f"token {TOKEN}", "X-Requested-With": "tests 1"}

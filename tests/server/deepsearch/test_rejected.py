@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Inquiry
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 
 WRONG = f"{OPEN}@{{commit}} shop/cart.py#L1-L1: the file does not say that"
@@ -55,12 +55,14 @@ def desk() -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="module")
-def service(asked_engine: Engine, desk: Desk) -> Iterator[Service]:
+def service(asked_engine: LocalEngine, desk: Desk) -> Iterator[Service]:
     with running(asked_engine, state=desk.state, conversations=desk) as found:
         yield found
 
 
-def test_tables_of_both_backends_have_what_was_rejected(asked_engine: Engine, desk: Desk, service: Service) -> None:
+def test_tables_of_both_backends_have_what_was_rejected(
+    asked_engine: LocalEngine, desk: Desk, service: Service
+) -> None:
     here = Client(EmbeddedBackend(asked_engine, conversations=desk)).deepsearch("how?", cache=False)
     there = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
     for answer in (here, there):
@@ -100,7 +102,7 @@ def test_pages_and_markdown_name_them(service: Service) -> None:
 
 @pytest.mark.parametrize(("researcher", "shown"), [("extractive", [OPEN]), ("model", [])])
 def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(
-    asked_engine: Engine, researcher: str, shown: list[str]
+    asked_engine: LocalEngine, researcher: str, shown: list[str]
 ) -> None:
     """Whoever may not see a repository of the question sees what was rejected in visible ones; of a model nothing."""
     with State() as state, closing(Desk(state, Careless(researcher))) as desk:

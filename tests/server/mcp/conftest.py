@@ -10,7 +10,7 @@ import pytest
 
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -67,7 +67,7 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[
 
 
 @pytest.fixture(scope="session")
-def engine(repositories: tuple[Path, tuple[str, ...]]) -> Engine:
+def engine(repositories: tuple[Path, tuple[str, ...]]) -> LocalEngine:
     folder, _ = repositories
     return open_engine([folder], index=folder.parent / f"{folder.name}-index")
 
@@ -83,7 +83,7 @@ def state() -> Iterator[State]:
 
 
 @pytest.fixture(scope="session")
-def served(engine: Engine, state: State, repositories: tuple[Path, tuple[str, ...]]) -> Iterator[Served]:
+def served(engine: LocalEngine, state: State, repositories: tuple[Path, tuple[str, ...]]) -> Iterator[Served]:
     tokens = {
         "owner": TOKEN,
         "user": state.tokens.create("user")[1],

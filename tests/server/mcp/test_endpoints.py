@@ -13,7 +13,7 @@ from mcp.client import Client
 from server.mcp.calling import call, over
 from server.mcp.conftest import Served
 from server.running_service import TOKEN, Serve, Service
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.mcp import ENDPOINTS
@@ -78,7 +78,7 @@ def test_tokens_of_both_scopes_are_good(served: Served, scheme: str) -> None:
         assert served.service.client.post("/.api/mcp", headers=headers, json=PING).status_code == 200
 
 
-def test_without_the_permission_it_is_forbidden(engine: Engine, serve: Serve) -> None:
+def test_without_the_permission_it_is_forbidden(engine: LocalEngine, serve: Serve) -> None:
     with State() as state:
         for name in ("in", "out"):
             state.accounts.create(name)
@@ -109,7 +109,7 @@ def test_other_paths_are_no_routes(served: Served, below: str) -> None:
     assert (answer.status_code, answer.text.strip()) == (404, "no route")
 
 
-def test_switched_off_there_is_no_route(engine: Engine, serve: Serve) -> None:
+def test_switched_off_there_is_no_route(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine, Settings(mcp_enabled=False))
     for path in (*ENDPOINTS, "/.api/mcp/", "/.api/mcp/x", "/.api/mcp/v1/x/y"):
         for token in (TOKEN, None):
@@ -119,7 +119,7 @@ def test_switched_off_there_is_no_route(engine: Engine, serve: Serve) -> None:
     assert post(service, "/.api/mcp", content=b"x" * (5 << 20)).status_code == 404
 
 
-def test_deepsearch_leaves_two_endpoints_alone(engine: Engine, serve: Serve) -> None:
+def test_deepsearch_leaves_two_endpoints_alone(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine, Settings(deepsearch_tool_disabled=True))
     for path in ("/.api/mcp", "/.api/mcp/v1"):
         assert "deepsearch" not in names(service, path)
@@ -128,7 +128,7 @@ def test_deepsearch_leaves_two_endpoints_alone(engine: Engine, serve: Serve) -> 
     assert "deepsearch" in names(service, "/.api/mcp/all")
 
 
-def test_disabled_tools_are_nowhere(engine: Engine, serve: Serve) -> None:
+def test_disabled_tools_are_nowhere(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine, Settings(mcp_tools_disabled=("read_file", "deepsearch")))
     for path in ENDPOINTS:
         assert not names(service, path) & {"read_file", "deepsearch"}
@@ -155,7 +155,7 @@ def test_disabled_tools_are_nowhere(engine: Engine, serve: Serve) -> None:
         ("", 403),
     ],
 )
-def test_pages_of_other_origins_are_turned_away(engine: Engine, serve: Serve, origin: str, status: int) -> None:
+def test_pages_of_other_origins_are_turned_away(engine: LocalEngine, serve: Serve, origin: str, status: int) -> None:
     service = serve(engine, Settings(external_url="https://code.example.org"))
     for host in ("code.example.org", "localhost"):
         assert post(service, "/.api/mcp", headers={"Origin": origin, "Host": host}).status_code == status
@@ -203,7 +203,7 @@ def test_each_endpoint_has_its_document(served: Served, path: str) -> None:
     assert served.service.client.post(f"{METADATA}{path}").status_code == 405
 
 
-def test_addresses_are_those_of_the_external_url(engine: Engine, serve: Serve) -> None:
+def test_addresses_are_those_of_the_external_url(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine, Settings(external_url="https://code.example.org/sub"))
     answer = call(f"{service.url}/.api/mcp", TOKEN, "list_repos", {"query": "one"})
     assert answer.content["repos"][0]["url"].startswith("https://code.example.org/sub/example.org/team/one")

@@ -13,7 +13,7 @@ from mcp.client import Client
 
 from server.mcp.conftest import ONE, SECRET, Served
 from server.mcp.test_endpoints import MESSAGE, post
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import Caller, Calls
@@ -54,7 +54,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 @FUZZED
 @given(calls=st.lists(calls(), min_size=3, max_size=6))
-def test_any_arguments_have_an_answer(engine: Engine, calls: list[tuple[str, dict[str, Any]]]) -> None:
+def test_any_arguments_have_an_answer(engine: LocalEngine, calls: list[tuple[str, dict[str, Any]]]) -> None:
     server = make_server(TOOLS, Calls(engine, timeout_s=5.0), lambda _: Caller(Viewer.anonymous()))
 
     async def main() -> None:

@@ -27,7 +27,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State
@@ -69,7 +69,7 @@ class Waiting:
 
 
 @contextmanager
-def serving(engine: Engine, waiting: Waiting, timeout_s: float | None = None) -> Iterator[str]:
+def serving(engine: LocalEngine, waiting: Waiting, timeout_s: float | None = None) -> Iterator[str]:
     """The address of a service with the one tool."""
     server = make_server({"wait": waiting.tool}, Calls(engine, timeout_s=timeout_s), lambda _: Caller(Viewer.owner()))
 
@@ -97,7 +97,7 @@ def serving_app(app: ASGIApp) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_progress_only_grows(engine: Engine, family: str) -> None:
+def test_progress_only_grows(engine: LocalEngine, family: str) -> None:
     seen: list[tuple[float, float | None, str | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -156,7 +156,7 @@ def leave_by_cancelling(url: str, waiting: Waiting) -> None:
 
 
 @pytest.mark.parametrize("leave", [leave_by_closing, leave_by_cancelling])
-def test_work_ends_when_its_reader_is_gone(engine: Engine, leave: Callable[[str, Waiting], None]) -> None:
+def test_work_ends_when_its_reader_is_gone(engine: LocalEngine, leave: Callable[[str, Waiting], None]) -> None:
     waiting = Waiting()
     with serving(engine, waiting) as url:
         leave(url, waiting)
@@ -164,7 +164,7 @@ def test_work_ends_when_its_reader_is_gone(engine: Engine, leave: Callable[[str,
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_time_is_limited(engine: Engine, family: str) -> None:
+def test_time_is_limited(engine: LocalEngine, family: str) -> None:
     waiting = Waiting()
     with serving(engine, waiting, timeout_s=0.3) as url:
         answer = over(url, TOKEN, lambda client: said(client, "wait", {}), family)
@@ -172,7 +172,7 @@ def test_time_is_limited(engine: Engine, family: str) -> None:
     assert answer.text == "wait: the call was stopped before it had an answer; ask again"
 
 
-def test_stopping_ends_calls(engine: Engine) -> None:
+def test_stopping_ends_calls(engine: LocalEngine) -> None:
     waiting = Waiting()
     calls = Calls(engine)
 
@@ -193,7 +193,7 @@ def test_stopping_ends_calls(engine: Engine) -> None:
     assert "stopped before" in answer.text
 
 
-def test_a_stopping_service_takes_no_new_calls(engine: Engine, serve: Serve) -> None:
+def test_a_stopping_service_takes_no_new_calls(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine)
     service.app.state.mcp.stop()
     headers = {**MESSAGE, "Authorization": f"token {TOKEN}"}
@@ -201,7 +201,7 @@ def test_a_stopping_service_takes_no_new_calls(engine: Engine, serve: Serve) -> 
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
 
 
-def test_many_calls_at_once(engine: Engine, serve: Serve) -> None:
+def test_many_calls_at_once(engine: LocalEngine, serve: Serve) -> None:
     service = serve(engine)
 
     async def main() -> list[bool]:
@@ -218,7 +218,7 @@ def test_many_calls_at_once(engine: Engine, serve: Serve) -> None:
     assert anyio.run(main) == [False] * 60
 
 
-def test_a_queue_has_an_end(engine: Engine) -> None:
+def test_a_queue_has_an_end(engine: LocalEngine) -> None:
     waiting = Waiting()
     calls = Calls(engine, at_once=1, waiting=2)
     told: list[str] = []
@@ -262,7 +262,7 @@ def test_only_what_may_take_long_comes_as_a_stream(
     assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
 
 
-def test_a_quick_call_ends_with_its_reader(engine: Engine) -> None:
+def test_a_quick_call_ends_with_its_reader(engine: LocalEngine) -> None:
     waiting = Waiting()
     tool = replace(waiting.tool, name="read_file")
     server = make_server({"read_file": tool}, Calls(engine), lambda _: Caller(Viewer.owner()))

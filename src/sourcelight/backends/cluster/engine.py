@@ -26,7 +26,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.engines.execution.advice import Advice
 from sourcelight.engines.execution.explain import Explanation, explained
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
@@ -97,7 +97,7 @@ class ClusterView:
         return self._fleet.members.live
 
 
-class ClusterEngine(Engine):
+class ClusterEngine(LocalEngine):
     """Answers queries over the repositories of a cluster's newest generation.
 
     Nothing of a repository but its facts is on this machine.
@@ -156,7 +156,7 @@ class ClusterEngine(Engine):
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:
-        """Matches and files by ``repository``, ``language`` or ``path``; see `Engine.count`."""
+        """Matches and files by ``repository``, ``language`` or ``path``; see `LocalEngine.count`."""
         self.read(request)
         return counted(self.snapshot(), request, by, viewer, cancellation)
 
@@ -177,7 +177,7 @@ class ClusterEngine(Engine):
         return carried_out(self.snapshot(), step, asked, context, heard)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
-        """Say what a query means; the workers say what their indexes leave to be read. See `Engine.explain`."""
+        """Say what a query means; the workers say what their indexes leave to be read. See `LocalEngine.explain`."""
         found = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
         return super().explain(request, viewer, cancellation) if found is None else found
 

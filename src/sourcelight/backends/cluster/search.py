@@ -26,11 +26,11 @@ from sourcelight.engines.execution import notices
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.pipeline import by_place
 from sourcelight.engines.execution.plan import Kept, Plan, make_plan, stands, summary_of
-from sourcelight.engines.execution.results.owners import Ownership
-from sourcelight.engines.execution.results.ranking import SCORE, Ranking
-from sourcelight.engines.execution.run import Search
-from sourcelight.engines.execution.scope.revisions import Scoped
-from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.execution.results.owners import OwnerPredicate
+from sourcelight.engines.execution.results.ranking import SCORE, FileRanker
+from sourcelight.engines.execution.run import SearchExecution
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.execution.scope.selection import facts_test, predicates_of, select_repositories
 from sourcelight.repos import Catalog, Repository, Viewer
 
@@ -54,13 +54,13 @@ def catalog_of(entries: Iterable[ShardEntry], contexts: Mapping[str, Mapping[str
 
 
 def planned(
-    engine: ClusterEngine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[Scoped]
-) -> tuple[Scoper, list[Plan], list[str]]:
+    engine: ClusterEngine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[ScopedAlternative]
+) -> tuple[ScopeResolver, list[Plan], list[str]]:
     """What chose the repositories, plans that name them, and their names; of those that the viewer may see.
 
     Raises `QueryError` for a pattern that can't be searched for.
     """
-    scoper = Scoper(engine, viewer, cancellation)
+    scoper = ScopeResolver(engine, viewer, cancellation)
     repositories = engine.catalog.repositories
     found = engine.plannings.of(scopes, viewer, repositories)
     if found is None:
@@ -120,13 +120,13 @@ class Accounting:
     excluded: frozenset[str] = frozenset()
 
 
-class ClusterSearch(Search):
+class ClusterSearch(SearchExecution):
     """One search under way; `accounting` is whole when its events have ended."""
 
     accounting: Accounting = Accounting()
     _slots: Slots
     _streams: Streams | None = None
-    _owners: Ownership
+    _owners: OwnerPredicate
     _searched: int = 0
     _most_capped: int = 0
     _told_late: set[str]
@@ -139,7 +139,7 @@ class ClusterSearch(Search):
         scoper, plans, names = self._planned()
         self.summary = summary_of(plans)
         self.last_progress = time.monotonic()
-        self._owners = Ownership(lambda *_: None, lambda *_: False)
+        self._owners = OwnerPredicate(lambda *_: None, lambda *_: False)
         self._told_late = set()
         yield from self._told(self._batches(plans, names, limit), limit)
         if self.cancellation.cancelled:
@@ -158,7 +158,7 @@ class ClusterSearch(Search):
         finally:
             batches.close()
 
-    def _planned(self) -> tuple[Scoper, list[Plan], list[str]]:
+    def _planned(self) -> tuple[ScopeResolver, list[Plan], list[str]]:
         """The repositories that the query names, of those the viewer may see, and what is asked of them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
         self.engine = engine.snapshot()
@@ -200,12 +200,12 @@ class ClusterSearch(Search):
                 with suppress(BaseException):
                     work.result(timeout=1.0)
 
-    def _ranking(self, plans: list[Plan], limit: int) -> Ranking:
+    def _ranking(self, plans: list[Plan], limit: int) -> FileRanker:
         cut = limit if self.request.display < 0 else min(limit, self.request.display)
         stars = {t.repository.name: t.repository.facts.stars for plan in plans for t in plan.targets}
-        return Ranking(phrases=(), case_sensitive=False, stars=stars, limit=cut)
+        return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=cut)
 
-    def _sum_up(self, names: list[str], scoper: Scoper) -> None:
+    def _sum_up(self, names: list[str], scoper: ScopeResolver) -> None:
         """Bring together what the workers said beside their matches."""
         streams = self._streams
         told = [] if streams is None else streams.told
@@ -240,11 +240,11 @@ class ClusterSearch(Search):
         done -= excluded
         self.accounting = Accounting(frozenset(names), frozenset(done), skipped, frozenset(excluded))
 
-    def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
+    def _late(self, plans: list[Plan], scoper: ScopeResolver) -> list[str]:
         del plans, scoper
         return sorted(self._told_late)
 
-    def _left_out(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
+    def _left_out(self, plans: list[Plan], scoper: ScopeResolver) -> Iterator[Skipped]:
         del plans
         skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
         yield from missing(skipped, self.tally.repositories)

@@ -19,7 +19,7 @@ from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver,
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.execution.overview import overview
 from sourcelight.engines.search import IndexProgress, IndexStore
@@ -46,7 +46,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
     workers: int | None = None,
     progress: Callable[[IndexProgress], None] | None = None,
     cancellation: Cancellation | None = None,
-) -> Engine:
+) -> LocalEngine:
     """Find the repositories below `paths`, index what is not indexed yet, and give the engine over them.
 
     Parameters
@@ -94,7 +94,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
     if max_file_size is not None:
         options["max_file_size"] = max_file_size
     store = IndexStore(os.fspath(Path(index) if index is not None else index_folder()), **options)
-    engine = Engine(catalog, store, limits=limits, worktree=worktree)
+    engine = LocalEngine(catalog, store, limits=limits, worktree=worktree)
     engine.update(progress=progress, cancellation=cancellation)
     return engine
 
@@ -114,7 +114,7 @@ class EmbeddedBackend:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: LocalEngine,
         *,
         viewer: Viewer | None = None,
         conversations: Desk | None = None,

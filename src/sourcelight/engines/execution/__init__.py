@@ -4,7 +4,7 @@ No scanning lives here (that is `search`), no protocol (that is `service`), and 
 """
 
 from sourcelight.engines.execution.explain import Explanation
-from sourcelight.engines.execution.local import Engine
+from sourcelight.engines.execution.local import LocalEngine
 from sourcelight.engines.execution.protocol import DEFAULT_MATCH_LIMIT, Limits
 
-__all__ = ["DEFAULT_MATCH_LIMIT", "Engine", "Explanation", "Limits"]
+__all__ = ["DEFAULT_MATCH_LIMIT", "Explanation", "Limits", "LocalEngine"]

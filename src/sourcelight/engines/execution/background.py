@@ -25,7 +25,7 @@ _STEP_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HistoryRequest:
     """A repository and the commits whose history is needed (40 hex digits)."""
 
     repository: Repository
@@ -37,7 +37,7 @@ class Wanted:
         return self.repository.key, self.commits
 
 
-class Histories:
+class HistoryUpdater:
     """Builds what is missing in one thread, whoever asks; stops with the process.
 
     Parameters
@@ -48,14 +48,14 @@ class Histories:
 
     def __init__(self, store: HistoryStore) -> None:
         self.store = store
-        self._waiting: dict[tuple[str, tuple[str, ...]], Wanted] = {}
+        self._waiting: dict[tuple[str, tuple[str, ...]], HistoryRequest] = {}
         self._failed: dict[tuple[str, tuple[str, ...]], str] = {}
         self._running = False
         self._latest: HistoryProgress | None = None
         self._cancellation = Cancellation()
         self._changed = threading.Condition()
 
-    def start(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+    def start(self, wanted: Sequence[HistoryRequest]) -> list[HistoryRequest]:
         """Begin with what is missing; give what is not ready. What failed before is tried again."""
         stale = [one for one in wanted if not self.ready(one)]
         with self._changed:
@@ -67,7 +67,7 @@ class Histories:
                 threading.Thread(target=self._work, name="sourcelight-history", daemon=True).start()
         return stale
 
-    def ready(self, wanted: Wanted) -> bool:
+    def ready(self, wanted: HistoryRequest) -> bool:
         """Tell whether the history behind all its commits is there."""
         try:
             history = self.store.open(wanted.repository)
@@ -75,7 +75,7 @@ class Histories:
             return False
         return all(history.position(oid) is not None for oid in wanted.commits)
 
-    def wait(self, wanted: Sequence[Wanted], cancellation: Cancellation) -> Iterator[Skipped]:
+    def wait(self, wanted: Sequence[HistoryRequest], cancellation: Cancellation) -> Iterator[Skipped]:
         """Wait for histories, saying how far that is from time to time; ends early when `cancellation` stops."""
         missing = self.start(wanted)
         while missing and not cancellation.stopped:
@@ -84,7 +84,7 @@ class Histories:
                 self._changed.wait(_STEP_S)
                 missing = [one for one in missing if one.key in self._waiting]
 
-    def failures(self, wanted: Sequence[Wanted]) -> Mapping[str, str]:
+    def failures(self, wanted: Sequence[HistoryRequest]) -> Mapping[str, str]:
         """Name the repositories whose history could not be had, and why."""
         return {one.repository.name: self._failed[one.key] for one in wanted if one.key in self._failed}
 
@@ -96,7 +96,7 @@ class Histories:
             self._changed.wait_for(lambda: not self._running, wait_s)
             self._cancellation = Cancellation()
 
-    def _item(self, missing: Sequence[Wanted]) -> Skipped:
+    def _item(self, missing: Sequence[HistoryRequest]) -> Skipped:
         latest = self._latest
         far = ""
         if latest is not None and latest.commits_total:
@@ -126,7 +126,7 @@ class Histories:
                 self._waiting.pop(wanted.key, None)
                 self._changed.notify_all()
 
-    def _built(self, wanted: Wanted, cancellation: Cancellation) -> str:
+    def _built(self, wanted: HistoryRequest, cancellation: Cancellation) -> str:
         """Build one history; give why that failed."""
         refs = (*HEAD_ONLY, *wanted.commits)
         try:
@@ -148,7 +148,7 @@ RETRY_S = 10.0
 _Key = tuple[str, str]
 
 
-class DefinitionsUpdate:
+class DefinitionUpdater:
     """Finds what is missing in one thread, whoever asks; stops with the process.
 
     Parameters
@@ -238,7 +238,7 @@ QUICK_S = 0.05
 
 
 @dataclass(slots=True)
-class _Known:
+class _ChangeCount:
     files: int = 0
     at: float = -1e9
     cost_s: float = 0.0
@@ -254,7 +254,7 @@ class WorktreeChanges:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _ChangeCount] = {}
         self._lock = threading.Lock()
 
     def count(self, repositories: Iterable[Repository]) -> dict[str, int]:
@@ -269,7 +269,7 @@ class WorktreeChanges:
 
     def _of(self, repository: Repository) -> int:
         with self._lock:
-            known = self._known.setdefault(repository.key, _Known())
+            known = self._known.setdefault(repository.key, _ChangeCount())
             if time.monotonic() - known.at < FRESH_S or known.busy:
                 return known.files
             known.busy = True
@@ -279,7 +279,7 @@ class WorktreeChanges:
             threading.Thread(target=self._count, args=(repository, known), daemon=True).start()
         return known.files
 
-    def _count(self, repository: Repository, known: _Known) -> None:
+    def _count(self, repository: Repository, known: _ChangeCount) -> None:
         started = time.monotonic()
         try:
             status = worktree_status(repository)

@@ -21,7 +21,7 @@ from sourcelight.engines.search.model import FileTerm
 from sourcelight.engines.search.model import plan as numbered
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import Engine
+    from sourcelight.engines.execution.local import LocalEngine
 
 MOST_NAMES = 20
 LOOK_S = 3.0
@@ -132,7 +132,7 @@ class Explanation:
 
 
 def explain(
-    engine: Engine,
+    engine: LocalEngine,
     query: Query,
     request: SearchRequest,
     plans: Sequence[Plan],
@@ -154,7 +154,7 @@ def explain(
 
 
 def explained(
-    engine: Engine, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
+    engine: LocalEngine, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
 ) -> Explanation:
     """Explain `query` by explanations over some of the repositories each.
 
@@ -175,7 +175,7 @@ def explained(
     )
 
 
-def _bounds(engine: Engine, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
+def _bounds(engine: LocalEngine, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
     has_count = request.default_matches is not None or alternative.first("count") is not None
     return {
         "limit": alternative.count_limit(request.default_matches or engine.limits.matches),
@@ -238,7 +238,9 @@ def _of_plan(plan: Plan) -> list[Advice]:
     return [Advice("no-repositories", "no repository passes the filters", fix)]
 
 
-def _alternative(engine: Engine, request: SearchRequest, plan: Plan, cancellation: Cancellation) -> AlternativeMeaning:
+def _alternative(
+    engine: LocalEngine, request: SearchRequest, plan: Plan, cancellation: Cancellation
+) -> AlternativeMeaning:
     alternative = plan.alternative
     query = plan.text
     if query is None and plan.symbols is not None:

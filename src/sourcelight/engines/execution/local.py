@@ -21,14 +21,14 @@ from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import natural_language, notices
-from sourcelight.engines.execution.background import DefinitionsUpdate, Histories, Wanted, WorktreeChanges
+from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, WorktreeChanges
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.explain import Explanation, explain
-from sourcelight.engines.execution.plan import SUPPORTED, Kept, Plan, Standing, make_plan
+from sourcelight.engines.execution.plan import SUPPORTED, CachedPlan, Kept, Plan, make_plan
 from sourcelight.engines.execution.protocol import Limits
-from sourcelight.engines.execution.run import Search
-from sourcelight.engines.execution.scope.revisions import Scoped, scoped
-from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.execution.run import SearchExecution
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative, scoped
+from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.execution.scope.selection import check_dates
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.store import LocalHistoryStore
@@ -51,7 +51,7 @@ class WordsUpdate:
         Whose index is meant. A question that comes meanwhile finds the words of its own repositories itself.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: LocalEngine) -> None:
         self._engine = engine
         self._waiting: dict[tuple[str, str], Target] = {}
         self._thread: threading.Thread | None = None
@@ -103,7 +103,7 @@ _MOST_READ = 64
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 
-class Engine:
+class LocalEngine:
     """Answers queries over the repositories of `catalog` with the index of `store`.
 
     Parameters
@@ -120,7 +120,7 @@ class Engine:
         Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
     """
 
-    searches: type[Search] = Search
+    searches: type[SearchExecution] = SearchExecution
 
     def __init__(
         self,
@@ -138,17 +138,17 @@ class Engine:
         self.cluster: Any = None
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
-        self.definitions = DefinitionsUpdate(store)
+        self.definitions = DefinitionUpdater(store)
         self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
-        self.histories = Histories(self.history)
+        self.histories = HistoryUpdater(self.history)
         self.terms = TermStore(store)
         self.words = WordsUpdate(self)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
         self._next_look = 0.0
         self._tried: dict[str, tuple[str, float]] = {}
-        self.standings: Kept[Standing] = Kept()
-        self._read: dict[int, tuple[Query, tuple[Scoped, ...]]] = {}
+        self.standings: Kept[CachedPlan] = Kept()
+        self._read: dict[int, tuple[Query, tuple[ScopedAlternative, ...]]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
 
     def update(
@@ -238,10 +238,10 @@ class Engine:
         return Navigator(self.catalog, self.store, target_of=self.target_of)
 
     @property
-    def default_histories(self) -> list[Wanted]:
+    def default_histories(self) -> list[HistoryRequest]:
         """What `histories` has to read so that commits of every repository can be searched at its current commit."""
         repositories = (one for one in self.catalog.repositories if one.kind == "git")
-        return [Wanted(one, (one.facts.commit,)) for one in repositories]
+        return [HistoryRequest(one, (one.facts.commit,)) for one in repositories]
 
     @property
     def gone(self) -> list[str]:
@@ -280,7 +280,7 @@ class Engine:
         if not _is_countable(query):
             return None
         self.refresh(cancellation)
-        scoper = Scoper(self, viewer, cancellation)
+        scoper = ScopeResolver(self, viewer, cancellation)
         scoped_query = self._scoped(query)
         scopes = scoper.resolved(scoped_query)
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
@@ -324,7 +324,7 @@ class Engine:
         query, scopes = self.parsed(request)
         self.refresh(cancellation)
         stop = cancellation or Cancellation()
-        plans = [make_plan(scope) for scope in Scoper(self, viewer, stop).resolved(scopes)]
+        plans = [make_plan(scope) for scope in ScopeResolver(self, viewer, stop).resolved(scopes)]
         return explain(self, query, request, plans, stop)
 
     def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
@@ -337,13 +337,13 @@ class Engine:
         except QueryError:
             return False
 
-    def read(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]] | float:
+    def read(self, request: SearchRequest) -> tuple[Query, tuple[ScopedAlternative, ...]] | float:
         """A query with its contexts resolved; the seconds that were allowed when even that took too long.
 
         Raises `QueryError` for a query that can't be read, or holds what is not supported.
         """
 
-        def read() -> tuple[Query, tuple[Scoped, ...]]:
+        def read() -> tuple[Query, tuple[ScopedAlternative, ...]]:
             return self.parsed(request)
 
         text = request.query
@@ -357,7 +357,7 @@ class Engine:
         except DeadlineExceeded:
             return allowed_s or 0.0
 
-    def parsed(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]]:
+    def parsed(self, request: SearchRequest) -> tuple[Query, tuple[ScopedAlternative, ...]]:
         """A query with its contexts resolved, however long that takes; raises `QueryError` as `read`."""
         query = parse(request.query, request.pattern_type, version=request.version)
         known = self._read.get(id(query))  # the parser keeps short queries, and what is kept here keeps its own
@@ -382,7 +382,7 @@ class Engine:
             asked_of(alternative)  # raises for a pattern that is too large
         return query
 
-    def _scoped(self, query: Query) -> tuple[Scoped, ...]:
+    def _scoped(self, query: Query) -> tuple[ScopedAlternative, ...]:
         """The alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
         contexts = self.catalog.contexts
         found = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))

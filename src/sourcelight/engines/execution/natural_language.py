@@ -21,7 +21,7 @@ from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
 from sourcelight.engines.execution.scope.revisions import scoped
-from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
 from sourcelight.engines.search.ranking.collection import Mask
@@ -33,9 +33,9 @@ from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Viewer, resolve
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import Engine
+    from sourcelight.engines.execution.local import LocalEngine
 
-__all__ = ["RankRequest", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
+__all__ = ["RankedSearch", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
 
 _FIELDS = "repo|r|file|f|path|lang|language|l|rev|revision|context|fork|archived|visibility|case"
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\\s]|\\.)+/(?=\s|$)|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"""
@@ -44,7 +44,7 @@ _GROUP = re.compile(rf"\(\s*-?(?:{_FIELDS}):{_VALUE}(?:\s+(?:OR|AND)?\s*-?(?:{_F
 
 
 @dataclass(frozen=True, slots=True)
-class RankRequest:
+class RankedSearch:
     """What is asked.
 
     Parameters
@@ -89,8 +89,8 @@ def split_filters(text: str) -> tuple[str, str]:
 
 
 def rank(
-    engine: Engine,
-    request: RankRequest,
+    engine: LocalEngine,
+    request: RankedSearch,
     viewer: Viewer,
     cancellation: Cancellation,
     observer: CallObserver | None = None,
@@ -137,7 +137,7 @@ def rank(
 
 
 def _places(
-    engine: Engine, request: RankRequest, filters: str, viewer: Viewer, cancellation: Cancellation
+    engine: LocalEngine, request: RankedSearch, filters: str, viewer: Viewer, cancellation: Cancellation
 ) -> tuple[list[tuple[Target, tuple[TextQuery, ...]]], dict[str, str]]:
     """Give the targets, each with the filters of files of which one must let a file pass; and what can't be searched.
 
@@ -146,7 +146,7 @@ def _places(
     query = filters_query(filters)
     engine.refresh(cancellation)
     scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
-    scoper = Scoper(engine, viewer, cancellation)
+    scoper = ScopeResolver(engine, viewer, cancellation)
     found: dict[tuple[str, str], tuple[Target, list[TextQuery]]] = {}
     for scope in scoper.scopes(scopes):
         plan = make_plan(scope)
@@ -168,7 +168,7 @@ def filters_query(filters: str) -> Query:
     return query
 
 
-def _chosen(engine: Engine, request: RankRequest, asked: Sequence[Target], viewer: Viewer) -> Sequence[Target]:
+def _chosen(engine: LocalEngine, request: RankedSearch, asked: Sequence[Target], viewer: Viewer) -> Sequence[Target]:
     if request.targets is None:
         return asked
     seen = {repository.key for repository in engine.catalog.visible(viewer)}
@@ -187,13 +187,13 @@ def _label(target: Target) -> str:
 
 
 def targets_of(
-    engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation
+    engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation
 ) -> tuple[list[Target], dict[str, str]]:
     """Give the repositories and commits that filters choose, by name, and what can't be searched and why.
 
     Every target has its commit, so that what is asked of it later is asked of the same text.
     """
-    places, failed = _places(engine, RankRequest(""), filters, viewer, cancellation)
+    places, failed = _places(engine, RankedSearch(""), filters, viewer, cancellation)
     found = []
     for target, _ in places:
         try:
@@ -206,7 +206,7 @@ def targets_of(
 
 
 def prepare(
-    engine: Engine, targets: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None = None
+    engine: LocalEngine, targets: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None = None
 ) -> dict[str, str]:
     """Make the text, the definitions and the words of `targets` known; give what failed, and why.
 
@@ -236,7 +236,7 @@ def prepare(
     return failed
 
 
-def text_of(engine: Engine, chunk: RankedChunk) -> str:
+def text_of(engine: LocalEngine, chunk: RankedChunk) -> str:
     """Give the lines of a chunk, newlines between them; bytes that are not UTF-8 as U+FFFD."""
     data = engine.store.read(chunk.target, chunk.path) or b""
     lines = data.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]

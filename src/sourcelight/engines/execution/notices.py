@@ -50,7 +50,7 @@ def _told(reason: str, what: str, said: str, of_names: Mapping[str, str]) -> Ite
 
 
 @dataclass(slots=True)
-class Indexing:
+class IndexingNotice:
     """Revisions that are being made searchable, and how far that is."""
 
     targets: Sequence[Target]

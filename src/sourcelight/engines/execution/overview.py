@@ -11,13 +11,13 @@ from sourcelight.engines.execution.disk import kind_bytes
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import Engine
+    from sourcelight.engines.execution.local import LocalEngine
 
 DETAILED = 20
 """Repositories of which sizes on disk and the state of each index are looked at: 1 ms each."""
 
 
-def overview(engine: Engine, viewer: Viewer) -> tuple[RepositoryOverview, ...]:
+def overview(engine: LocalEngine, viewer: Viewer) -> tuple[RepositoryOverview, ...]:
     """Describe the repositories that a viewer may see, by name; the first `DETAILED` of them in detail."""
     repositories = engine.catalog.visible(viewer)
     if engine.cluster is not None:
@@ -27,7 +27,7 @@ def overview(engine: Engine, viewer: Viewer) -> tuple[RepositoryOverview, ...]:
     )
 
 
-def _overview(engine: Engine, repository: Repository, *, detailed: bool) -> RepositoryOverview:
+def _overview(engine: LocalEngine, repository: Repository, *, detailed: bool) -> RepositoryOverview:
     target = engine.target_of(repository)
     files = text_bytes = disk_bytes = None
     with suppress(IndexFault, OSError):

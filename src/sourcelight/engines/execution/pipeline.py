@@ -17,11 +17,11 @@ from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.execution.commits.contributors import Contributors
-from sourcelight.engines.execution.commits.search import HistoryAnswers
+from sourcelight.engines.execution.commits.contributors import ContributorPredicate
+from sourcelight.engines.execution.commits.search import CommitSearch
 from sourcelight.engines.execution.plan import Plan, required_content
-from sourcelight.engines.execution.results.owners import OwnerRows, Ownership
-from sourcelight.engines.execution.results.ranking import CANDIDATES, Ranking
+from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
+from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, unite
 from sourcelight.engines.search import And, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import DefinitionPositions, definition_places
@@ -33,7 +33,7 @@ _FEW = 50
 
 
 @dataclass(slots=True)
-class Gathering:
+class ResultPipeline:
     """Asks the engines for what the plans want and brings their answers together.
 
     Parameters
@@ -65,7 +65,7 @@ class Gathering:
     """
 
     store: IndexStore
-    histories: HistoryAnswers
+    histories: CommitSearch
     plans: Sequence[Plan]
     request: SearchRequest
     cancellation: Cancellation
@@ -73,16 +73,16 @@ class Gathering:
     note: Callable[[SearchPart], None]
     for_another: bool = False
     unmade: bool = False
-    ownership: Ownership = field(init=False)
-    contributors: Contributors = field(init=False)
+    ownership: OwnerPredicate = field(init=False)
+    contributors: ContributorPredicate = field(init=False)
     capped: int = field(init=False, default=0)
     _rooms: dict[int, int] = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
     _worker: StepThread = field(init=False, default_factory=StepThread)
 
     def __post_init__(self) -> None:
-        self.ownership = Ownership(self.store.read, partial(lacks_file, self.store))
-        self.contributors = Contributors(self.histories)
+        self.ownership = OwnerPredicate(self.store.read, partial(lacks_file, self.store))
+        self.contributors = ContributorPredicate(self.histories)
         self._rooms = own_counts([plan.alternative for plan in self.plans])
 
     def batches(self) -> Generator[Any, None, None]:
@@ -107,7 +107,7 @@ class Gathering:
         def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
             return definition_places(self.store, of_place[repository, revision], paths)
 
-        ranking = Ranking(
+        ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
             stars={t.repository.facts.name: t.repository.facts.stars for plan in searching for t in plan.targets},
@@ -203,7 +203,7 @@ class Gathering:
     def _chosen(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterator[Any]:
         owners = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.owner")
         writers = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.contributor")
-        owning = OwnerRows(self.ownership, self.request) if selector.path == OWNERS else None
+        owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
         needs_target = bool(owners or writers or owning)
         of_place = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
         for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)):

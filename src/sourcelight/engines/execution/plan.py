@@ -19,10 +19,10 @@ from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.wire.events import Alert
-from sourcelight.engines.execution.commits.query import Asked, asked_of
-from sourcelight.engines.execution.commits.search import Place, places_of
+from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
+from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
 from sourcelight.engines.execution.scope.scope import Scope
-from sourcelight.engines.execution.scope.selection import Selection
+from sourcelight.engines.execution.scope.selection import RepositorySelection
 from sourcelight.engines.search import And as All
 from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Not, Target, TextQuery
 from sourcelight.engines.search import Or as AnyOf
@@ -30,7 +30,7 @@ from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution.scope.revisions import Scoped
+    from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
@@ -61,13 +61,13 @@ class Plan:
     """
 
     alternative: Alternative
-    selection: Selection
+    selection: RepositorySelection
     targets: tuple[Target, ...]
     text: TextQuery | None
     repository_hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]
     symbols: TextQuery | None = None
-    commits: Asked | None = None
-    places: tuple[Place, ...] = ()
+    commits: CommitPlan | None = None
+    places: tuple[HistoryCommit, ...] = ()
 
     @property
     def searches(self) -> bool:
@@ -281,7 +281,7 @@ _Key: TypeAlias = tuple[tuple[int, ...], Viewer]
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class PlanSummary:
     """What some plans come to.
 
     Attributes
@@ -303,10 +303,10 @@ class Summary:
     archived: list[str]
 
 
-def summary_of(plans: Sequence[Plan]) -> Summary:
+def summary_of(plans: Sequence[Plan]) -> PlanSummary:
     """Sum up plans."""
     facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
-    return Summary(
+    return PlanSummary(
         facts=facts,
         searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
         replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
@@ -319,7 +319,7 @@ NO_PLANS = summary_of(())
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CachedPlan:
     """A query's plans over the repositories that its viewer saw, and what they come to.
 
     Attributes
@@ -332,7 +332,7 @@ class Standing:
 
     plans: list[Plan]
     worktrees: Sequence[Repository]
-    summary: Summary
+    summary: PlanSummary
     advice: list[Alert | None] = field(default_factory=list)
 
 
@@ -344,10 +344,10 @@ class Kept(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, tuple[Sequence[Scoped], tuple[Repository, ...], T]] = OrderedDict()
+        self._known: OrderedDict[_Key, tuple[Sequence[ScopedAlternative], tuple[Repository, ...], T]] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...]) -> T | None:
+    def of(self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...]) -> T | None:
         """Give what was kept, if it still holds."""
         key = _key(scopes, viewer)
         with self._guard:
@@ -357,7 +357,9 @@ class Kept(Generic[T]):
             self._known.move_to_end(key)
             return found[2]
 
-    def keep(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...], found: T) -> None:
+    def keep(
+        self, scopes: Sequence[ScopedAlternative], viewer: Viewer, repositories: tuple[Repository, ...], found: T
+    ) -> None:
         """Keep it, and the alternatives that it is known by."""
         with self._guard:
             self._known[_key(scopes, viewer)] = scopes, repositories, found
@@ -370,11 +372,11 @@ class Kept(Generic[T]):
             self._known.clear()
 
 
-def _key(scopes: Sequence[Scoped], viewer: Viewer) -> _Key:
+def _key(scopes: Sequence[ScopedAlternative], viewer: Viewer) -> _Key:
     return tuple(id(item.alternative) for item in scopes), viewer
 
 
-def stands(scoped: Sequence[Scoped], plans: Sequence[Plan]) -> bool:
+def stands(scoped: Sequence[ScopedAlternative], plans: Sequence[Plan]) -> bool:
     """Whether plans depend on nothing but the list of repositories: on no ref, context, date, file or history."""
     return all(
         item.listed is None

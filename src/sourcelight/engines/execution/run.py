@@ -24,13 +24,13 @@ from sourcelight.core.wire.request import SearchRequest, display_limit, match_li
 from sourcelight.engines.execution import notices
 from sourcelight.engines.execution import protocol as limit_items
 from sourcelight.engines.execution.background import WAIT_S, under_way
-from sourcelight.engines.execution.commits.search import HistoryAnswers, history_of
-from sourcelight.engines.execution.pipeline import Gathering, limit_of
+from sourcelight.engines.execution.commits.search import CommitSearch, history_of
+from sourcelight.engines.execution.pipeline import ResultPipeline, limit_of
 from sourcelight.engines.execution.plan import (
     NO_PLANS,
+    CachedPlan,
     Plan,
-    Standing,
-    Summary,
+    PlanSummary,
     make_plan,
     stands,
     summary_of,
@@ -38,25 +38,25 @@ from sourcelight.engines.execution.plan import (
     unmade_plan,
 )
 from sourcelight.engines.execution.results.tally import Tally
-from sourcelight.engines.execution.scope.revisions import Scoped
-from sourcelight.engines.execution.scope.scope import Scope, Scoper
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative
+from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
 from sourcelight.engines.search import SearchPart
 from sourcelight.engines.search.model import add_most
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import Engine
+    from sourcelight.engines.execution.local import LocalEngine
 
 PROGRESS_EVERY_S = 0.1
 
 
 @dataclass(slots=True)
-class Search:
+class SearchExecution:
     """One search under way."""
 
-    engine: Engine
+    engine: LocalEngine
     query: Query
-    scoped: Sequence[Scoped]
+    scoped: Sequence[ScopedAlternative]
     request: SearchRequest
     viewer: Viewer
     cancellation: Cancellation
@@ -69,16 +69,16 @@ class Search:
     missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     introduced: set[str] = field(default_factory=set)
-    summary: Summary = NO_PLANS
-    standing: Standing | None = None
+    summary: PlanSummary = NO_PLANS
+    standing: CachedPlan | None = None
     last_progress: float = 0.0
-    gathering: Gathering | None = None
+    gathering: ResultPipeline | None = None
     read_s: float = 0.0
     unmade: bool = False
-    histories: HistoryAnswers = field(init=False)
+    histories: CommitSearch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.histories = HistoryAnswers(self.engine.history, self.cancellation)
+        self.histories = CommitSearch(self.engine.history, self.cancellation)
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
@@ -88,7 +88,7 @@ class Search:
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
-        scoper = Scoper(engine, self.viewer, self.cancellation)
+        scoper = ScopeResolver(engine, self.viewer, self.cancellation)
         try:
             plans = yield from self._made(scoper)
         except Cancelled:
@@ -99,7 +99,7 @@ class Search:
         if self.unmade:
             yield from self._closing(plans, scoper, limit, allowed_s)
             return
-        self.gathering = Gathering(
+        self.gathering = ResultPipeline(
             engine.store,
             self.histories,
             plans,
@@ -122,7 +122,7 @@ class Search:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
 
-    def _made(self, scoper: Scoper) -> Generator[Event, None, list[Plan]]:
+    def _made(self, scoper: ScopeResolver) -> Generator[Event, None, list[Plan]]:
         """The plans: those that were kept for the same repositories, or new ones; raises `Cancelled`."""
         repositories = self.engine.catalog.repositories
         self.standing = self.engine.standings.of(self.scoped, self.viewer, repositories)
@@ -132,13 +132,15 @@ class Search:
         self.standing = self._keep(plans, scoper, repositories)
         return plans
 
-    def _keep(self, plans: list[Plan], scoper: Scoper, repositories: tuple[Repository, ...]) -> Standing | None:
+    def _keep(
+        self, plans: list[Plan], scoper: ScopeResolver, repositories: tuple[Repository, ...]
+    ) -> CachedPlan | None:
         """Keep the plans for the next search, if they depend on the repositories alone."""
         if self.engine.worktree or self.unmade or not scoper.clean or not stands(self.scoped, plans):
             return None
         summary = summary_of(plans)
         worktrees = [one for one in scoper.at_head(summary.searched.values()) if one.worktree]
-        found = Standing(plans, worktrees, summary)
+        found = CachedPlan(plans, worktrees, summary)
         self.engine.standings.keep(self.scoped, self.viewer, repositories, found)
         return found
 
@@ -188,7 +190,7 @@ class Search:
         repositories = self.engine.catalog.repositories
         standing = self.engine.standings.of(self.scoped, self.viewer, repositories)
         if standing is None:
-            scoper = Scoper(self.engine, self.viewer, self.cancellation)
+            scoper = ScopeResolver(self.engine, self.viewer, self.cancellation)
             try:
                 plans = self._plans(scoper.narrowed(scoper.scopes(self.scoped)))
             except Cancelled:
@@ -196,7 +198,7 @@ class Search:
             self._keep(plans, scoper, repositories)
         else:
             plans = standing.plans
-        gathering = Gathering(
+        gathering = ResultPipeline(
             self.engine.store, self.histories, plans, self.request, self.cancellation, 1, lambda _: None
         )
         with closing(gathering.batches()) as batches:
@@ -233,12 +235,12 @@ class Search:
             self.unmade = True
             return [unmade_plan(scope) for scope in scopes]
 
-    def _scopes(self, scoper: Scoper) -> Generator[Event, None, list[Scope]]:
+    def _scopes(self, scoper: ScopeResolver) -> Generator[Event, None, list[Scope]]:
         """Resolve repositories and revisions, telling of the revisions that must be indexed first."""
         scopes = scoper.scopes(self.scoped)
         targets = scoper.unindexed(scopes)
         if targets:
-            state = notices.Indexing(targets)
+            state = notices.IndexingNotice(targets)
             for _ in watched(
                 lambda stop: scoper.index(targets, progress=state.note, cancellation=stop),
                 self.cancellation,
@@ -282,7 +284,9 @@ class Search:
         if filters:
             yield Filters(filters)
 
-    def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
+    def _closing(
+        self, plans: list[Plan], scoper: ScopeResolver, limit: int, allowed_s: float | None
+    ) -> Iterator[Event]:
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         late = sorted(self.cancellation.untold.union(late))
         skipped = list(self._left_out(plans, scoper))
@@ -307,7 +311,7 @@ class Search:
             yield alert
         yield Done()
 
-    def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
+    def _late(self, plans: list[Plan], scoper: ScopeResolver) -> list[str]:
         """Repositories of which a revision was not searched to its end."""
         if self.unmade:
             return sorted({t.repository.facts.name for p in plans for t in p.targets} | scoper.undecided)
@@ -317,7 +321,7 @@ class Search:
         histories = {place.repository.name for p in plans for place in p.places}
         return sorted(late | histories.difference(self.histories.done, self.histories.failed))
 
-    def lacks(self, plan: Plan, scoper: Scoper, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
+    def lacks(self, plan: Plan, scoper: ScopeResolver, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
         """Why a count by one plan, which told these parts beside its numbers, is not of all there is; empty if it is.
 
         What a stream would say of the same search decides, so that both have one status. Without parts: what is known
@@ -328,14 +332,14 @@ class Search:
             self._note(part)
         return limits(self._missing_work([plan], scoper), ())
 
-    def _left_out(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
+    def _left_out(self, plans: list[Plan], scoper: ScopeResolver) -> Iterator[Skipped]:
         yield from self._missing_work(plans, scoper)
         if not self.engine.worktree:
             standing = self.standing
             at_head = scoper.at_head(self.summary.searched.values()) if standing is None else standing.worktrees
             yield from notices.changed(self.engine.changes.count(at_head))
 
-    def _missing_work(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
+    def _missing_work(self, plans: list[Plan], scoper: ScopeResolver) -> Iterator[Skipped]:
         engine, targets = self.engine, self.summary.searched
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from notices.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
@@ -349,7 +353,7 @@ class Search:
         """Some of the files that the query asks to look into and whose content is not there, by repository."""
         return self.missing if _reads_any(plans) else {}
 
-    def unread_files(self, plans: Sequence[Plan], scoper: Scoper) -> dict[str, dict[str, int]]:
+    def unread_files(self, plans: Sequence[Plan], scoper: ScopeResolver) -> dict[str, dict[str, int]]:
         """How many files were not looked into though the query asks for that, by repository and by reason."""
         found = {name: dict(counts) for name, counts in self.name_only.items()} if _reads_any(plans) else {}
         for name, count in scoper.missing.items():
@@ -358,7 +362,7 @@ class Search:
             add_most(found.setdefault(name, {}), {"missing": 1})
         return found
 
-    def _left_out_everywhere(self, scoper: Scoper) -> Iterator[Skipped]:
+    def _left_out_everywhere(self, scoper: ScopeResolver) -> Iterator[Skipped]:
         """What is left out in the same way on this machine and on workers."""
         yield from notices.unsearchable(scoper.unsearchable | scoper.invalid)
         yield from notices.without_history(self.histories.failed)
@@ -396,7 +400,9 @@ class Search:
             self.standing.advice.append(alert)
         return alert
 
-    def _alert(self, plans: list[Plan], scoper: Scoper, late: list[str], allowed_s: float | None) -> Alert | None:
+    def _alert(
+        self, plans: list[Plan], scoper: ScopeResolver, late: list[str], allowed_s: float | None
+    ) -> Alert | None:
         if late and not self.tally.matches:
             return notices.timed_out(self.query, late, allowed_s)
         if scoper.invalid:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Repository, Viewer, resolve
 
 Arguments = Mapping[str, Any]
@@ -69,7 +69,7 @@ class CallContext:
         Whether other repositories of the same call are asked elsewhere, and the answer is made of all together.
     """
 
-    engine: Engine
+    engine: LocalEngine
     viewer: Viewer
     cancellation: Cancellation = field(default_factory=Cancellation)
     observer: CallObserver | None = None

@@ -68,7 +68,7 @@ def answer_of_parts(
 
 
 def _rank(text: str, context: CallContext, exchange: StatsExchange) -> Ranking:
-    request = natural_language.RankRequest(text, exchange=exchange)
+    request = natural_language.RankedSearch(text, exchange=exchange)
     if context.served:
         request = replace(request, files=MOST_FILES, per_file=MOST_CHUNKS)
     return natural_language.rank(context.engine, request, context.viewer, context.cancellation, context.observer)

@@ -38,7 +38,7 @@ from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
-    from sourcelight.engines.execution import Engine, Limits
+    from sourcelight.engines.execution import Limits, LocalEngine
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.http.deepsearch.api import Api
 
@@ -156,7 +156,7 @@ def create_app(
     )
 
     mcp = McpEndpoints(
-        cast("Engine", engine),
+        cast("LocalEngine", engine),
         McpOptions(
             enabled=settings.mcp_enabled,
             disabled_tools=frozenset(settings.mcp_tools_disabled),
@@ -169,8 +169,8 @@ def create_app(
         noted=_note_principal,
     )
     desk = _desk(conversations)
-    api = None if desk is None else _deepsearch(cast("Engine", engine), desk, authenticator, settings)
-    pages = Pages(cast("Engine", engine), desk, authenticator, settings.external_url)
+    api = None if desk is None else _deepsearch(cast("LocalEngine", engine), desk, authenticator, settings)
+    pages = Pages(cast("LocalEngine", engine), desk, authenticator, settings.external_url)
 
     async def read_trace(request: Request) -> Response:
         principal = authenticator.for_search(request.headers)
@@ -249,7 +249,7 @@ def _desk(conversations: Conversations | None) -> Desk | None:
     return conversations if isinstance(conversations, Desk) else None
 
 
-def _deepsearch(engine: Engine, desk: Desk, authenticator: Authenticator, settings: Settings) -> Api:
+def _deepsearch(engine: LocalEngine, desk: Desk, authenticator: Authenticator, settings: Settings) -> Api:
     from sourcelight.server.http.deepsearch.api import Api
     from sourcelight.server.http.deepsearch.messages import Door
 

@@ -28,7 +28,7 @@ from sourcelight.core.errors import (
 )
 from sourcelight.engines import tools
 from sourcelight.engines.deepsearch.redaction import without_text
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import CallContext, Conversations, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
@@ -73,7 +73,7 @@ class Calls:
         Calls of one account that may wait for their turn; a further one is told so, and to ask again.
     """
 
-    engine: Engine
+    engine: LocalEngine
     conversations: Conversations | None = None
     timeout_s: float | None = None
     at_once: int = 16

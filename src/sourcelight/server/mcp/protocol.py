@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight import __version__
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS, Conversations, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import Caller, Calls, ToolFailed
@@ -152,7 +152,9 @@ def is_quick(body: bytes) -> bool:
     return not watched and isinstance(name, str) and is_quick_tool(name)
 
 
-def serve_stdio(engine: Engine, *, viewer: Viewer | None = None, conversations: Conversations | None = None) -> None:
+def serve_stdio(
+    engine: LocalEngine, *, viewer: Viewer | None = None, conversations: Conversations | None = None
+) -> None:
     """Answer messages of standard input on standard output until the input ends.
 
     What the process prints meanwhile goes to standard error, so that it can't be mistaken for messages.

@@ -18,8 +18,8 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, QueryError
-from sourcelight.engines.execution import Engine
-from sourcelight.engines.execution.natural_language import RankRequest, prepare, rank, split_filters, text_of
+from sourcelight.engines.execution import LocalEngine
+from sourcelight.engines.execution.natural_language import RankedSearch, prepare, rank, split_filters, text_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
@@ -78,19 +78,19 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 
 
 @pytest.fixture(scope="module")
-def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     return open_engine([builder.path], index=tmp_path_factory.mktemp("index"), workers=1)
 
 
-def ask(engine: Engine, text: str, *, viewer: Viewer | None = None, limit: int | None = None) -> Ranking:
-    return rank(engine, RankRequest(text, limit=limit), viewer or Viewer.owner(), Cancellation())
+def ask(engine: LocalEngine, text: str, *, viewer: Viewer | None = None, limit: int | None = None) -> Ranking:
+    return rank(engine, RankedSearch(text, limit=limit), viewer or Viewer.owner(), Cancellation())
 
 
 def paths(found: Ranking) -> list[str]:
     return [file.path for file in found.files]
 
 
-def test_code_comes_before_tests_docs_and_change_logs(engine: Engine) -> None:
+def test_code_comes_before_tests_docs_and_change_logs(engine: LocalEngine) -> None:
     """Of files with the same words the code wins, and a change log comes last."""
     found = ask(engine, "rev:v1 repo:books how does the ledger post an entry")
     assert paths(found)[0] == "books/ledger.py"
@@ -102,18 +102,18 @@ def test_code_comes_before_tests_docs_and_change_logs(engine: Engine) -> None:
     assert [file.score for file in found.files] == sorted((file.score for file in found.files), reverse=True)
 
 
-def test_stems_meet(engine: Engine) -> None:
+def test_stems_meet(engine: LocalEngine) -> None:
     """Other forms of a word find it too."""
     assert paths(ask(engine, "sending reminders"))[:2] == ["books/mail.py", "copy.py"]
 
 
-def test_the_same_blob_at_two_paths_is_two_files(engine: Engine) -> None:
+def test_the_same_blob_at_two_paths_is_two_files(engine: LocalEngine) -> None:
     """Equal files come in the order of their paths, each with its own chunks."""
     found = ask(engine, "unpaid invoice")
     assert {chunk.path for chunk in found.chunks} == {"books/mail.py", "copy.py"}
 
 
-def naive_scores(engine: Engine, target: Target, terms: dict[str, float]) -> dict[tuple[str, int], float]:
+def naive_scores(engine: LocalEngine, target: Target, terms: dict[str, float]) -> dict[tuple[str, int], float]:
     """BM25F as the formula says, over the chunks that ranking cut, from their text and paths alone."""
     weights = Weights()
     opened = engine.terms.open(target)
@@ -160,7 +160,7 @@ def naive_scores(engine: Engine, target: Target, terms: dict[str, float]) -> dic
 
 
 @pytest.mark.parametrize("revision", ["", "v1"])
-def test_scores_are_those_of_the_formula(engine: Engine, revision: str) -> None:
+def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> None:
     """The tables give, at any revision, what counting words in the text of that revision gives."""
     repository = engine.catalog.repositories[0]
     target = Target(repository, revision, resolve(repository, revision or "HEAD"))
@@ -181,7 +181,7 @@ def test_scores_are_those_of_the_formula(engine: Engine, revision: str) -> None:
 
 
 def test_a_revision_ranks_as_a_repository_that_has_only_it(
-    engine: Engine, builder: RepositoryBuilder, tmp_path: Path
+    engine: LocalEngine, builder: RepositoryBuilder, tmp_path: Path
 ) -> None:
     """Other revisions in the index change no score."""
     alone = RepositoryBuilder(tmp_path / "alone", origin="https://example.org/team/books.git")
@@ -220,7 +220,7 @@ def test_a_blob_is_read_once_for_all_revisions(tmp_path: Path) -> None:
     assert ask(again, "extra reminder").chunks == before.chunks
 
 
-def test_filters_choose_repositories_files_and_languages(engine: Engine) -> None:
+def test_filters_choose_repositories_files_and_languages(engine: LocalEngine) -> None:
     """The filters of the query language hold, alternatives in parentheses included."""
     assert split_filters('(repo:a OR repo:b) file:"x y" -lang:go how does it work: a test') == (
         '(repo:a OR repo:b) file:"x y" -lang:go',
@@ -239,7 +239,7 @@ def test_filters_choose_repositories_files_and_languages(engine: Engine) -> None
         ask(engine, "repo:books is it the")
 
 
-def test_unknown_words_and_coverage(engine: Engine) -> None:
+def test_unknown_words_and_coverage(engine: LocalEngine) -> None:
     """What no file has is named; words that nobody wrote cover nothing."""
     found = ask(engine, "how does `QuantumFlux` regulate plumbum")
     assert found.unknown == ("QuantumFlux", "regulate", "plumbum")
@@ -258,7 +258,9 @@ def test_a_declaration_counts_less_than_the_definition(tmp_path: Path) -> None:
     assert shares["ledger.c"] > 2 * shares["ledger.h"]
 
 
-def test_an_invisible_repository_changes_nothing(engine: Engine, builder: RepositoryBuilder, tmp_path: Path) -> None:
+def test_an_invisible_repository_changes_nothing(
+    engine: LocalEngine, builder: RepositoryBuilder, tmp_path: Path
+) -> None:
     """For one who may not see a private repository, not even a score tells that it is there."""
     secret = RepositoryBuilder(tmp_path / "secret", origin="https://example.org/team/secret.git")
     secret.commit({"ledger.py": LEDGER})
@@ -273,14 +275,14 @@ def test_an_invisible_repository_changes_nothing(engine: Engine, builder: Reposi
     assert [(c.path, c.score) for c in hidden.chunks] == [(c.path, c.score) for c in alone.chunks]
     asked = rank(
         both,
-        RankRequest(question, targets=[both.target_of(r) for r in both.catalog.repositories]),
+        RankedSearch(question, targets=[both.target_of(r) for r in both.catalog.repositories]),
         Viewer.anonymous(),
         Cancellation(),
     )
     assert {file.target.repository.name for file in asked.files} == {"example.org/team/books"}
 
 
-def test_limits_of_chunks_files_and_chunks_of_a_file(engine: Engine) -> None:
+def test_limits_of_chunks_files_and_chunks_of_a_file(engine: LocalEngine) -> None:
     """Fewer are the first of more; a limit of files keeps the others out."""
     whole = ask(engine, "ledger entry period")
     fewer = ask(engine, "ledger entry period", limit=3)
@@ -288,7 +290,7 @@ def test_limits_of_chunks_files_and_chunks_of_a_file(engine: Engine) -> None:
         (c.path, c.begin_line, c.score) for c in whole.chunks[:3]
     ]
     assert [fewer.files[c.file].path for c in fewer.chunks] == [c.path for c in fewer.chunks]
-    request = RankRequest("ledger entry period", limit=10, files=2, per_file=1)
+    request = RankedSearch("ledger entry period", limit=10, files=2, per_file=1)
     found = rank(engine, request, Viewer.owner(), Cancellation())
     assert [len(found.chunks), len(found.files)] == [2, 2]
 
@@ -312,7 +314,7 @@ def test_limits_take_chunks_one_by_one(tmp_path: Path) -> None:
             if not over and (per_file is None or taken[chunk.path] < per_file):
                 taken[chunk.path] += 1
                 wanted.append((chunk.path, chunk.begin_line))
-        request = RankRequest("close the ledger period", limit=most, files=most_files, per_file=per_file)
+        request = RankedSearch("close the ledger period", limit=most, files=most_files, per_file=per_file)
         found = rank(engine, request, Viewer.owner(), Cancellation())
         assert [(chunk.path, chunk.begin_line) for chunk in found.chunks] == wanted, limits
 
@@ -351,9 +353,9 @@ def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBui
     cancellation = Cancellation()
     cancellation.cancel()
     with pytest.raises(Cancelled):
-        rank(engine, RankRequest("ledger"), Viewer.owner(), cancellation)
+        rank(engine, RankedSearch("ledger"), Viewer.owner(), cancellation)
     told: list[ToolProgress] = []
-    rank(engine, RankRequest("ledger"), Viewer.owner(), Cancellation(), told.append)
+    rank(engine, RankedSearch("ledger"), Viewer.owner(), Cancellation(), told.append)
     assert told
     assert told[-1].stage == "reading words"
 
@@ -362,10 +364,10 @@ SCRIPT = """
 import sys
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.execution.natural_language import (RankRequest, rank)
+from sourcelight.engines.execution.natural_language import (RankedSearch, rank)
 from sourcelight.repos import Viewer
 engine = open_engine([sys.argv[1]], index=sys.argv[2], workers=1)
-found = rank(engine, RankRequest("how does `Ledger` post an entry, close a period"), Viewer.owner(), Cancellation())
+found = rank(engine, RankedSearch("how does `Ledger` post an entry, close a period"), Viewer.owner(), Cancellation())
 print([(c.path, c.begin_line, c.score.hex()) for c in found.chunks], [f.lists for f in found.files], found.unknown)
 """
 

@@ -16,7 +16,7 @@ from sourcelight.backends.cluster.storage.shard_files import HISTORY, INDEX, Sha
 from sourcelight.backends.cluster.worker.engines import formats
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Repository
@@ -75,7 +75,7 @@ def build_shard(
     index, history = folder / "index" / own.key, folder / "index-history" / own.key
     if former is not None and former.shard and former.formats == formats() and not index.exists():
         _begin_with(former, storage, folder, own.key)
-    engine = Engine(Catalog.listed([own]), store, history=histories)
+    engine = LocalEngine(Catalog.listed([own]), store, history=histories)
     tell("indexing")
     report = engine.update(cancellation=stop)
     stop.check()

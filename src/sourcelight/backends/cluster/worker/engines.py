@@ -15,7 +15,7 @@ from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
-from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.storage.sections import FORMAT as INDEX_FORMAT
@@ -52,14 +52,14 @@ class Engines:
         self._store = IndexStore(os.fspath(cache.index_folder))
         self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
         self._generations: OrderedDict[str, tuple[Generation, Mapping[str, ShardEntry]]] = OrderedDict()
-        self._engines: OrderedDict[tuple[str, tuple[str, ...]], tuple[Engine, tuple[Target, ...]]] = OrderedDict()
+        self._engines: OrderedDict[tuple[str, tuple[str, ...]], tuple[LocalEngine, tuple[Target, ...]]] = OrderedDict()
         self._guard = threading.Lock()
         cache.gone = self._forget
 
     @contextlib.contextmanager
     def over(
         self, generation: str, names: Sequence[str], cancellation: Cancellation
-    ) -> Iterator[tuple[Engine, dict[str, str]]]:
+    ) -> Iterator[tuple[LocalEngine, dict[str, str]]]:
         """An engine over these repositories of a generation, and by name why one could not be had.
 
         Shards that are not here are fetched; they stay while the engine is used. Raises `ClusterError` for a
@@ -86,7 +86,7 @@ class Engines:
         ours = formats()
         return [known[name] for name in names if name in known and known[name].formats == ours]
 
-    def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> Engine:
+    def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> LocalEngine:
         """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""
         place = generation, tuple(repository.key for repository in repositories)
         with self._guard:
@@ -94,7 +94,7 @@ class Engines:
             if found is None:
                 catalog = Catalog.listed(repositories, contexts=contexts)
                 # What bounds a search is decided by whoever asks.
-                engine = Engine(catalog, self._store, limits=Limits(), history=self._histories)
+                engine = LocalEngine(catalog, self._store, limits=Limits(), history=self._histories)
                 found = self._engines[place] = engine, tuple(map(engine.target_of, catalog.repositories))
             self._engines.move_to_end(place)
             while len(self._engines) > _MOST_ENGINES:

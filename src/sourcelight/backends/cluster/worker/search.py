@@ -14,13 +14,13 @@ from sourcelight.backends.cluster.messages import Failed, Order, Passed, Piece
 from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.commits.search import history_of
-from sourcelight.engines.execution.pipeline import Gathering
+from sourcelight.engines.execution.pipeline import ResultPipeline
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.results.ranking import CANDIDATES
-from sourcelight.engines.execution.run import Search
-from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.execution.run import SearchExecution
+from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
@@ -60,7 +60,7 @@ class Outcome:
     later_owners: list[str] = field(default_factory=list)
 
 
-class ShardSearch(Search):
+class ShardSearch(SearchExecution):
     """One order carried out; `outcome` is whole when `pieces` has ended."""
 
     outcome: Outcome
@@ -73,7 +73,7 @@ class ShardSearch(Search):
         self.outcome = Outcome()
         engine = self.engine
         self.cancellation.limit(self._allowed_s())
-        scoper = Scoper(engine, self.viewer, self.cancellation)
+        scoper = ScopeResolver(engine, self.viewer, self.cancellation)
         plans = _result(self._made(scoper))
         self._needed = Counter(t.repository.facts.name for p in plans if p.searches for t in p.targets)
         self._passing: list[str] = []
@@ -95,7 +95,7 @@ class ShardSearch(Search):
             with_commits=any(plan.commits is not None for plan in plans),
             symbols_first=len(searching) == 1 and both and not searching[0].alternative.select(),
         )
-        self.gathering = Gathering(
+        self.gathering = ResultPipeline(
             self.engine.store,
             self.histories,
             plans,
@@ -134,7 +134,7 @@ class ShardSearch(Search):
         self._passed += self._passing
         self._passing = [name for name in part.repositories_done if self.done[name] >= self._needed[name]]
 
-    def _finish(self, plans: list[Plan], scoper: Scoper) -> None:
+    def _finish(self, plans: list[Plan], scoper: ScopeResolver) -> None:
         outcome = self.outcome
         stopped_early = self.cancellation.expired and not outcome.limit_hit
         outcome.late = sorted(self.cancellation.untold.union(self._late(plans, scoper))) if stopped_early else []
@@ -231,7 +231,7 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
         yield joined([cut for _, cut in sorted(cuts, key=itemgetter(0))])
 
 
-def shard_search(engine: Engine, order: Order, cancellation: Cancellation) -> ShardSearch:
+def shard_search(engine: LocalEngine, order: Order, cancellation: Cancellation) -> ShardSearch:
     """A search as an order asks for it; raises `QueryError`, as a search on one machine does."""
     request = order.request
     if request is None:

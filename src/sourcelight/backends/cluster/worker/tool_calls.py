@@ -19,7 +19,7 @@ from sourcelight.backends.cluster.worker.search import viewer_of
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, IndexFault
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 
 WAIT_S = 30.0
 """Seconds after which a ranking is given up when the numbers of the other workers do not come."""
@@ -85,7 +85,7 @@ Message = dict[str, Any]
 
 def called(
     order: Order,
-    engine: Engine,
+    engine: LocalEngine,
     missing: Mapping[str, str],
     cancellation: Cancellation,
     outbox: Outbox,

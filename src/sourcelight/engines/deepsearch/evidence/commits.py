@@ -21,7 +21,7 @@ from sourcelight.core.errors import IndexFault, SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
@@ -200,7 +200,7 @@ class Past:
         What could not be read, a sentence each.
     """
 
-    engine: Engine
+    engine: LocalEngine
     pins: Pins
     cancellation: Cancellation
     observer: CallObserver | None = None

@@ -19,7 +19,7 @@ from sourcelight.repos import Catalog, Viewer
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.model import Evidence
     from sourcelight.engines.deepsearch.research.protocol import Previous
-    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.tools import CallContext
 
 
@@ -64,7 +64,7 @@ def pinned(filters: str, context: CallContext) -> Pins:
     return _some(pins, filters)
 
 
-def pin(engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
+def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
     """Pin what `filters` choose of the repositories that the viewer may see.
 
     Raises
@@ -77,7 +77,7 @@ def pin(engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation
     return _some(pins_here(engine, filters, viewer, cancellation), filters)
 
 
-def pins_here(engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
+def pins_here(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
     """The pins of repositories that are here, which may be none; raises `QueryError`."""
     targets, failed = targets_of(engine, filters, viewer, cancellation)
     return Pins(tuple(targets), failed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Asked, Pins, away
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
-from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
@@ -90,7 +90,7 @@ class Texts:
     _known: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> LocalEngine:
         """What reads them."""
         return self.context.engine
 

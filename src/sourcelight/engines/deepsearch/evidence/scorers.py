@@ -17,7 +17,7 @@ from sourcelight.engines.search.ranking.tokenizer import TOKEN
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
-    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.search import Target
     from sourcelight.engines.search.scan.corpus import OpenedCommit
     from sourcelight.engines.symbols import SymbolTable
@@ -69,7 +69,7 @@ class HistoryScorer:
 class GraphScorer:
     """Names used in the best chunks vote for the few files that define them."""
 
-    engine: Engine
+    engine: LocalEngine
     name: str = "graph"
     weight: float = 0.1
 

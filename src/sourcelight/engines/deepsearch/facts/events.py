@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.removals import removals_of
 from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
 from sourcelight.engines.deepsearch.research.markdown import inline
-from sourcelight.engines.execution.results.owners import Ownership
+from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.search.missing_files import lacks_file
 from sourcelight.repos import resolve
 
@@ -161,7 +161,7 @@ def _people(work: Work) -> Fact:
 def _owners(work: Work, paths: PathNames) -> Fact | None:
     """Owners by CODEOWNERS; None where no file of the path has any."""
     engine = work.inquiry.context.engine
-    ownership = Ownership(engine.store.read, partial(lacks_file, engine.store))
+    ownership = OwnerPredicate(engine.store.read, partial(lacks_file, engine.store))
     counts: Counter[str] = Counter()
     table = Rows("Owners", ("repository", "path", "owners"))
     for target in work.targets:

@@ -144,7 +144,7 @@ class ExtractiveResearcher:
         past = Past(engine, inquiry.pins, context.cancellation, context.observer)
         past.prepare(asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
-        request = natural_language.RankRequest(
+        request = natural_language.RankedSearch(
             inquiry.question, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
             filters=inquiry.filters,
         )  # fmt: skip

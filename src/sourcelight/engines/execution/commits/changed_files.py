@@ -22,7 +22,7 @@ _FEW_BLOBS = 50_000
 """Answers about contents that are remembered."""
 
 
-class ChangedFiles:
+class ChangedFilePredicates:
     """Tells which changes of one repository pass predicates on files.
 
     ``file:has.content`` looks into the file as the commit left it, which a deleted one never passes;

@@ -12,7 +12,7 @@ from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
-from sourcelight.engines.execution.commits.search import WORKTREE, HistoryAnswers
+from sourcelight.engines.execution.commits.search import WORKTREE, CommitSearch
 from sourcelight.engines.history import History
 from sourcelight.engines.history.search.find import people_passing
 from sourcelight.engines.history.search.query import AnyPattern
@@ -20,7 +20,7 @@ from sourcelight.engines.search import Target
 from sourcelight.repos import resolve
 
 
-class Contributors:
+class ContributorPredicate:
     """Tells which files have an author whose name or address matches, in any commit behind the one searched.
 
     A file takes the authors of the file that it was renamed from with it. Merges have no changes of their own.
@@ -36,7 +36,7 @@ class Contributors:
         Repositories whose history was not there, and why.
     """
 
-    def __init__(self, histories: HistoryAnswers) -> None:
+    def __init__(self, histories: CommitSearch) -> None:
         self._histories = histories
         self._known: dict[tuple[str, str, str, bool], frozenset[str]] = {}
         self.failed: dict[str, str] = {}

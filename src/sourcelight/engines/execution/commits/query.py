@@ -32,7 +32,7 @@ SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CommitPlan:
     """What an alternative asks of the history of each repository that it searches.
 
     `query` has no revisions yet. `side` is the one that ``select:commit.diff.…`` keeps, None for both.
@@ -53,7 +53,7 @@ class Asked:
         return replace(self.query, commits=commits)
 
 
-def asked_of(alternative: Alternative) -> Asked | None:
+def asked_of(alternative: Alternative) -> CommitPlan | None:
     """Say what is asked; None for a query that is not after commits, or that none of them can satisfy.
 
     Of ``type:commit type:diff`` the second alone counts (query-language reference, commits and diffs).
@@ -81,7 +81,7 @@ def asked_of(alternative: Alternative) -> Asked | None:
     )
     query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
     side = SIDES.get(".".join(select[2:]))
-    return Asked(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
+    return CommitPlan(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
 
 
 def keeps_no_commits(alternative: Alternative, kind: str) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.engines.execution.background import Wanted
-from sourcelight.engines.execution.commits.changed_files import ChangedFiles
-from sourcelight.engines.execution.commits.query import Asked
+from sourcelight.engines.execution.background import HistoryRequest
+from sourcelight.engines.execution.commits.changed_files import ChangedFilePredicates
+from sourcelight.engines.execution.commits.query import CommitPlan
 from sourcelight.engines.history import History, HistoryStore
 from sourcelight.engines.history.history import Ints, Mask, UnreadCommits
 from sourcelight.engines.history.search.find import (
@@ -35,7 +35,7 @@ WORKTREE = "WORKTREE"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HistoryCommit:
     """A repository, the commits whose history is searched, and those whose history is left out."""
 
     repository: Repository
@@ -43,12 +43,12 @@ class Place:
     without: tuple[str, ...] = ()
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> HistoryRequest:
         """What must have been read before."""
-        return Wanted(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
+        return HistoryRequest(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
 
 
-def history_of(plans: Sequence[Plan]) -> list[Wanted]:
+def history_of(plans: Sequence[Plan]) -> list[HistoryRequest]:
     """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
     found = [place.wanted for plan in plans for place in plan.places]
     for plan in plans:
@@ -57,13 +57,15 @@ def history_of(plans: Sequence[Plan]) -> list[Wanted]:
     return list({one.key: one for one in found}.values())
 
 
-def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[Place, ...]:
+def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[HistoryCommit, ...]:
     """Bring the revisions of each repository together: they are searched as one."""
     found: dict[str, list[Target]] = {}
     for target in targets:
         found.setdefault(target.repository.key, []).append(target)
     return tuple(
-        Place(own[0].repository, tuple(dict.fromkeys(_commit(t) for t in own)), tuple(without(own[0].repository)))
+        HistoryCommit(
+            own[0].repository, tuple(dict.fromkeys(_commit(t) for t in own)), tuple(without(own[0].repository))
+        )
         for own in found.values()
     )
 
@@ -79,7 +81,7 @@ def _commit(target: Target) -> str:
 
 
 @dataclass(slots=True)
-class HistoryAnswers:
+class CommitSearch:
     """Asks histories for what the plans want.
 
     Attributes
@@ -102,9 +104,11 @@ class HistoryAnswers:
     done: list[str] = field(default_factory=list)
     without_owners: set[str] = field(default_factory=set)
 
-    def batches(self, asked: Sequence[tuple[Asked, Sequence[Place]]]) -> Iterator[tuple[Place, Asked, Any]]:
+    def batches(
+        self, asked: Sequence[tuple[CommitPlan, Sequence[HistoryCommit]]]
+    ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         """Batches of all plans, each commit once for each kind of result."""
-        places: dict[str, list[tuple[Asked, Place]]] = {}
+        places: dict[str, list[tuple[CommitPlan, HistoryCommit]]] = {}
         for one, of_plan in asked:
             for place in of_plan:
                 places.setdefault(place.repository.key, []).append((one, place))
@@ -122,7 +126,9 @@ class HistoryAnswers:
                 self.failed[name] = str(fault)
             self.done.append(name)
 
-    def _of_repository(self, own: Sequence[tuple[Asked, Place]]) -> Iterator[tuple[Place, Asked, Any]]:
+    def _of_repository(
+        self, own: Sequence[tuple[CommitPlan, HistoryCommit]]
+    ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
         place = own[0][1]
         history = self.store.open(place.repository)
         facts = place.repository.facts
@@ -152,7 +158,7 @@ class HistoryAnswers:
                 if self.cancellation.stopped:
                     raise ScanStopped
 
-    def _diffs(self, history: History, asked: Asked, place: Place) -> DiffMatches:
+    def _diffs(self, history: History, asked: CommitPlan, place: HistoryCommit) -> DiffMatches:
         query = asked.at(place.revisions, place.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
@@ -165,7 +171,9 @@ class HistoryAnswers:
             return hits
         return _of_rows(history, hits, removed_rows(history, hits.rows) == (asked.side == "removed"))
 
-    def _commits(self, history: History, asked: Asked, place: Place, commits: Ints, query: CommitQuery) -> Ints:
+    def _commits(
+        self, history: History, asked: CommitPlan, place: HistoryCommit, commits: Ints, query: CommitQuery
+    ) -> Ints:
         """Those of some commits that changed a file which passes the predicates, and the filters on files."""
         if not asked.predicates:
             return commits
@@ -176,8 +184,8 @@ class HistoryAnswers:
         found: Ints = commits[np.isin(commits, kept)]
         return found
 
-    def _passing(self, history: History, asked: Asked, place: Place, changes: Ints) -> Ints:
-        files = ChangedFiles(
+    def _passing(self, history: History, asked: CommitPlan, place: HistoryCommit, changes: Ints) -> Ints:
+        files = ChangedFilePredicates(
             place.repository, history, asked.predicates, self.cancellation, case_sensitive=asked.case_sensitive
         )
         found = files.passing(changes)

@@ -172,7 +172,7 @@ def _regexp(pattern: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Owners:
+class FileOwners:
     """A file of owners: its path, its content and the rules in it."""
 
     path: str
@@ -190,7 +190,7 @@ LacksFile = Callable[[Target, str], bool]
 """Tells whether a target has a file at a path whose content is not there."""
 
 
-class Ownership:
+class OwnerPredicate:
     """Reads the CODEOWNERS file of each searched commit once.
 
     `unknown` holds the repositories that were asked about and have no such file, `unowned` counts by repository files
@@ -201,7 +201,7 @@ class Ownership:
     def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
         self._read = read
         self._lacks = lacks
-        self._known: dict[tuple[str, str, str], Owners | None] = {}
+        self._known: dict[tuple[str, str, str], FileOwners | None] = {}
         self.unknown: set[str] = set()
         self.unowned: Counter[str] = Counter()
         self.later: set[str] = set()
@@ -212,7 +212,7 @@ class Ownership:
         found = self.file_of(target)
         return None if found is None else found.rules
 
-    def file_of(self, target: Target) -> Owners | None:
+    def file_of(self, target: Target) -> FileOwners | None:
         """The target's file of owners; None when it has none."""
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._known:
@@ -222,12 +222,12 @@ class Ownership:
             self.unknown.add(name)
         return self._known[key]
 
-    def _load(self, target: Target) -> Owners | None:
+    def _load(self, target: Target) -> FileOwners | None:
         try:
             for place in PLACES:
                 text = self._read(target, place)
                 if text is not None:
-                    return Owners(place, text)
+                    return FileOwners(place, text)
                 if self._lacks(target, place):
                     self.missing.add(target.repository.facts.name)
                     return None
@@ -276,7 +276,7 @@ _FILES = frozenset({"content", "path", "symbol"})
 
 
 @dataclass(slots=True)
-class OwnerRows:
+class OwnerSelector:
     """Turns the results of one alternative into owners, each once for a repository and revision.
 
     Parameters
@@ -287,7 +287,7 @@ class OwnerRows:
         How lines are to be shown.
     """
 
-    ownership: Ownership
+    ownership: OwnerPredicate
     request: SearchRequest
     _given: set[tuple[str, str, str]] = field(default_factory=set)
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
@@ -312,7 +312,7 @@ class OwnerRows:
                     fresh[owner] = None
         return self._batch(batch, held, sorted(fresh, key=lambda owner: (owner.line, owner.start))) if fresh else None
 
-    def _batch(self, batch: Any, held: Owners, owners: Sequence[Owner]) -> Any:
+    def _batch(self, batch: Any, held: FileOwners, owners: Sequence[Owner]) -> Any:
         by_line = [(line, list(own)) for line, own in groupby(owners, key=lambda owner: owner.line)]
         raw = held.content.split(b"\n")
         lines = [raw[line] for line, _ in by_line]

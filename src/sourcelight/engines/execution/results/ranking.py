@@ -67,7 +67,7 @@ _FAR = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class FileRanker:
     """How the files of one search are ranked.
 
     Parameters

@@ -25,7 +25,7 @@ Place = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Asked:
+class RevisionRequest:
     """What a list of revisions came to in one repository: `places` in the order asked, and what was not there."""
 
     places: list[Place] = field(default_factory=list)
@@ -67,7 +67,7 @@ def moment(alternative: Alternative) -> Predicate | None:
 
 def targets_of(
     repository: Repository, lists: Sequence[Sequence[str]], at_time: Predicate | None, cancellation: Cancellation
-) -> tuple[tuple[Target, ...], Asked]:
+) -> tuple[tuple[Target, ...], RevisionRequest]:
     """Resolve the revisions of one repository.
 
     Parameters
@@ -90,13 +90,13 @@ def targets_of(
     asked = [_resolved(repository, revisions) for revisions in lists]
     if at_time is not None:
         asked.append(_at(repository, at_time, cancellation))
-    first = asked[0] if asked else Asked()
+    first = asked[0] if asked else RevisionRequest()
     common = [{commit for _, commit in other.places} for other in asked[1:]]
     places = [place for place in first.places if all(place[1] in commits for commits in common)]
     missing = [name for each in asked for name in each.missing]
     invalid = [name for each in asked for name in each.invalid]
     targets = tuple(Target(repository, shown, commit) for shown, commit in dict.fromkeys(places))
-    return targets, Asked(places, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
+    return targets, RevisionRequest(places, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
 
 
 def fault_of(revision: str) -> str:
@@ -108,8 +108,8 @@ def fault_of(revision: str) -> str:
     return "" if is_revision(revision) else "it is not a branch, tag or commit, with `~n` or `^n` behind it"
 
 
-def _resolved(repository: Repository, revisions: Sequence[str]) -> Asked:
-    asked = Asked()
+def _resolved(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:
+    asked = RevisionRequest()
     globs = [revision for revision in revisions if revision.startswith("*")]
     for revision in revisions:
         if fault_of(revision):
@@ -125,7 +125,7 @@ def _resolved(repository: Repository, revisions: Sequence[str]) -> Asked:
     return asked
 
 
-def _glob(repository: Repository, globs: Sequence[str], asked: Asked) -> None:
+def _glob(repository: Repository, globs: Sequence[str], asked: RevisionRequest) -> None:
     tests = [(not glob.startswith(_EXCLUDED), _compiled(glob)) for glob in globs if not fault_of(glob)]
 
     def wanted(name: str) -> bool:
@@ -162,7 +162,7 @@ def _compiled(glob: str) -> re.Pattern[str]:
     return re.compile(re.escape(text) + "(?:/.*)?", re.DOTALL)
 
 
-def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> Asked:
+def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> RevisionRequest:
     """The newest commit before a moment, shown as its hash: so that what is shown names it again."""
     before_s = parse_date(predicate.args["time"], present()).timestamp()
     start = predicate.args["rev"]
@@ -171,8 +171,8 @@ def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation
     except RepositoryError:
         commit = None
     if commit is None:
-        return Asked(missing=[f"{start} before {predicate.args['time']}"])
-    return Asked([(commit, commit)])
+        return RevisionRequest(missing=[f"{start} before {predicate.args['time']}"])
+    return RevisionRequest([(commit, commit)])
 
 
 _FIELDS = frozenset({"repo", "rev", "file", "lang", "case", "fork", "archived", "visibility", "patterntype"})
@@ -181,7 +181,7 @@ _EVERYTHING = frozenset({"", "global"})
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
+class ScopedAlternative:
     """An alternative whose context is resolved.
 
     `listed` maps the name of each repository of a listed context to its revisions (none: the default one); None where
@@ -202,7 +202,9 @@ def context_missing(name: str, query: str) -> QueryError:
     return QueryError(f'search context "{name}" not found', query=query, hint=hint)
 
 
-def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str) -> tuple[Scoped, ...]:
+def scoped(
+    alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str
+) -> tuple[ScopedAlternative, ...]:
     """Resolve the ``context:`` of an alternative; more than one result where the context's own query has an ``or``.
 
     A filter of `alternative` wins over one of the context that can be given only once.
@@ -214,7 +216,7 @@ def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]
     """
     named = alternative.first("context")
     if named is None or named.value in _EVERYTHING:
-        return (Scoped(alternative),)
+        return (ScopedAlternative(alternative),)
     context = contexts.get(named.value)
     if context is None:
         raise context_missing(named.value, query)
@@ -226,7 +228,7 @@ def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]
             name, _, revisions = str(item).partition("@")
             known = listed.get(name, ())
             listed[name] = (*known, *(part for part in revisions.split(":") if part and part not in known))
-        return (Scoped(replace(alternative, filters=own), listed, named.value, query),)
+        return (ScopedAlternative(replace(alternative, filters=own), listed, named.value, query),)
     parsed = parse(str(context["query"]), "regexp")
     parts = []
     for part in parsed.plan:
@@ -234,7 +236,7 @@ def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]
         parts.append(_with_revisions(part))
     alone = tuple(replace(alternative, filters=part) for part in parts)
     narrowed = [replace(alternative, filters=(*own, *part)) for part in parts] or [replace(alternative, filters=own)]
-    return tuple(Scoped(each, None, named.value, query, alone) for each in narrowed)
+    return tuple(ScopedAlternative(each, None, named.value, query, alone) for each in narrowed)
 
 
 def _check(part: Alternative, name: str, query: str) -> None:

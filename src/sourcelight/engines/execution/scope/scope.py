@@ -10,11 +10,11 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
 from sourcelight.engines.execution.scope import revisions, selection
-from sourcelight.engines.execution.scope.revisions import Scoped, context_missing
+from sourcelight.engines.execution.scope.revisions import ScopedAlternative, context_missing
 from sourcelight.engines.execution.scope.selection import (
     FilePredicates,
     Place,
-    Selection,
+    RepositorySelection,
     filters_matching,
     place_of,
     predicates_of,
@@ -24,7 +24,7 @@ from sourcelight.engines.search import IndexProgress, Target
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.execution.local import Engine
+    from sourcelight.engines.execution.local import LocalEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Scope:
     """
 
     alternative: Alternative
-    selection: Selection
+    selection: RepositorySelection
     targets: tuple[Target, ...]
     without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Scoper:
+class ScopeResolver:
     """Resolves the alternatives of one query, in three steps, since the second can take long.
 
     `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrowed` asks what
@@ -69,7 +69,7 @@ class Scoper:
         Repositories for which time did not suffice.
     """
 
-    engine: Engine
+    engine: LocalEngine
     viewer: Viewer
     cancellation: Cancellation
     unsearchable: dict[str, str] = field(default_factory=dict)
@@ -92,12 +92,12 @@ class Scoper:
         """Whether there is nothing to say of any repository."""
         return not (self.unsearchable or self.invalid or self.absent or self.undecided)
 
-    def scopes(self, scoped: Sequence[Scoped]) -> list[Scope]:
+    def scopes(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """Resolve filters, contexts and revisions; some targets may not be indexed yet."""
         visible = self.engine.catalog.visible(self.viewer)
         return [self._scope(item, visible) for item in scoped]
 
-    def selected(self, scoped: Sequence[Scoped]) -> list[Scope]:
+    def selected(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """Resolve filters and contexts alone: for a planner whose workers read refs and files."""
         visible = self.engine.catalog.visible(self.viewer)
         chosen = [(item.alternative, self._chosen(item, visible)) for item in scoped]
@@ -136,7 +136,7 @@ class Scoper:
         """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
         return [replace(scope, targets=tuple(self._narrowed(scope))) for scope in scopes]
 
-    def resolved(self, scoped: Sequence[Scoped]) -> list[Scope]:
+    def resolved(self, scoped: Sequence[ScopedAlternative]) -> list[Scope]:
         """All three steps, for a caller that shows no progress."""
         scopes = self.scopes(scoped)
         self.index(self.unindexed(scopes))
@@ -147,7 +147,7 @@ class Scoper:
         keys = {place[0] for place in self._defaults}
         return [repository for repository in repositories if repository.key in keys]
 
-    def _chosen(self, item: Scoped, visible: Sequence[Repository]) -> Selection:
+    def _chosen(self, item: ScopedAlternative, visible: Sequence[Repository]) -> RepositorySelection:
         """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
         predicates = predicates_of(item.alternative)
         self.absent.update(selection.absent_facts(predicates, visible))
@@ -161,7 +161,7 @@ class Scoper:
             visible = [repository for repository in visible if repository.name in item.listed]
         return select_repositories(item.alternative, visible, selection.facts_test(predicates))
 
-    def _require_visible(self, item: Scoped, visible: Sequence[Repository]) -> None:
+    def _require_visible(self, item: ScopedAlternative, visible: Sequence[Repository]) -> None:
         """Raise, as for a context that is not there, where nothing of it exists for the viewer: its name may tell."""
         if item.listed is not None:
             if any(repository.name in item.listed for repository in visible):
@@ -172,7 +172,7 @@ class Scoper:
             return
         raise context_missing(item.context, item.query)
 
-    def _scope(self, item: Scoped, visible: Sequence[Repository]) -> Scope:
+    def _scope(self, item: ScopedAlternative, visible: Sequence[Repository]) -> Scope:
         alternative = item.alternative
         predicates = predicates_of(alternative)
         chosen = self._chosen(item, visible)

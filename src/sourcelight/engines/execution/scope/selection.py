@@ -194,7 +194,7 @@ _EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|\\x40|[^\\.*+?()\[\]{}|^$])+\$")
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RepositorySelection:
     """Repositories to search in name order, and those that only a default left out."""
 
     repositories: tuple[Repository, ...]
@@ -210,7 +210,7 @@ def select_repositories(
     alternative: Alternative,
     visible: Sequence[Repository],
     facts_test: Callable[[RepositoryInfo], bool] = _any_facts,
-) -> Selection:
+) -> RepositorySelection:
     """Apply the filters ``repo fork archived visibility`` of `alternative`, and `facts_test`.
 
     Forks and archived repositories are left out unless asked for, or unless the only positive ``repo:`` filter names
@@ -248,7 +248,7 @@ def select_repositories(
                 archives.append(facts.name)
             continue
         chosen.append(repository)
-    return Selection(tuple(chosen), tuple(forks), tuple(archives))
+    return RepositorySelection(tuple(chosen), tuple(forks), tuple(archives))
 
 
 def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:

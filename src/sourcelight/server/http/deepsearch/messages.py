@@ -26,7 +26,7 @@ from sourcelight.server.identity import Authenticator, Principal, Refusal
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
-    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution import LocalEngine
 
 
 log = logging.getLogger("sourcelight.deepsearch")
@@ -77,7 +77,7 @@ class Door:
         The service's address; empty: what each request used.
     """
 
-    engine: Engine
+    engine: LocalEngine
     desk: Desk
     authenticator: Authenticator
     external_url: str = ""

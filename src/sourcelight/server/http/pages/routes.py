@@ -25,7 +25,7 @@ from sourcelight.server.oauth import READER_COOKIE
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
-    from sourcelight.engines.execution import Engine
+    from sourcelight.engines.execution import LocalEngine
 
 log = logging.getLogger("sourcelight.service")
 _ABSENT = "There is no such page, or you may not see it."
@@ -79,7 +79,9 @@ class Pages:
         The service's address; empty: what each request used.
     """
 
-    def __init__(self, engine: Engine, desk: Desk | None, authenticator: Authenticator, external_url: str = "") -> None:
+    def __init__(
+        self, engine: LocalEngine, desk: Desk | None, authenticator: Authenticator, external_url: str = ""
+    ) -> None:
         self._engine = engine
         self._desk = desk
         self._authenticator = authenticator
