@@ -33,7 +33,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from sourcelight.engines import tools
-from sourcelight.engines.tools import TOOLS, CallContext
+from sourcelight.engines.tools import TOOLS, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.repository import visible
 from sourcelight.server.mcp.calls import Caller, Calls
@@ -99,7 +99,7 @@ def judged(value: float, goal: float) -> str:
 def in_process(corpus: Corpus, arguments: Mapping[str, Any], rounds: int) -> tuple[list[Row], bool]:
     """What checks, rendering, a thread and the protocol add to `read_file`."""
     tool, engine = TOOLS["read_file"], corpus.engine
-    context = CallContext(engine, Viewer.owner(), served=True)
+    context = ToolContext(engine, Viewer.owner(), served=True)
 
     def own() -> None:
         engine.refresh()
@@ -231,7 +231,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         corpus = Corpus(asked.corpus, home)
         name = corpus.repositories[0].name
-        listed = tools.call("list_files", {"repo": name}, CallContext(corpus.engine, Viewer.owner()))
+        listed = tools.call("list_files", {"repo": name}, ToolContext(corpus.engine, Viewer.owner()))
         path = next(row["path"] for row in listed.table.to_pylist() if row["kind"] == "file")
         arguments = {"repo": name, "path": path, "startLine": 1, "endLine": 40}
         rows, right = in_process(corpus, arguments, asked.rounds)

@@ -33,7 +33,7 @@ from sourcelight.engines.search.ranking.collection import make_space
 from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 
 GOAL = 2.0
@@ -113,7 +113,7 @@ def main() -> None:
             return cpu_ms(lambda q: Ranker().rank(analyse(q), opened, none, limits, stop), options.repeat)
 
         ours = {"ten chunks": ranked(RankLimits(_MOST)), "15 files, 3 chunks each": ranked(RankLimits(None, 15, 3))}
-        context = CallContext(engine, Viewer.owner())
+        context = ToolContext(engine, Viewer.owner())
 
         def answered(question: str) -> None:
             inquiry = Inquiry(question, "", pin(engine, "", context.viewer, stop), context)

@@ -19,7 +19,7 @@ from server.oauth.flow import PASSWORD
 from server.running_service import running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import ScryptCost, State
 
@@ -70,7 +70,7 @@ def test_pages_of_a_service(fleet: Path, tmp_path: Path, page: Any) -> None:
     with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
         state.accounts.create("ann", PASSWORD)
         with running(engine, state=state, conversations=desk) as service:
-            context = CallContext(engine, Viewer("ann", sees_private=False), conversations=desk)
+            context = ToolContext(engine, Viewer("ann", sees_private=False), conversations=desk)
             answer = desk.ask("How long is waited before a failed request is tried again?", context).attributes
             assert in_both_schemes(page, service.url + answer["url"]) == []  # asks to sign in
             page.get_by_role("link", name="Sign in").click()

@@ -28,7 +28,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
 from sourcelight.display.notebook.progress_box import bar_html, notes_html, status_html
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import ScryptCost, State
 
@@ -187,7 +187,7 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
         sl.connect(service.url, TOKEN) as client,
         httpx.Client(base_url=service.url, headers={"Authorization": f"token {TOKEN}"}, trust_env=False) as browser,
     ):
-        context = CallContext(engine, Viewer("owner", sees_private=True), conversations=desk)
+        context = ToolContext(engine, Viewer("owner", sees_private=True), conversations=desk)
         answer = desk.ask("who wrote light_the_lamp and how is the lamp lit", context).attributes
         name = name_of(client)
         made = client.commit_search(name)["commit"].iloc[0]

@@ -13,7 +13,7 @@ from browser import lab
 from server.running_service import running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import ScryptCost, State
 from sourcelight.testing import RepositoryBuilder
@@ -52,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
         state.accounts.create("ann", PASSWORD)
         with running(engine, state=state, conversations=desk) as service:
-            context = CallContext(engine, Viewer("ann", sees_private=False), conversations=desk)
+            context = ToolContext(engine, Viewer("ann", sees_private=False), conversations=desk)
             answer = desk.ask("who wrote light_the_lamp and how is the lamp lit", context).attributes
             assert "light_the_lamp" in answer["answer"]
             base = f"/{NAME}@{commit}/-"

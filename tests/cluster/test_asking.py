@@ -28,7 +28,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -214,7 +214,7 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     for call in ("list_files", "commit_search"):
         arguments = {"repo": name} if call == "list_files" else {"repos": [name]}
         with pytest.raises(NoAnswer, match=rf"{call} could not be answered.*w3: it runs sourcelight"):
-            tools.call(call, arguments, CallContext(engine, Viewer.owner()))
+            tools.call(call, arguments, ToolContext(engine, Viewer.owner()))
 
 
 def test_workers_stop_when_whoever_asked_goes_away(cell: DeskCell, engine: ClusterEngine) -> None:

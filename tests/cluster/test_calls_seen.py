@@ -53,9 +53,9 @@ def asked(calm: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
         calm.backend.engine.fleet.run(recording.close())  # type: ignore[attr-defined]
 
 
-def context_of(client: sl.Client, desk: Desk | None = None) -> tools.CallContext:
+def context_of(client: sl.Client, desk: Desk | None = None) -> tools.ToolContext:
     engine = client.backend.engine  # type: ignore[attr-defined]
-    return tools.CallContext(engine, STRANGER, conversations=desk)
+    return tools.ToolContext(engine, STRANGER, conversations=desk)
 
 
 def told(answer: Any) -> str:

@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.research.answer import Finished, finish
 from sourcelight.engines.deepsearch.research.scoping import open_inquiry
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import split_filters
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.testing import RepositoryBuilder
@@ -119,16 +119,16 @@ def research(
 ) -> Researched:
     """Ask the extractive researcher."""
     filters, words = split_filters(question)
-    context = CallContext(engine, viewer or Viewer.owner())
+    context = ToolContext(engine, viewer or Viewer.owner())
     happenings: list[Happening] = []
     inquiry = open_inquiry(words, filters, context, previous)
     draft = ExtractiveResearcher().research(inquiry, None, happenings.append)
     return Researched(draft, finish(draft, inquiry, happenings.append), happenings)
 
 
-def desk_context(engine: LocalEngine, desk: Desk, viewer: Viewer | None = None, *, served: bool = False) -> CallContext:
+def desk_context(engine: LocalEngine, desk: Desk, viewer: Viewer | None = None, *, served: bool = False) -> ToolContext:
     """A context as tools are called with."""
-    return CallContext(
+    return ToolContext(
         engine, viewer or Viewer.owner(), conversations=desk, base_url="https://code.example.org", served=served
     )
 

@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.research import Budget, Happening, Inquiry
 from sourcelight.engines.deepsearch.research import markdown as answers
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Fail, Say, Script, ScriptedModel, Use
@@ -41,7 +41,7 @@ def ask(engine: LocalEngine, script: Script, *, budget: Budget | None = None, vi
         filters: str = "", question: str = QUESTION,
         name: str = "scripted") -> tuple[Researched, ScriptedModel]:  # fmt: skip
     """Ask a model that behaves as `script` says."""
-    context = CallContext(engine, viewer or Viewer.owner())
+    context = ToolContext(engine, viewer or Viewer.owner())
     pins = pin(engine, filters, context.viewer, Cancellation())
     inquiry = Inquiry(question, filters, pins, context)
     happenings: list[Happening] = []
@@ -310,7 +310,7 @@ def test_a_slow_stream_is_ended_in_time(engine: LocalEngine) -> None:
 def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
     """A caller that stops gets `Cancelled` at once, while the server still thinks."""
     cancellation = Cancellation()
-    context = CallContext(engine, Viewer.owner(), cancellation)
+    context = ToolContext(engine, Viewer.owner(), cancellation)
     inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, cancellation), context)
     with ScriptedModel([Say(GOOD, pause_s=100.0)]) as server:
         researcher = ModelResearcher(ModelChoice("scripted", server.url))
@@ -324,7 +324,7 @@ def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
 
 def test_a_server_that_is_not_there(engine: LocalEngine) -> None:
     """A refused connection gives the extractive answer."""
-    context = CallContext(engine, Viewer.owner())
+    context = ToolContext(engine, Viewer.owner())
     inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), context)
     researcher = ModelResearcher(ModelChoice("scripted", "http://127.0.0.1:9/v1"))
     draft = researcher.research(inquiry, None, lambda _: None)

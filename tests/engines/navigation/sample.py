@@ -141,7 +141,7 @@ def call(
     engine: LocalEngine, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any
 ) -> ToolResult:
     """Call a tool or an analysis."""
-    return tools.call(name, arguments, tools.CallContext(engine, viewer or Viewer.owner(), served=served))
+    return tools.call(name, arguments, tools.ToolContext(engine, viewer or Viewer.owner(), served=served))
 
 
 def rows(answer: ToolResult) -> list[dict[str, Any]]:

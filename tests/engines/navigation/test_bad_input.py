@@ -68,7 +68,7 @@ def test_generated_code_is_as_good_as_any(tmp_path: Path) -> None:
     assert all(row["line"][row["start"] : row["end"]] == "made" for row in rows(answer))
     assert max(len(row["line"]) for row in rows(answer)) < 2_010
     assert "Lines above 2,000 bytes are cut to what is around the name." in answer.notices
-    context = tools.CallContext(engine, Viewer.owner(), served=True)
+    context = tools.ToolContext(engine, Viewer.owner(), served=True)
     tool = tools.registry.TOOLS["find_references"]
     payload, _ = tool.render(call(engine, "find_references", served=True, **FOUND, symbol="made"), context)
     assert len(str(payload)) < 1_000_000

@@ -169,14 +169,14 @@ def test_a_cancelled_call_ends(engine: LocalEngine) -> None:
     """A caller who has gone is not worked for."""
     cancellation = Cancellation()
     cancellation.cancel()
-    context = tools.CallContext(engine, Viewer.owner(), cancellation)
+    context = tools.ToolContext(engine, Viewer.owner(), cancellation)
     with pytest.raises(Cancelled):
         tools.call("find_references", {"repo": "shapes", "path": PLANE, "symbol": "area"}, context)
 
 
 def test_tools_render_text_and_typed_rows(engine: LocalEngine) -> None:
     """MCP gets numbered lines as text, and the same as data."""
-    context = tools.CallContext(engine, Viewer.owner(), served=True, base_url="https://host")
+    context = tools.ToolContext(engine, Viewer.owner(), served=True, base_url="https://host")
     tool = tools.registry.TOOLS["go_to_definition"]
     answer = tool.run({"repo": "drawing", "path": BOARD, "symbol": "total"}, context)
     payload, text = tool.render(answer, context)

@@ -77,7 +77,7 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
     engine = open_engine(tmp_path)
     engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
     told: list[ToolProgress] = []
-    context = tools.CallContext(engine, Viewer.owner(), observer=told.append)
+    context = tools.ToolContext(engine, Viewer.owner(), observer=told.append)
     asked = {"repo": "many", "path": "pkg/home.py", "symbol": "target"}
     began = time.process_time()
     cold = tools.call("find_references", asked, context)
@@ -100,7 +100,7 @@ def test_a_limit_holds_for_rows_that_are_told_too(engine: LocalEngine, limit: in
     """Told is what the answer has, no more."""
     told: list[ToolProgress] = []
     engine.navigation.answers.clear()
-    context = tools.CallContext(engine, Viewer.owner(), observer=told.append)
+    context = tools.ToolContext(engine, Viewer.owner(), observer=told.append)
     asked = {"repo": "shapes", "path": PLANE, "symbol": "area", "limit": limit}
     answer = tools.call("find_references", asked, context)
     parts = pa.concat_tables([progress.rows for progress in told])

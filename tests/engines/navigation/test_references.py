@@ -74,7 +74,7 @@ def test_other_languages_rank_names(engine: LocalEngine) -> None:
 
 def test_the_payload_has_lines_around_each_place(engine: LocalEngine) -> None:
     """Four lines above, two below, and where the name stands."""
-    context = tools.CallContext(engine, Viewer.owner(), served=True)
+    context = tools.ToolContext(engine, Viewer.owner(), served=True)
     tool = tools.registry.TOOLS["find_references"]
     answer = tool.run({"repo": "shapes", "path": "src/shapes/tools.py", "symbol": "total"}, context)
     payload, text = tool.render(answer, context)

@@ -63,7 +63,7 @@ class Past:
 
     def call(self, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any) -> ToolResult:
         """Answer a call."""
-        context = tools.CallContext(self.engine, viewer or Viewer.owner(), served=served, base_url="https://host")
+        context = tools.ToolContext(self.engine, viewer or Viewer.owner(), served=served, base_url="https://host")
         return tools.call(name, arguments, context)
 
     def rows(self, name: str, **arguments: Any) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ class Past:
 
     def render(self, name: str, **arguments: Any) -> tuple[dict[str, Any], str]:
         """The payload and the text of a served answer."""
-        context = tools.CallContext(self.engine, Viewer.owner(), served=True, base_url="https://host")
+        context = tools.ToolContext(self.engine, Viewer.owner(), served=True, base_url="https://host")
         return tools.TOOLS[name].render(self.call(name, served=True, **arguments), context)
 
     def git(self, *arguments: str) -> list[str]:

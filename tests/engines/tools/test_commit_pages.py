@@ -10,7 +10,7 @@ import pytest
 
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import CallContext, call
+from sourcelight.engines.tools import ToolContext, call
 from sourcelight.repos import Viewer
 from sourcelight.server.http.pages.code import commit_page
 from sourcelight.testing import RepositoryBuilder
@@ -37,7 +37,7 @@ def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory)
 @pytest.mark.attack
 def test_the_page_of_a_large_commit_takes_two_seconds_at_most(builder: RepositoryBuilder, engine: LocalEngine) -> None:
     head = builder.git("rev-parse", "HEAD").strip()
-    context = CallContext(engine, Viewer.owner(), served=True)
+    context = ToolContext(engine, Viewer.owner(), served=True)
     call("commit_details", {"repo": "one", "revision": "HEAD~1"}, context)  # its history is read once, by workers
     began = time.thread_time()
     answer = call("commit_details", {"repo": "one", "revision": head}, context)

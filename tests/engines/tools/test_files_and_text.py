@@ -12,7 +12,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import TOOLS, CallContext, call
+from sourcelight.engines.tools import TOOLS, ToolContext, call
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -40,7 +40,7 @@ def engine(built: RepositoryBuilder) -> LocalEngine:
 
 
 def ask(engine: LocalEngine, name: str, **arguments: Any) -> ToolResult:
-    answer = call(name, arguments, CallContext(engine, Viewer.owner()))
+    answer = call(name, arguments, ToolContext(engine, Viewer.owner()))
     assert answer.table.column_names == [column.name for column in TABLES[answer.columns]]
     return answer
 
@@ -132,7 +132,7 @@ def test_pages_meet_without_gaps(engine: LocalEngine) -> None:
 
 
 def test_addresses_are_escaped(engine: LocalEngine) -> None:
-    context = CallContext(engine, Viewer.owner(), served=True, base_url="https://h/sub")
+    context = ToolContext(engine, Viewer.owner(), served=True, base_url="https://h/sub")
     payload, _ = TOOLS["list_repos"].render(call("list_repos", {"query": "one"}, context), context)
     assert payload["repos"][0]["url"] == f"https://h/sub/{ONE}"
 
@@ -141,7 +141,7 @@ def test_names_of_any_characters(tmp_path: Path) -> None:
     one = RepositoryBuilder(tmp_path / "odd", origin="https://example.org/a/odd.git")
     one.commit({"a b/c?d#e%f.txt": "lamp\r\n", "ü.txt": "x"}, "start")
     engine = open_engine([tmp_path], index=tmp_path / "index")
-    context = CallContext(engine, Viewer.owner(), served=True)
+    context = ToolContext(engine, Viewer.owner(), served=True)
     arguments = {"repo": "example.org/a/odd", "path": "a b/c?d#e%f.txt"}
     payload, _ = TOOLS["read_file"].render(call("read_file", arguments, context), context)
     assert payload["url"] == f"/example.org/a/odd@{one.head}/-/blob/a%20b/c%3Fd%23e%25f.txt"

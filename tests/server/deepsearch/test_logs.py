@@ -14,7 +14,7 @@ from server.deepsearch.conftest import API, OPEN, WAIT_S, World
 from server.running_service import TOKEN, running
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos.state import State
 
 QUESTION = f"repo:^{OPEN}$ how is the checkout total of zebrawood carts computed"
@@ -59,7 +59,7 @@ def test_links_that_open_conversations_are_hashes(world: World, caplog: pytest.L
 class Careless(Desk):
     """Fails with the question in its message."""
 
-    def open(self, question: str, context: CallContext) -> int:
+    def open(self, question: str, context: ToolContext) -> int:
         del context
         raise ValueError(question)
 

@@ -28,7 +28,7 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import CallContext, Tool
+from sourcelight.engines.tools import Tool, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State
 from sourcelight.server.http.run import BoundedHttp, address_of, bind
@@ -48,7 +48,7 @@ class Waiting:
     begun: threading.Event = field(default_factory=threading.Event)
     stopped: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, _: Any, context: CallContext) -> ToolResult:
+    def run(self, _: Any, context: ToolContext) -> ToolResult:
         self.begun.set()
         if not self.steps:
             while not context.cancellation.stopped:

@@ -34,7 +34,7 @@ from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.tools import CallContext
+    from sourcelight.engines.tools import ToolContext
 
 
 class ClusterView:
@@ -160,7 +160,7 @@ class ClusterEngine(LocalEngine):
         self.read(request)
         return counted(self.snapshot(), request, by, viewer, cancellation)
 
-    def delegate(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> ToolResult | None:
+    def delegate(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult | None:
         """Answer a call of a tool by a worker; None: it is answered here, from the catalog and by searches."""
         return delegated(self.snapshot(), name, arguments, context)
 

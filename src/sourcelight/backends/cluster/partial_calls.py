@@ -18,7 +18,7 @@ from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.engines.tools import CallContext, Parted
+    from sourcelight.engines.tools import SplitHandler, ToolContext
 
 _STEP_S = 0.1
 _DATES = ("after", "before")
@@ -31,7 +31,7 @@ class Call:
     engine: ClusterEngine
     name: str
     arguments: Mapping[str, Any]
-    context: CallContext
+    context: ToolContext
 
     def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> Order:
         """What workers are asked, of some repositories; `arguments` in place of those of the call."""
@@ -59,12 +59,12 @@ class Call:
         turns = Turns(fleet.members, self.engine.holders())
         return Holders(turns, self.engine.generation, order, fleet.silence_s, heard=self.heard)
 
-    def nowhere(self) -> CallContext:
+    def nowhere(self) -> ToolContext:
         """The context of somebody who may see nothing: what an answer over no repository is made with."""
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
-def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> ToolResult:
+def in_parts(call: Call, steps: SplitHandler, needed: Sequence[Repository]) -> ToolResult:
     """Answer a call by the workers that hold its repositories; raises `NoAnswer` when none answers for any."""
     from sourcelight.engines import tools
 
@@ -78,7 +78,7 @@ def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> ToolRes
     messages = waited(call.engine, asking.each(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
     answered = [name for name in asking.order.names if name not in skipped]
-    part = tools.Part.joined(answered, [message["answer"]["attributes"]["part"] for message in messages])
+    part = tools.PartialResult.joined(answered, [message["answer"]["attributes"]["part"] for message in messages])
     part.check_revisions()
     for name, said in skipped.items():
         part.lack("answer", name, said)

@@ -34,7 +34,7 @@ from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.engines.tools import CallContext
+    from sourcelight.engines.tools import ToolContext
 
 
 GATHER_BYTES = 4 * 1024**3
@@ -46,7 +46,7 @@ _STEP_S = 0.1
 
 
 def delegated(
-    engine: ClusterEngine, name: str, arguments: Mapping[str, Any], context: CallContext
+    engine: ClusterEngine, name: str, arguments: Mapping[str, Any], context: ToolContext
 ) -> ToolResult | None:
     """Answer a call by workers; None for a call that is answered here, from the catalog and by searches.
 

@@ -198,7 +198,7 @@ class EmbeddedBackend:
         from sourcelight.engines import tools
 
         conversations = self.conversations if name.startswith("deepsearch") else None
-        context = tools.CallContext(self.engine, self.viewer, Cancellation(), observer, conversations=conversations)
+        context = tools.ToolContext(self.engine, self.viewer, Cancellation(), observer, conversations=conversations)
         answer: ToolResult = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
         return answer
 

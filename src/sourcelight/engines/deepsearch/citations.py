@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence.quotes import lines_of
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
 
 if TYPE_CHECKING:
-    from sourcelight.engines.tools import CallContext
+    from sourcelight.engines.tools import ToolContext
 
 _MOST_FILES = 64
 _MAX_FILE_BYTES = 4 << 20
@@ -129,7 +129,7 @@ class Checker:
         return None if data is None else lines_of(data)
 
 
-def checked(items: Sequence[Evidence], pins: Pins, context: CallContext) -> list[Citation]:
+def checked(items: Sequence[Evidence], pins: Pins, context: ToolContext) -> list[Citation]:
     """Check pieces of evidence for whoever asks."""
     from sourcelight.engines.deepsearch.evidence.pins import Asked, away
 

@@ -10,44 +10,44 @@ from sourcelight.engines.deepsearch.evidence.pins import Asked, Found, pins_here
 from sourcelight.engines.deepsearch.evidence.quotes import Texts
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.protocol import Emit, Inquiry
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 
-Step: TypeAlias = Callable[[Asked, CallContext, Emit], Any]
+Step: TypeAlias = Callable[[Asked, ToolContext, Emit], Any]
 
 
-def done(step: str, asked: Asked, context: CallContext, emit: Emit) -> Found:
+def done(step: str, asked: Asked, context: ToolContext, emit: Emit) -> Found:
     """Do a step here; raises what it raises."""
     return Found(STEPS[step](asked, context, emit))
 
 
-def _inquiry(asked: Asked, context: CallContext) -> Inquiry:
+def _inquiry(asked: Asked, context: ToolContext) -> Inquiry:
     pins = asked.pinned(context.engine.catalog, context.viewer)
     return Inquiry(asked.question, asked.filters, pins, context, asked.previous, asked.scope)
 
 
-def _pin(asked: Asked, context: CallContext, emit: Emit) -> Any:
+def _pin(asked: Asked, context: ToolContext, emit: Emit) -> Any:
     del emit
     return Asked.of(pins_here(context.engine, asked.filters, context.viewer, context.cancellation))
 
 
-def _research(asked: Asked, context: CallContext, emit: Emit) -> Any:
+def _research(asked: Asked, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().research(_inquiry(asked, context), None, emit)
 
 
-def _facts(asked: Asked, context: CallContext, emit: Emit) -> Any:
+def _facts(asked: Asked, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().facts(_inquiry(asked, context), emit)
 
 
-def _evidence(asked: Asked, context: CallContext, emit: Emit) -> Any:
+def _evidence(asked: Asked, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().evidence(_inquiry(asked, context), emit)
 
 
-def _check(asked: Asked, context: CallContext, emit: Emit) -> Any:
+def _check(asked: Asked, context: ToolContext, emit: Emit) -> Any:
     del emit
     return checked(asked.items, asked.pinned(context.engine.catalog, context.viewer), context)
 
 
-def _lines(asked: Asked, context: CallContext, emit: Emit) -> Any:
+def _lines(asked: Asked, context: ToolContext, emit: Emit) -> Any:
     del emit
     (target,) = asked.pinned(context.engine.catalog, context.viewer).targets
     return Texts(context).lines(target, asked.path)

@@ -4,19 +4,19 @@ A tool checks its arguments, asks an engine for a viewer, and answers with a tab
 JSON for MCP stands beside it. No transport, no identity.
 """
 
-from sourcelight.engines.tools.context import Analysis, CallContext, Conversations, Tool
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Analysis, Conversations, Tool, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 from sourcelight.engines.tools.registry import ANALYSES, TOOLS, answer, call, named, part_of, steps_of
 
 __all__ = [
     "ANALYSES",
     "TOOLS",
     "Analysis",
-    "CallContext",
     "Conversations",
-    "Part",
-    "Parted",
+    "PartialResult",
+    "SplitHandler",
     "Tool",
+    "ToolContext",
     "answer",
     "call",
     "named",

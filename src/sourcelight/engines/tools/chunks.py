@@ -19,7 +19,7 @@ from sourcelight.core.query.files_query import files_query
 from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.tools.context import CallContext
+from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 
 MOST_FILES = 15
@@ -33,7 +33,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(slots=True)
-class Chunk:
+class ResultChunk:
     """One chunk of a file, or a file of which only the path matched (`first_line` 0).
 
     `matches` is None where nobody counted. `found_at` maps lines to the code point at which their first match starts.
@@ -63,7 +63,7 @@ class Chunk:
         return self.first_line + self.text.count("\n")
 
 
-def keyword_answer(text: str, context: CallContext) -> ToolResult:
+def keyword_answer(text: str, context: ToolContext) -> ToolResult:
     """Find the files that satisfy a keyword query.
 
     Raises
@@ -75,7 +75,7 @@ def keyword_answer(text: str, context: CallContext) -> ToolResult:
     """
     query = files_query(text, everything=not context.served)
     request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
-    found = _Found(context)
+    found = _ChunkResult(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)
     with closing(events):  # type: ignore[type-var]  # the engine gives a generator
         for event in events:
@@ -95,10 +95,10 @@ def keyword_answer(text: str, context: CallContext) -> ToolResult:
 
 
 @dataclass(slots=True)
-class _Found:
+class _ChunkResult:
     """What a stream has given so far."""
 
-    context: CallContext
+    context: ToolContext
     batches: list[Any] = field(default_factory=list)
     files: int = 0
     notices: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class _Found:
             self.notices += [_sentence(item) for item in limiting]
             self.whole = not limiting
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[ResultChunk]:
         """Chunks of all files in the order found."""
         for batch in self.batches:
             yield from chunks_of(batch)
@@ -128,7 +128,7 @@ def _sentence(item: Skipped) -> str:
     return " ".join(item.message.replace("\n", " ").split()) or item.title
 
 
-def chunks_of(batch: Any) -> Iterator[Chunk]:
+def chunks_of(batch: Any) -> Iterator[ResultChunk]:
     """The chunks of a batch of matches with chunk columns, in its order."""
     rows = MatchRows(batch)
     if not len(rows):
@@ -142,7 +142,7 @@ def chunks_of(batch: Any) -> Iterator[Chunk]:
         repository, revision, commit, path = (value or "" for value in where[at])
         text = texts[at]
         if text is None:
-            yield Chunk(repository, revision, commit, path)
+            yield ResultChunk(repository, revision, commit, path)
             continue
         found: dict[int, int] = {}
         terms: set[str] = set()
@@ -151,7 +151,7 @@ def chunks_of(batch: Any) -> Iterator[Chunk]:
             if spans:
                 found[lines[row]] = spans[0][0]
                 terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
-        yield Chunk(
+        yield ResultChunk(
             repository,
             revision,
             commit,
@@ -164,7 +164,7 @@ def chunks_of(batch: Any) -> Iterator[Chunk]:
         )
 
 
-def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *, whole: bool) -> ToolResult:
+def served_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequence[str], *, whole: bool) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
 
     Parameters
@@ -178,7 +178,7 @@ def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *
     whole
         Whether `chunks` are all there are.
     """
-    kept: list[Chunk] = []
+    kept: list[ResultChunk] = []
     files = left_out = 0
     for _, group in groupby(chunks, key=lambda chunk: chunk.file):
         if files == MOST_FILES:
@@ -203,7 +203,7 @@ def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *
     return ToolResult("found_chunks", chunk_table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
 
 
-def _cut_chunk(chunk: Chunk) -> None:
+def _cut_chunk(chunk: ResultChunk) -> None:
     """Bring the text of a chunk within the limits of lines and chunks."""
     lines = chunk.text.split("\n")
     shown: list[str] = []
@@ -229,7 +229,7 @@ def _cut_line(line: str, match_at: int) -> str:
     return f"{_CUT if begin else ''}{piece}{_CUT if begin + inner < len(line) else ''}"
 
 
-def chunk_table(chunks: Sequence[Chunk]) -> Any:
+def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
     """Table ``found_chunks`` of chunks, in their order."""
     import pyarrow as pa
 
@@ -258,7 +258,7 @@ def chunk_table(chunks: Sequence[Chunk]) -> Any:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def render_found(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     """Blocks of files with their chunks, and the same as text."""
     blocks: list[dict[str, Any]] = []
     text: list[str] = []

@@ -20,21 +20,21 @@ Arguments = Mapping[str, Any]
 class Conversations(Protocol):
     """What the two deep-search tools need of deep search; `sourcelight.engines.deepsearch` implements it."""
 
-    def ask(self, question: str, context: CallContext) -> ToolResult:
+    def ask(self, question: str, context: ToolContext) -> ToolResult:
         """Open a conversation and wait a while for its answer; table ``conversation``."""
 
-    def read(self, identifier: str, context: CallContext) -> ToolResult:
+    def read(self, identifier: str, context: ToolContext) -> ToolResult:
         """Questions and answers of a conversation that the viewer may read; table ``conversation``."""
 
-    def follow_up(self, identifier: str, question: str, context: CallContext) -> ToolResult:
+    def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
         """Ask another question in the viewer's own conversation and wait a while; table ``conversation``."""
 
-    def change(self, identifier: str, changes: Arguments, context: CallContext) -> ToolResult:
+    def change(self, identifier: str, changes: Arguments, context: ToolContext) -> ToolResult:
         """Rename, star, share or delete the viewer's own conversation, or cancel its question."""
 
     def list(
         self,
-        context: CallContext,
+        context: ToolContext,
         *,
         text: str = "",
         starred: bool | None = None,
@@ -46,7 +46,7 @@ class Conversations(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CallContext:
+class ToolContext:
     """For whom and how a call runs.
 
     Parameters
@@ -88,7 +88,7 @@ class Analysis:
 
     name: str
     input_schema: Mapping[str, Any]
-    run: Callable[[Arguments, CallContext], ToolResult]
+    run: Callable[[Arguments, ToolContext], ToolResult]
     steps: Callable[[], Any] | None = None
 
 
@@ -118,14 +118,14 @@ class Tool:
     title: str
     description: str
     input_schema: Mapping[str, Any]
-    run: Callable[[Arguments, CallContext], ToolResult]
-    render: Callable[[ToolResult, CallContext], tuple[dict[str, Any], str]]
+    run: Callable[[Arguments, ToolContext], ToolResult]
+    render: Callable[[ToolResult, ToolContext], tuple[dict[str, Any], str]]
     read_only: bool = True
     steps: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestedCommit:
     """A repository at a revision: as it was asked for (empty for the default one), and the commit that it is."""
 
     repository: Repository
@@ -138,7 +138,7 @@ class Place:
         return self.repository.name
 
 
-def place_of(context: CallContext, repo: str, revision: str = "") -> Place:
+def place_of(context: ToolContext, repo: str, revision: str = "") -> RequestedCommit:
     """Find a repository that the viewer may see, at a revision; the default one is what searches read.
 
     Raises
@@ -151,8 +151,8 @@ def place_of(context: CallContext, repo: str, revision: str = "") -> Place:
     repository = context.engine.catalog.get(repo.strip("/"), context.viewer)
     if not revision:
         target = context.engine.target_of(repository)
-        return Place(repository, target.revision, target.commit or resolve(repository, ""))
-    return Place(repository, revision, resolve(repository, revision))
+        return RequestedCommit(repository, target.revision, target.commit or resolve(repository, ""))
+    return RequestedCommit(repository, revision, resolve(repository, revision))
 
 
 def clean_path(path: str) -> str:

@@ -14,14 +14,14 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.markup import code
-from sourcelight.engines.tools.context import Analysis, Arguments, CallContext, Conversations, Tool
+from sourcelight.engines.tools.context import Analysis, Arguments, Conversations, Tool, ToolContext
 from sourcelight.engines.tools.handler import tail, with_notices
 
 _MOST_ROWS = 1_000
 """Rows of a counted table that one call gives."""
 
 
-def _conversations(call: str, context: CallContext) -> Conversations:
+def _conversations(call: str, context: ToolContext) -> Conversations:
     if context.conversations is None:
         raise UnsupportedCall(
             f"{call}: deep search is not offered here; use nls_search and keyword_search to find code, and read_file "
@@ -31,11 +31,11 @@ def _conversations(call: str, context: CallContext) -> Conversations:
     return context.conversations
 
 
-def _ask(arguments: Arguments, context: CallContext) -> ToolResult:
+def _ask(arguments: Arguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch", context).ask(arguments["question"], context)
 
 
-def _read(arguments: Arguments, context: CallContext) -> ToolResult:
+def _read(arguments: Arguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_read", context).read(arguments["identifier"], context)
 
 
@@ -66,7 +66,7 @@ def _source_lines(facts: Mapping[str, Any]) -> str:
     return f"{shown}\n## Citations taken out\n\n{taken_out}" if taken_out else shown
 
 
-def _render_asked(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_asked(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     del context
     facts = answer.attributes
     status, url = facts.get("status", "completed"), facts.get("url", "")
@@ -86,7 +86,7 @@ def _render_asked(answer: ToolResult, context: CallContext) -> tuple[dict[str, A
     return payload | tail(answer), with_notices(text, answer)
 
 
-def _render_read(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_read(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     del context
     facts = answer.attributes
     questions = [
@@ -178,18 +178,18 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def _follow_up(arguments: Arguments, context: CallContext) -> ToolResult:
+def _follow_up(arguments: Arguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_follow_up", context).follow_up(
         arguments["identifier"], arguments["question"], context
     )
 
 
-def _change(arguments: Arguments, context: CallContext) -> ToolResult:
+def _change(arguments: Arguments, context: ToolContext) -> ToolResult:
     changes = {name: value for name, value in arguments.items() if name != "identifier"}
     return _conversations("deepsearch_change", context).change(arguments["identifier"], changes, context)
 
 
-def _list(arguments: Arguments, context: CallContext) -> ToolResult:
+def _list(arguments: Arguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_list", context).list(
         context,
         text=arguments.get("text", ""),

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path, place_of
+from sourcelight.engines.tools.context import Arguments, Tool, ToolContext, clean_path, place_of
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
@@ -24,7 +24,7 @@ DEFAULT_PAGE = 50
 _MOST_PAGE = 10_000
 
 
-def _list_repos(arguments: Arguments, context: CallContext) -> ToolResult:
+def _list_repos(arguments: Arguments, context: ToolContext) -> ToolResult:
     wanted = arguments["query"].strip().casefold()
     found = sorted(
         (r for r in context.engine.catalog.visible(context.viewer) if wanted in r.facts.name.casefold()),
@@ -88,7 +88,7 @@ def _cursor_name(arguments: Arguments, argument: str) -> str | None:
     return name
 
 
-def _render_repos(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_repos(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     del context
     facts = answer.attributes
     rows = answer.table.to_pylist()
@@ -174,7 +174,7 @@ _REVISION = {
 # read_file
 
 
-def _read_file(arguments: Arguments, context: CallContext) -> ToolResult:
+def _read_file(arguments: Arguments, context: ToolContext) -> ToolResult:
     place = place_of(context, arguments["repo"], arguments.get("revision", ""))
     path = clean_path(arguments["path"])
     first, last = arguments.get("startLine"), arguments.get("endLine")
@@ -268,7 +268,7 @@ def _submodule(call: str, entry: TreeEntry) -> CallError:
     return CallError(message, call=call, argument="path")
 
 
-def _render_file(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_file(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     facts = answer.attributes
     content = numbered(facts["start_line"], answer.table.column("line").to_pylist())
     lines = None if facts["whole"] else (facts["start_line"], facts["end_line"])
@@ -292,7 +292,7 @@ def _render_file(answer: ToolResult, context: CallContext) -> tuple[dict[str, An
 # list_files
 
 
-def _list_files(arguments: Arguments, context: CallContext) -> ToolResult:
+def _list_files(arguments: Arguments, context: ToolContext) -> ToolResult:
     place = place_of(context, arguments["repo"], arguments.get("revision", ""))
     path = clean_path(arguments.get("path", ""))
     with ObjectReader(place.repository) as reader:
@@ -332,7 +332,7 @@ def _list_files(arguments: Arguments, context: CallContext) -> ToolResult:
     return ToolResult("files", table, facts, not notices, notices)
 
 
-def _render_files(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_files(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     del context
     rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
     payload = {

@@ -14,13 +14,13 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RevisionNotFound
-from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.context import Arguments, ToolContext
 
 _STAGES = ("kind", "update", "open", "answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class Omission:
     """Something about a repository that makes an answer less than whole, and at which stage it was found."""
 
     stage: str
@@ -29,7 +29,7 @@ class Lack:
 
 
 @dataclass(slots=True)
-class Part:
+class PartialResult:
     """What some repositories gave for a call; it travels between processes as it is.
 
     Attributes
@@ -50,10 +50,10 @@ class Part:
     found: dict[str, Any] = field(default_factory=dict)
     echoed: dict[str, str] = field(default_factory=dict)
     absent: dict[str, int] = field(default_factory=dict)
-    lacks: list[Lack] = field(default_factory=list)
+    lacks: list[Omission] = field(default_factory=list)
 
     @classmethod
-    def joined(cls, asked: Sequence[str], parts: Iterable[Part]) -> Part:
+    def joined(cls, asked: Sequence[str], parts: Iterable[PartialResult]) -> PartialResult:
         """One part of several, in the order of `asked`."""
         whole = cls(tuple(asked))
         found: dict[str, Any] = {}
@@ -90,7 +90,7 @@ class Part:
 
     def lack(self, stage: str, repository: str, sentence: str) -> None:
         """Note something that makes the answer less than whole, and at which stage: kind, update, open or answer."""
-        self.lacks.append(Lack(stage, repository, sentence))
+        self.lacks.append(Omission(stage, repository, sentence))
 
     def check_revisions(self) -> None:
         """Raise `RevisionNotFound` for a revision that no repository has."""
@@ -100,7 +100,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class SplitHandler:
     """A call in two steps.
 
     Parameters
@@ -111,10 +111,10 @@ class Parted:
         Makes the answer; no repository has to be here.
     """
 
-    part: Callable[[Arguments, CallContext], Part]
-    join: Callable[[Arguments, CallContext, Part], ToolResult]
+    part: Callable[[Arguments, ToolContext], PartialResult]
+    join: Callable[[Arguments, ToolContext, PartialResult], ToolResult]
 
-    def __call__(self, arguments: Arguments, context: CallContext) -> ToolResult:
+    def __call__(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         """Both steps, where all repositories are here."""
         return self.join(arguments, context, self.part(arguments, context))
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.query.file_kinds import FILE_KINDS
-from sourcelight.engines.tools.context import Analysis, Arguments, CallContext
-from sourcelight.engines.tools.handler import Parted
+from sourcelight.engines.tools.context import Analysis, Arguments, ToolContext
+from sourcelight.engines.tools.handler import SplitHandler
 
 _ROOM = "sourcelight.engines.tools.history"
 _PERIODS = ["day", "week", "month", "quarter", "year"]
@@ -23,13 +23,13 @@ def _analysis(name: str, module: str, properties: Mapping[str, Any], required: t
     def work() -> Any:
         return getattr(import_module(f"{_ROOM}.{module}"), name)
 
-    def run(arguments: Arguments, context: CallContext) -> ToolResult:
+    def run(arguments: Arguments, context: ToolContext) -> ToolResult:
         answer: ToolResult = work()(arguments, context)
         return answer
 
     def steps() -> Any:
         found = work()
-        return found if isinstance(found, Parted) else None
+        return found if isinstance(found, SplitHandler) else None
 
     schema = {
         "type": "object",

@@ -11,8 +11,8 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError
-from sourcelight.engines.tools.context import Arguments, CallContext, Tool
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Arguments, Tool, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 
 _ROOM = "sourcelight.engines.tools.history"
 _SERVED_COUNTS = {"commit_search": ("count", 100), "diff_search": ("count", 50), "compare_revisions": ("first", 100),
@@ -34,27 +34,27 @@ def _tool(
 ) -> Tool:
     module, run, render = place
 
-    def running(arguments: Arguments, context: CallContext) -> ToolResult:
+    def running(arguments: Arguments, context: ToolContext) -> ToolResult:
         if context.served:
             _check_limits(name, arguments)
         answer: ToolResult = _work(module, run)(arguments, context)
         return answer
 
-    def rendering(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+    def rendering(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
         rendered: tuple[dict[str, Any], str] = _work(module, render)(answer, context)
         return rendered
 
     def steps() -> Any:
         work = _work(module, run)
-        if not isinstance(work, Parted):
+        if not isinstance(work, SplitHandler):
             return None
 
-        def part(arguments: Arguments, context: CallContext) -> Part:
+        def part(arguments: Arguments, context: ToolContext) -> PartialResult:
             if context.served:
                 _check_limits(name, arguments)
             return work.part(arguments, context)
 
-        return Parted(part, work.join)
+        return SplitHandler(part, work.join)
 
     schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
     return Tool(name, title, description, schema, running, rendering, steps=steps)

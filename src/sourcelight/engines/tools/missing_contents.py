@@ -8,7 +8,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.search import Target
-from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.context import Arguments, ToolContext
 from sourcelight.repos import Repository, resolve
 
 _READ_ALL = frozenset(
@@ -32,7 +32,7 @@ _OF_ALL = frozenset({"nls_search", "list_repos"})
 _MOST_NAMED = 3
 
 
-def missing_contents(name: str, found: ToolResult, arguments: Arguments, context: CallContext) -> Iterator[str]:
+def missing_contents(name: str, found: ToolResult, arguments: Arguments, context: ToolContext) -> Iterator[str]:
     """Say, one sentence a repository, what the answer of a call lacks because it could not be read.
 
     Only what is indexed here is looked at; where workers answer, they say it of theirs.
@@ -66,7 +66,7 @@ def _concerned(found: ToolResult, arguments: Arguments) -> set[str]:
     return names
 
 
-def _missing(repository: Repository, arguments: Arguments, context: CallContext) -> tuple[str, ...]:
+def _missing(repository: Repository, arguments: Arguments, context: ToolContext) -> tuple[str, ...]:
     engine, revision = context.engine, arguments.get("revision")
     try:
         target = engine.target_of(repository)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
-from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path
+from sourcelight.engines.tools.context import Arguments, Tool, ToolContext, clean_path
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _COLUMN = {
 }
 
 
-def workspace_of(context: CallContext) -> Workspace:
+def workspace_of(context: ToolContext) -> Workspace:
     """Give what a call of navigation works with; definitions that are missing begin to be found."""
     seconds = SERVED_SECONDS if context.served else None
     return context.engine.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
@@ -78,7 +78,7 @@ def document_of(call: str, arguments: Arguments, workspace: Workspace) -> Docume
     return found
 
 
-def begin(context: CallContext, document: Document) -> None:
+def begin(context: ToolContext, document: Document) -> None:
     """Let missing tables of definitions be found behind this call."""
     context.engine.definitions.start([document.project.target])
 
@@ -119,7 +119,7 @@ def notices_of(workspace: Workspace) -> tuple[str, ...]:
     return (*workspace.notices.values(), *unparsed)
 
 
-def _go_to_definition(arguments: Arguments, context: CallContext) -> ToolResult:
+def _go_to_definition(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.definitions import definitions_of
     from sourcelight.engines.navigation.locations import definition_rows, table
 
@@ -137,7 +137,7 @@ def _go_to_definition(arguments: Arguments, context: CallContext) -> ToolResult:
     return ToolResult("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
 
 
-def _render_definitions(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_definitions(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     definitions, texts = [], []
     for row in answer.table.to_pylist():
         lines = row["code"].split("\n")
@@ -160,7 +160,7 @@ def _render_definitions(answer: ToolResult, context: CallContext) -> tuple[dict[
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
 
 
-def _find_references(arguments: Arguments, context: CallContext) -> ToolResult:
+def _find_references(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.workspace import CachedReferences, is_lasting, question_key
 
     workspace = workspace_of(context)
@@ -192,7 +192,7 @@ def _find_references(arguments: Arguments, context: CallContext) -> ToolResult:
 
 
 def _references(
-    asked: SymbolQuery, arguments: Arguments, context: CallContext, workspace: Workspace, limit: int | None
+    asked: SymbolQuery, arguments: Arguments, context: ToolContext, workspace: Workspace, limit: int | None
 ) -> tuple[CachedReferences, bool]:
     """Find references, up to a limit; tell whether these are all."""
     import numpy as np
@@ -231,7 +231,7 @@ def _references(
 class _Telling:
     """Tells the rows of an answer as they are found, those of the first file at once, then ten times a second."""
 
-    def __init__(self, context: CallContext, limit: int | None) -> None:
+    def __init__(self, context: ToolContext, limit: int | None) -> None:
         self._observer = context.observer
         self._limit = limit
         self._last = 0.0
@@ -258,7 +258,7 @@ class _Telling:
         self._observer(ToolProgress("finding references", self._files, 0, f"{count:,} found", rows))
 
 
-def _render_references(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_references(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     rows = answer.table.to_pylist()
     workspace = workspace_of(context)
     references, texts = [], []
@@ -296,7 +296,7 @@ def _shortened(lines: list[str], own: int, line: str) -> list[str]:
     return [line if at == own and len(one) > len(line) else shown[at] for at, one in enumerate(lines)]
 
 
-def _text_of(context: CallContext, workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
+def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
     reading = replace(context, served=False, observer=None)
     elsewhere = context.engine.delegate("read_file", {"repo": name, "path": path, "revision": commit}, reading)
     if elsewhere is not None:

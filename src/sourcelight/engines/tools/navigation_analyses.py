@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import CallError
 from sourcelight.engines.symbols import KINDS, kind_code
-from sourcelight.engines.tools.context import Analysis, Arguments, CallContext
+from sourcelight.engines.tools.context import Analysis, Arguments, ToolContext
 from sourcelight.engines.tools.navigation import REPO, REVISION, asked_of, begin, document_of, notices_of, workspace_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-
 class _Teller:
     """Tells the observer now and then."""
 
-    def __init__(self, context: CallContext, stage: str, total: int = 0) -> None:
+    def __init__(self, context: ToolContext, stage: str, total: int = 0) -> None:
         self._context, self._stage, self._total = context, stage, total
         self._last = 0.0
 
@@ -41,13 +41,13 @@ def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any],
     return ToolResult(columns, table(columns, rows), facts, complete, notices_of(workspace))
 
 
-def _project_of(arguments: Arguments, context: CallContext, workspace: Workspace) -> Project:
+def _project_of(arguments: Arguments, context: ToolContext, workspace: Workspace) -> Project:
     project = workspace.project(arguments["repo"].strip("/"), arguments.get("revision", ""))
     _wait(context, [project], workspace)
     return project
 
 
-def _wait(context: CallContext, projects: Iterable[Project], workspace: Workspace) -> None:
+def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspace) -> None:
     """Wait for the tables of definitions: an analysis is of the whole repository, or says what is missing."""
     targets = [project.target for project in projects if project.snapshot is not None]
     seconds = 10.0 if context.served else None
@@ -73,7 +73,7 @@ def _below(path: bytes, folder: bytes) -> bool:
     return not folder or path == folder or path.startswith(folder + b"/")
 
 
-def _symbols(arguments: Arguments, context: CallContext) -> ToolResult:
+def _symbols(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
 
@@ -98,7 +98,7 @@ def _symbols(arguments: Arguments, context: CallContext) -> ToolResult:
     return _answer("symbols", rows, facts, workspace)
 
 
-def _outline(arguments: Arguments, context: CallContext) -> ToolResult:
+def _outline(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
 
@@ -111,7 +111,7 @@ def _outline(arguments: Arguments, context: CallContext) -> ToolResult:
     return _answer("symbols", rows, facts, workspace)
 
 
-def _imports(arguments: Arguments, context: CallContext) -> ToolResult:
+def _imports(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import imports_in
     from sourcelight.engines.navigation.locations import file_columns
 
@@ -141,7 +141,7 @@ def _imports(arguments: Arguments, context: CallContext) -> ToolResult:
     return _answer("imports", rows, {**_where(project, arguments), "path": arguments.get("path", "")}, workspace)
 
 
-def _dependency_graph(arguments: Arguments, context: CallContext) -> ToolResult:
+def _dependency_graph(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import edges_of
 
     workspace = workspace_of(context)
@@ -168,7 +168,7 @@ def _dependency_graph(arguments: Arguments, context: CallContext) -> ToolResult:
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
 
-def _repo_map(arguments: Arguments, context: CallContext) -> ToolResult:
+def _repo_map(arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import file_columns
     from sourcelight.engines.navigation.repo_map import map_lines
 
@@ -189,7 +189,7 @@ def _repo_map(arguments: Arguments, context: CallContext) -> ToolResult:
     return _answer("repository_map", rows, {**_where(project, arguments), "budget_lines": budget}, workspace)
 
 
-def _calls(name: str, arguments: Arguments, context: CallContext) -> ToolResult:
+def _calls(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import callees, callers
 
     workspace = workspace_of(context)
@@ -233,11 +233,11 @@ def _call_row(one: CallSite) -> dict[str, Any]:
     }
 
 
-def _callers(arguments: Arguments, context: CallContext) -> ToolResult:
+def _callers(arguments: Arguments, context: ToolContext) -> ToolResult:
     return _calls("callers", arguments, context)
 
 
-def _callees(arguments: Arguments, context: CallContext) -> ToolResult:
+def _callees(arguments: Arguments, context: ToolContext) -> ToolResult:
     return _calls("callees", arguments, context)
 
 

@@ -17,8 +17,8 @@ from sourcelight.engines.tools import (
     navigation_analyses,
     search,
 )
-from sourcelight.engines.tools.context import Analysis, Arguments, CallContext, Tool
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Analysis, Arguments, Tool, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 from sourcelight.engines.tools.missing_contents import missing_contents
 
 TOOLS: Mapping[str, Tool] = {
@@ -37,7 +37,7 @@ ANALYSES: Mapping[str, Analysis] = {
 }
 
 
-def call(name: str, arguments: Arguments, context: CallContext) -> ToolResult:
+def call(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
     """Check the arguments and answer.
 
     Raises
@@ -66,7 +66,7 @@ def named(name: str) -> Tool | Analysis:
     return found
 
 
-def part_of(name: str, arguments: Arguments, context: CallContext) -> Part:
+def part_of(name: str, arguments: Arguments, context: ToolContext) -> PartialResult:
     """What the repositories that are here give for a call over more than these; raises what `call` raises."""
     steps = steps_of(named(name))
     if steps is None:
@@ -74,13 +74,13 @@ def part_of(name: str, arguments: Arguments, context: CallContext) -> Part:
     return steps.part(arguments, replace(context, parted=True))
 
 
-def steps_of(tool: Tool | Analysis) -> Parted | None:
+def steps_of(tool: Tool | Analysis) -> SplitHandler | None:
     """The two steps of a call over many repositories; None for one that is answered in one piece."""
-    steps: Parted | None = None if tool.steps is None else tool.steps()
+    steps: SplitHandler | None = None if tool.steps is None else tool.steps()
     return steps
 
 
-def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) -> ToolResult:
+def answer(tool: Tool | Analysis, arguments: Arguments, context: ToolContext) -> ToolResult:
     """Check the arguments and answer; raises what `call` raises."""
     check_arguments(tool.name, tool.input_schema, arguments)
     context.engine.refresh(context.cancellation)
@@ -90,7 +90,7 @@ def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) ->
     return replace(found, notices=(*found.notices, *lacks), complete=False) if lacks else found
 
 
-def _replaced(found: ToolResult, arguments: Arguments, context: CallContext) -> list[str]:
+def _replaced(found: ToolResult, arguments: Arguments, context: ToolContext) -> list[str]:
     """What to tell of repositories with replaced objects, which no call follows: those named, and those of rows."""
     objects = {r.name: r.facts.replaced_objects for r in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}

@@ -17,26 +17,26 @@ from sourcelight.engines.search.ranking.model import ALONE, StatsExchange, joine
 from sourcelight.engines.tools.chunks import (
     MOST_CHUNKS,
     MOST_FILES,
-    Chunk,
+    ResultChunk,
     chunk_table,
     keyword_answer,
     render_found,
     served_answer,
 )
-from sourcelight.engines.tools.context import Arguments, CallContext, Tool
+from sourcelight.engines.tools.context import Arguments, Tool, ToolContext
 
 _WEAK = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class RankedPart:
+class RankedPartial:
     """A ranking of some of the repositories that are asked, and the lines of each of its chunks."""
 
     ranking: Ranking
     texts: list[str]
 
 
-def ranked_answer(text: str, context: CallContext) -> ToolResult:
+def ranked_answer(text: str, context: ToolContext) -> ToolResult:
     """Find the chunks that fit a description best.
 
     Raises
@@ -48,14 +48,14 @@ def ranked_answer(text: str, context: CallContext) -> ToolResult:
     return _answer(text, ranking, _with_text(ranking.chunks, context), context)
 
 
-def ranked_part(text: str, context: CallContext, exchange: StatsExchange) -> RankedPart:
+def ranked_part(text: str, context: ToolContext, exchange: StatsExchange) -> RankedPartial:
     """Rank what is here as a part of all that is asked; raises what `ranked_answer` raises."""
     ranking = _rank(text, context, exchange)
-    return RankedPart(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
+    return RankedPartial(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
 
 
 def answer_of_parts(
-    text: str, parts: Sequence[RankedPart], missing: Mapping[str, str], context: CallContext
+    text: str, parts: Sequence[RankedPartial], missing: Mapping[str, str], context: ToolContext
 ) -> ToolResult:
     """Make one answer of parts that exchanged their numbers; `missing` are repositories without one, and why."""
     files, per_file = (MOST_FILES, MOST_CHUNKS) if context.served else (None, None)
@@ -67,14 +67,14 @@ def answer_of_parts(
     return _answer(text, ranking, chunks, context)
 
 
-def _rank(text: str, context: CallContext, exchange: StatsExchange) -> Ranking:
+def _rank(text: str, context: ToolContext, exchange: StatsExchange) -> Ranking:
     request = natural_language.RankedSearch(text, exchange=exchange)
     if context.served:
         request = replace(request, files=MOST_FILES, per_file=MOST_CHUNKS)
     return natural_language.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
 
 
-def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallContext) -> ToolResult:
+def _answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext) -> ToolResult:
     notices = _notices(ranking)
     whole = not ranking.failed
     if context.served:
@@ -104,9 +104,9 @@ def _notices(ranking: Ranking) -> list[str]:
     return notices
 
 
-def _with_text(ranked: Sequence[RankedChunk], context: CallContext) -> list[Chunk]:
+def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[ResultChunk]:
     """The chunks with their lines; a file is read once for all of its chunks that stand together."""
-    found: list[Chunk] = []
+    found: list[ResultChunk] = []
     last: tuple[Target, str] | None = None
     lines: list[bytes] = []
     for chunk in ranked:
@@ -119,9 +119,9 @@ def _with_text(ranked: Sequence[RankedChunk], context: CallContext) -> list[Chun
     return found
 
 
-def _chunk(ranked: RankedChunk, text: str) -> Chunk:
+def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
     target = ranked.target
-    return Chunk(
+    return ResultChunk(
         target.repository.name,
         target.revision,
         target.commit,
@@ -141,11 +141,11 @@ _FILTERS = (
 _LIMITS = "At most 15 files are given, the best first, and at most 3 places in each; narrow the query for others."
 
 
-def _keyword_search(arguments: Arguments, context: CallContext) -> ToolResult:
+def _keyword_search(arguments: Arguments, context: ToolContext) -> ToolResult:
     return keyword_answer(arguments["query"], context)
 
 
-def _nls_search(arguments: Arguments, context: CallContext) -> ToolResult:
+def _nls_search(arguments: Arguments, context: ToolContext) -> ToolResult:
 
     return ranked_answer(arguments["query"], context)
 

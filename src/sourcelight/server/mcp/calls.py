@@ -29,7 +29,7 @@ from sourcelight.core.errors import (
 from sourcelight.engines import tools
 from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import CallContext, Conversations, Tool
+from sourcelight.engines.tools import Conversations, Tool, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
 
@@ -110,7 +110,7 @@ class Calls:
         """
         cancellation = Cancellation(self.timeout_s)
         self._running.add(cancellation)
-        context = CallContext(
+        context = ToolContext(
             self.engine,
             caller.viewer,
             cancellation,
@@ -136,7 +136,7 @@ class Calls:
             cancellation.cancel()
             self._running.discard(cancellation)
 
-    async def _in_thread(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said:
+    async def _in_thread(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Said:
         queue = self._queues.get(tool.read_only)
         if queue is None:
             queue = FairQueue(self.at_once, self.at_once - self.at_once // 4, self.waiting)
@@ -153,7 +153,7 @@ class Calls:
         finally:
             queue.release(context.viewer.name)
 
-    async def _reporting(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext, report: Report) -> Said:
+    async def _reporting(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext, report: Report) -> Said:
         # Reports that nobody has taken yet are replaced by later ones: a slow reader never holds up the work.
         latest: list[ToolProgress] = []
         news = anyio.Event()
@@ -218,7 +218,7 @@ class _Steps:
         return now, None if total is not None and total < now else total, f"{progress.stage}{far}{detail}"
 
 
-def _run(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said:
+def _run(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Said:
     """Answer in this thread; raises `ToolFailed` and nothing else."""
     try:
         payload, text = tool.render(tools.answer(tool, arguments, context), context)

@@ -104,7 +104,7 @@ def called(
         told = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
         outbox.put({"kind": "progress", "progress": told, "rows": rows}, 0 if rows is None else rows.nbytes)
 
-    context = tools.CallContext(
+    context = tools.ToolContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
     )
     work = {PART: _part, REST: _rest, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
@@ -141,7 +141,7 @@ def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox
     del outbox, posts
     names = [name for name in order.names if name not in missing]
     if not names:
-        return _carried("part", tools.Part(()))
+        return _carried("part", tools.PartialResult(()))
     arguments = dict(order.arguments)
     if "repos" in tools.named(order.tool).input_schema["properties"]:
         arguments["repos"] = names

@@ -27,7 +27,7 @@ from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.deepsearch.research import Happening, Previous, Researcher
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.deepsearch.research.scoping import open_inquiry
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Work:
     question: int
     text: str
     filters: str
-    context: CallContext
+    context: ToolContext
     previous: Sequence[Previous]
     boot: str
     done: threading.Event = field(default_factory=threading.Event)

@@ -20,7 +20,7 @@ from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS,
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, Previous, Researcher
 from sourcelight.engines.deepsearch.research.answer import joined
 from sourcelight.engines.execution.natural_language import split_filters
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 
@@ -94,7 +94,7 @@ class Desk:
 
     # Tools.
 
-    def ask(self, question: str, context: CallContext) -> ToolResult:
+    def ask(self, question: str, context: ToolContext) -> ToolResult:
         """Open a conversation and wait for its answer: as long as it takes, or `SERVED_WAIT_S` over MCP.
 
         Raises
@@ -108,7 +108,7 @@ class Desk:
         number = self.ask_in(conversation, question, context)
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
-    def read(self, identifier: str, context: CallContext) -> ToolResult:
+    def read(self, identifier: str, context: ToolContext) -> ToolResult:
         """Questions and answers of a conversation that the viewer may read.
 
         Raises
@@ -123,7 +123,7 @@ class Desk:
         ]
         return records.read_answer(conversation, shown, self.url(conversation, context))
 
-    def follow_up(self, identifier: str, question: str, context: CallContext) -> ToolResult:
+    def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
         """Ask a question in one's own conversation and wait as `ask` does.
 
         Raises
@@ -134,7 +134,7 @@ class Desk:
         number = self.ask_in(self.find(identifier, context).id, question, context)
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
-    def change(self, identifier: str, changes: Mapping[str, Any], context: CallContext) -> ToolResult:
+    def change(self, identifier: str, changes: Mapping[str, Any], context: ToolContext) -> ToolResult:
         """Change one's own conversation, and read it as it is then.
 
         Parameters
@@ -166,7 +166,7 @@ class Desk:
 
     # Questions.
 
-    def open(self, question: str, context: CallContext) -> int:
+    def open(self, question: str, context: ToolContext) -> int:
         """Open a conversation without a question yet; its title is the start of `question`."""
         self._check_words(question)
         title = " ".join(split_filters(question)[1].split())
@@ -190,7 +190,7 @@ class Desk:
                 argument="question",
             )
 
-    def ask_in(self, conversation: int, question: str, context: CallContext) -> int:
+    def ask_in(self, conversation: int, question: str, context: ToolContext) -> int:
         """Ask a question in one's own conversation; give the question's number at once.
 
         Raises
@@ -249,7 +249,7 @@ class Desk:
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
         return Previous(question.text, joined(question.segments), names)
 
-    def wait(self, question: int, context: CallContext, most_s: float | None) -> ToolResult:
+    def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
 
         A caller in this process that is cancelled cancels the question; over MCP it goes on and can be read later.
@@ -270,7 +270,7 @@ class Desk:
                 stop_listening()
         return self.state_of(question, context)
 
-    def state_of(self, question: int, context: CallContext) -> ToolResult:
+    def state_of(self, question: int, context: ToolContext) -> ToolResult:
         """What there is of a question of one's own."""
         found = self.store.question(question)
         if found is None:
@@ -283,7 +283,7 @@ class Desk:
         shown = shown_to(found, context.viewer, context.engine.catalog)
         return records.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
 
-    def cancel(self, question: int, context: CallContext) -> bool:
+    def cancel(self, question: int, context: ToolContext) -> bool:
         """Cancel a question of one's own; False when it had ended. What it told so far stays."""
         found = self.store.question(question)
         if found is None:
@@ -297,7 +297,7 @@ class Desk:
             work.cancellation.cancel()
         return ended
 
-    def events(self, question: int, context: CallContext, after: int = 0) -> Iterator[Event]:
+    def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[Event]:
         """Give the events of a question of one's own, those of before first, until it ended or the caller stops."""
         found = self.store.question(question)
         if found is None:
@@ -318,7 +318,7 @@ class Desk:
 
     # Conversations.
 
-    def find(self, identifier: str, context: CallContext) -> Conversation:
+    def find(self, identifier: str, context: ToolContext) -> Conversation:
         """Find a conversation that the viewer may read; raises as `read`."""
         wanted = parse_identifier(identifier, context.base_url)
         if wanted.number:
@@ -341,22 +341,22 @@ class Desk:
         """The read token of a conversation."""
         return identifiers.read_token(self.store.secret(), conversation.id, conversation.generation)
 
-    def url(self, conversation: Conversation, context: CallContext) -> str:
+    def url(self, conversation: Conversation, context: ToolContext) -> str:
         """Address of a conversation: the shared form for others than its owner."""
         shared = "" if conversation.owner == context.viewer.name else "shared/"
         return f"{context.base_url}/deepsearch/{shared}{self.token(conversation)}"
 
-    def share_url(self, conversation: int, context: CallContext) -> str:
+    def share_url(self, conversation: int, context: ToolContext) -> str:
         """Address to give to others."""
         return f"{context.base_url}/deepsearch/shared/{self.token(self._own(conversation, context.viewer))}"
 
-    def questions(self, conversation: int, context: CallContext) -> list[Question]:
+    def questions(self, conversation: int, context: ToolContext) -> list[Question]:
         """The questions of one's own conversation."""
         return self.store.questions(self._own(conversation, context.viewer).id)
 
     def list(
         self,
-        context: CallContext,
+        context: ToolContext,
         *,
         text: str = "",
         starred: bool | None = None,
@@ -379,18 +379,18 @@ class Desk:
         )
         return records.list_answer([(each, self.url(each, context)) for each in found])
 
-    def rename(self, conversation: int, title: str, context: CallContext) -> None:
+    def rename(self, conversation: int, title: str, context: ToolContext) -> None:
         """Give one's own conversation another title."""
         title = " ".join(title.split())
         if not title:
             raise CallError("the title is empty", argument="title")
         self.store.change(self._own(conversation, context.viewer).id, title=title[:200])
 
-    def star(self, conversation: int, context: CallContext, *, starred: bool = True) -> None:
+    def star(self, conversation: int, context: ToolContext, *, starred: bool = True) -> None:
         """Star one's own conversation, or take the star away; starred ones are never deleted by age."""
         self.store.change(self._own(conversation, context.viewer).id, starred=int(starred))
 
-    def share(self, conversation: int, context: CallContext, *, shared: bool = True) -> str:
+    def share(self, conversation: int, context: ToolContext, *, shared: bool = True) -> str:
         """Let everyone with the link read one's own conversation, or end that; give the link.
 
         Raises
@@ -404,12 +404,12 @@ class Desk:
         self.store.change(found.id, shared=int(shared))
         return self.share_url(conversation, context)
 
-    def reset_link(self, conversation: int, context: CallContext) -> str:
+    def reset_link(self, conversation: int, context: ToolContext) -> str:
         """Give one's own conversation another link; the former one opens nothing any more."""
         self.store.reset(self._own(conversation, context.viewer).id)
         return self.share_url(conversation, context)
 
-    def delete(self, conversation: int, context: CallContext) -> None:
+    def delete(self, conversation: int, context: ToolContext) -> None:
         """Delete one's own conversation; a question under way is canceled."""
         for question in self.questions(conversation, context):
             if question.status in RUNNING:

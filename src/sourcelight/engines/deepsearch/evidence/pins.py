@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.model import Evidence
     from sourcelight.engines.deepsearch.research.protocol import Previous
     from sourcelight.engines.execution import LocalEngine
-    from sourcelight.engines.tools import CallContext
+    from sourcelight.engines.tools import ToolContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pins:
         return [target for target in self.targets if target.repository.name == repository]
 
 
-def pinned(filters: str, context: CallContext) -> Pins:
+def pinned(filters: str, context: ToolContext) -> Pins:
     """Pin what `filters` choose, be the repositories here or not; raises what `pin` raises."""
     found = away("pin", Asked(filters=filters), context)
     if found is None:
@@ -145,7 +145,7 @@ class Found:
     value: Any
 
 
-def away(step: str, asked: Asked, context: CallContext, heard: Callable[[Any], None] = lambda _: None) -> Found | None:
+def away(step: str, asked: Asked, context: ToolContext, heard: Callable[[Any], None] = lambda _: None) -> Found | None:
     """Do a step where the repositories are; None: they are here.
 
     `heard` is told what happens on the way. Raises what the step raises.

@@ -16,7 +16,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 
 WINDOW = 15
 """Lines of one quote, the header of its definition not counted."""
@@ -86,7 +86,7 @@ _LEAST_DECLARED, _MOSTLY = 4, 0.8
 class Texts:
     """The lines of files at pinned commits, each file read once."""
 
-    context: CallContext
+    context: ToolContext
     _known: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.research.protocol import Emit, Happening, Inquiry
 from sourcelight.engines.search import Target
-from sourcelight.engines.tools import CallContext, call
+from sourcelight.engines.tools import ToolContext, call
 
 MAX_ROWS = 10_000
 """Rows that a table of an answer keeps; what is beyond is said, and the count stays exact."""
@@ -100,7 +100,7 @@ class Work:
     emit: Emit
 
     @property
-    def context(self) -> CallContext:
+    def context(self) -> ToolContext:
         """As of the inquiry, without limits of a service: what is counted is counted whole."""
         return replace(self.inquiry.context, served=False)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from sourcelight.engines.deepsearch.evidence.model import Ledger
 from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Inquiry:
     question: str
     filters: str
     pins: Pins
-    context: CallContext
+    context: ToolContext
     previous: Sequence[Previous] = ()
     scope: QuestionScope = field(default_factory=QuestionScope)
 

@@ -11,10 +11,10 @@ from sourcelight.engines.deepsearch.evidence.pins import Pins, pinned
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.deepsearch.research.protocol import Inquiry, Previous
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 
 
-def open_inquiry(text: str, filters: str, context: CallContext, previous: Sequence[Previous] = ()) -> Inquiry:
+def open_inquiry(text: str, filters: str, context: ToolContext, previous: Sequence[Previous] = ()) -> Inquiry:
     """Pin the commits of a question.
 
     Parameters
@@ -56,7 +56,7 @@ def open_inquiry(text: str, filters: str, context: CallContext, previous: Sequen
     return Inquiry(text, filters, pins, context, previous, scope)
 
 
-def _narrowed(filters: str, scope: QuestionScope, context: CallContext) -> tuple[Pins, QuestionScope] | None:
+def _narrowed(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:
     """Pin the scope of a question; without its revision where no repository has that."""
     try:
         return pinned(f"{filters} {scope.filters}".strip(), context), scope

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.engines.history.search.find import commits_passing, newest_first
 from sourcelight.engines.history.search.query import CommitFilter
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 from sourcelight.engines.tools.history.commits import commit_part, search_commits
 from sourcelight.engines.tools.history.contributions import changes_of_row, chosen
 from sourcelight.engines.tools.history.histories import dates_of, one_of, open_histories, revisions_of
@@ -22,7 +22,7 @@ CALL = "commits_behind"
 _ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
 
 
-def _find(arguments: Arguments, context: CallContext) -> Part:
+def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
     after, before, echoed = dates_of(CALL, arguments)
     which = CommitFilter(authors=one_of(CALL, "authors", arguments.get("authors"), regexp=False, one_line=True))
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
@@ -40,5 +40,5 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     return histories.part(commit_part(found, arguments, context), echoed)
 
 
-commits_behind = Parted(_find, search_commits.join)
+commits_behind = SplitHandler(_find, search_commits.join)
 """The commits behind a row, newest first."""

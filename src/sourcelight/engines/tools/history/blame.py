@@ -13,11 +13,11 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.people import BOT_RULE, is_bot
-from sourcelight.engines.tools.context import Arguments, CallContext, clean_path
+from sourcelight.engines.tools.context import Arguments, ToolContext, clean_path
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kept_kinds, kind_notices, kinds_of
-from sourcelight.engines.tools.history.histories import Histories, Opened, open_histories
-from sourcelight.engines.tools.history.people import People, text_of
+from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
+from sourcelight.engines.tools.history.people import PersonNumbers, text_of
 from sourcelight.engines.tools.history.tables import Numbers, bounds, directories, group, total
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
@@ -29,7 +29,7 @@ _YEAR_S = 1970
 _FEW_FILES = 8
 
 
-def blame(arguments: Arguments, context: CallContext) -> ToolResult:
+def blame(arguments: Arguments, context: ToolContext) -> ToolResult:
     """Which commit brought each line of a file, by git blame."""
     repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
     revision = arguments.get("revision", "")
@@ -133,7 +133,9 @@ class _Owned:
     inexact: int
 
 
-def _owned(call: str, arguments: Arguments, context: CallContext, histories: Histories, people: People) -> _Owned:
+def _owned(
+    call: str, arguments: Arguments, context: ToolContext, histories: OpenedHistories, people: PersonNumbers
+) -> _Owned:
     path = clean_path(arguments.get("path", ""))
     parts: list[list[Any]] = []
     names: list[str] = []
@@ -166,7 +168,7 @@ def _owned(call: str, arguments: Arguments, context: CallContext, histories: His
 
 
 def _files(
-    call: str, opened: Opened, arguments: Arguments, context: CallContext, *, path: str
+    call: str, opened: OpenedHistory, arguments: Arguments, context: ToolContext, *, path: str
 ) -> tuple[Mapping[str, OwnedFile], int]:
     """Files below a path with the commits of their lines; with `exact`, git blame decides where it is not proven."""
     observer = context.observer
@@ -230,11 +232,11 @@ def _below(raw: bytes, path: str) -> bool:
     return not path or raw == prefix or raw.startswith(prefix + b"/")
 
 
-def ownership(arguments: Arguments, context: CallContext) -> ToolResult:
+def ownership(arguments: Arguments, context: ToolContext) -> ToolResult:
     """Lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
     histories = _opened(call, arguments, context)
-    people = People(call, arguments)
+    people = PersonNumbers(call, arguments)
     owned = _owned(call, arguments, context, histories, people)
     by = arguments.get("by", "total")
     depth = arguments.get("depth", 1)
@@ -268,7 +270,7 @@ def ownership(arguments: Arguments, context: CallContext) -> ToolResult:
     return ToolResult("ownership", made, facts, histories.complete, notices)
 
 
-def _ranks(people: People) -> Numbers:
+def _ranks(people: PersonNumbers) -> Numbers:
     """The place of each person by name and address: their numbers depend on the order in which commits were read."""
     shown = people.shown
     ranks = np.zeros(max(1, len(shown)), np.int64)
@@ -290,11 +292,11 @@ def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Nu
     return list(known), place
 
 
-def bus_factor(arguments: Arguments, context: CallContext) -> ToolResult:
+def bus_factor(arguments: Arguments, context: ToolContext) -> ToolResult:
     """For each folder the fewest authors who own more than half of its lines."""
     call = "bus_factor"
     histories = _opened(call, arguments, context)
-    people = People(call, arguments)
+    people = PersonNumbers(call, arguments)
     owned = _owned(call, arguments, context, histories, people)
     depth = arguments.get("depth", 1)
     below, at_depth = _places(owned, "directory", depth, "/")
@@ -350,11 +352,11 @@ def bus_factor(arguments: Arguments, context: CallContext) -> ToolResult:
     return ToolResult("bus_factor", table, facts, histories.complete, notices)
 
 
-def survival(arguments: Arguments, context: CallContext) -> ToolResult:
+def survival(arguments: Arguments, context: ToolContext) -> ToolResult:
     """Lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
     histories = _opened(call, arguments, context)
-    people = People(call, {})
+    people = PersonNumbers(call, {})
     owned = _owned(call, arguments, context, histories, people)
     top = clean_path(arguments.get("path", ""))
     rows: list[tuple[Any, ...]] = []
@@ -388,12 +390,12 @@ def _years(seconds: Any) -> Numbers:
     return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
 
 
-def _opened(call: str, arguments: Arguments, context: CallContext) -> Histories:
+def _opened(call: str, arguments: Arguments, context: ToolContext) -> OpenedHistories:
     revision = arguments.get("revision")
     return open_histories(call, context, [arguments["repo"]], [revision] if revision else ())
 
 
-def _facts(histories: Histories, people: People) -> dict[str, Any]:
+def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
     commits = {opened.name: opened.commits[0] for opened in histories.opened}
     drill = {
         "call": "commit_search",

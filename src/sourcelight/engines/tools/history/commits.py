@@ -20,11 +20,18 @@ from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import find_commits, people_passing
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import NOTHING, Part, Parted, tail, with_notices
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import NOTHING, PartialResult, SplitHandler, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
-from sourcelight.engines.tools.history.histories import Opened, dates_of, files_of, one_of, open_histories, revisions_of
+from sourcelight.engines.tools.history.histories import (
+    OpenedHistory,
+    dates_of,
+    files_of,
+    one_of,
+    open_histories,
+    revisions_of,
+)
 
 CALL = "commit_search"
 DEFAULT_COUNT = 50
@@ -33,7 +40,7 @@ _BODY_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _CommitMatches:
     """Commits of one repository: rows of the newest, how many there are, and what was searched behind."""
 
     rows: Any
@@ -41,7 +48,7 @@ class _Found:
     commits: list[str]
 
 
-def _find(arguments: Arguments, context: CallContext) -> Part:
+def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
     which = CommitFilter(
@@ -56,7 +63,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         changed=one_of(CALL, "contentTerms", arguments.get("contentTerms"), regexp=regexp, one_line=True),
     )
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
-    found: list[tuple[Opened, Ints]] = []
+    found: list[tuple[OpenedHistory, Ints]] = []
     for opened in histories.opened:
         try:
             layout = opened.layout(context) if query.files.paths else None
@@ -68,19 +75,21 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     return histories.part(commit_part(found, arguments, context), echoed)
 
 
-def commit_part(found: Sequence[tuple[Opened, Ints]], arguments: Arguments, context: CallContext) -> dict[str, _Found]:
+def commit_part(
+    found: Sequence[tuple[OpenedHistory, Ints]], arguments: Arguments, context: ToolContext
+) -> dict[str, _CommitMatches]:
     """The newest of the commits of each repository, as many as are asked for; numbers stand newest first."""
     limit = limit_of(arguments, context, DEFAULT_COUNT)
     stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in found]
     counts = newest(stamps, limit)
     return {
-        opened.name: _Found(commit_rows(opened, numbers[:count]), len(numbers), list(opened.commits))
+        opened.name: _CommitMatches(commit_rows(opened, numbers[:count]), len(numbers), list(opened.commits))
         for (opened, numbers), count in zip(found, counts, strict=True)
     }
 
 
-def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
-    found: list[_Found] = list(part.found.values())
+def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:
+    found: list[_CommitMatches] = list(part.found.values())
     total = sum(each.total for each in found)
     stamps = [each.rows.column("commit_date").cast(pa.int64()).to_numpy() for each in found]
     counts = newest(stamps, limit_of(arguments, context, DEFAULT_COUNT))
@@ -104,11 +113,11 @@ def _first(rows: Any, count: int) -> Any:
     return rows if count == rows.num_rows else columns.compact(rows.slice(0, count))
 
 
-search_commits = Parted(_find, _join)
+search_commits = SplitHandler(_find, _join)
 """Find commits; without a count, and not served, all of them. Newest first over all repositories."""
 
 
-def limit_of(arguments: Arguments, context: CallContext, default: int) -> int | None:
+def limit_of(arguments: Arguments, context: ToolContext, default: int) -> int | None:
     """How many to give: what was asked; None for all."""
     count: int | None = arguments.get("count")
     return default if count is None and context.served else count
@@ -125,7 +134,7 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     return kept
 
 
-def commit_rows(opened: Opened, numbers: Ints) -> Any:
+def commit_rows(opened: OpenedHistory, numbers: Ints) -> Any:
     """Rows of the table ``commits`` for commits of one repository."""
     history = opened.history
     batch = change_tables.commit_batch(history, numbers)
@@ -137,7 +146,7 @@ def commit_rows(opened: Opened, numbers: Ints) -> Any:
     return columns.table("commits", made, len(numbers))
 
 
-def render_commits(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def render_commits(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     """Commits as objects, and as headings with their messages."""
     rows = answer.table.to_pylist()
     found, text = [], []
@@ -215,12 +224,12 @@ MOST_LIMIT = 100
 _MOST_SHOWN = 100
 
 
-def _find_repositories(arguments: Arguments, context: CallContext) -> Part:
+def _find_repositories(arguments: Arguments, context: ToolContext) -> PartialResult:
     authors = _authors(arguments)
     (wanted,) = one_of(REPOSITORIES_CALL, "author", authors, regexp=arguments.get("useRegex", False), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     if not names:
-        return Part(())
+        return PartialResult(())
     histories = open_histories(REPOSITORIES_CALL, context, names)
     found: dict[str, tuple[int, int, int, list[str]]] = {}
     for opened in histories.opened:
@@ -239,7 +248,7 @@ def _authors(arguments: Arguments) -> list[str]:
     return authors
 
 
-def _join_repositories(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
+def _join_repositories(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:
     authors = _authors(arguments)
     found = [(count, name, first, last, who) for name, (count, first, last, who) in part.found.items()]
     found.sort(key=lambda item: (-item[0], item[1]))
@@ -275,11 +284,11 @@ def _join_repositories(arguments: Arguments, context: CallContext, part: Part) -
     return ToolResult("contributor_repositories", table, facts, whole, tuple(notices))
 
 
-contributor_repos = Parted(_find_repositories, _join_repositories)
+contributor_repos = SplitHandler(_find_repositories, _join_repositories)
 """List the repositories with commits of some authors, most commits first."""
 
 
-def _who(opened: Opened, chosen: Any) -> list[str]:
+def _who(opened: OpenedHistory, chosen: Any) -> list[str]:
     known = opened.history.identities
     persons, counts = np.unique(known.person[opened.history.commits.author[chosen]], return_counts=True)
     # The numbers of persons depend on the order in which commits were read.
@@ -287,7 +296,7 @@ def _who(opened: Opened, chosen: Any) -> list[str]:
     return [who for _, who in sorted(zip((-counts).tolist(), people, strict=True))]
 
 
-def render_contributor_repos(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001
+def render_contributor_repos(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001
     """Repositories as objects, and a line each."""
     repos, text = [], []
     for row in answer.table.to_pylist():

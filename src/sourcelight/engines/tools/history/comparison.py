@@ -18,7 +18,7 @@ from sourcelight.engines.history.compare import Comparison, FileDiff, compare, r
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.people import trailers_of
-from sourcelight.engines.tools.context import Arguments, CallContext, clean_path
+from sourcelight.engines.tools.context import Arguments, ToolContext, clean_path
 from sourcelight.engines.tools.handler import tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
@@ -37,7 +37,7 @@ _MOST_SOURCE = 1 << 20
 _TELL_EVERY = 20
 
 
-def compare_revisions(arguments: Arguments, context: CallContext) -> ToolResult:
+def compare_revisions(arguments: Arguments, context: ToolContext) -> ToolResult:
     """Compare two revisions: a page of files when served or asked for, else all of them."""
     repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
     base = EMPTY if arguments["base"] == EMPTY_TREE else resolve(repository, arguments["base"])
@@ -93,7 +93,7 @@ def compare_revisions(arguments: Arguments, context: CallContext) -> ToolResult:
     return ToolResult("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
 
 
-def _kept_history(repository: Repository, context: CallContext) -> History | None:
+def _kept_history(repository: Repository, context: ToolContext) -> History | None:
     """The repository's history as it was read last; a comparison needs none."""
     try:
         return context.engine.history.open(repository)
@@ -101,7 +101,7 @@ def _kept_history(repository: Repository, context: CallContext) -> History | Non
         return None
 
 
-def _told(diffs: Iterable[FileDiff], total: int, context: CallContext) -> list[FileDiff]:
+def _told(diffs: Iterable[FileDiff], total: int, context: ToolContext) -> list[FileDiff]:
     found = []
     for diff in diffs:
         found.append(diff)
@@ -159,7 +159,7 @@ def _text(patch: bytes | None, *, cut: bool) -> str | None:
     return patch.decode("utf-8", "replace")
 
 
-def render_comparison(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001 - a renderer
+def render_comparison(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001 - a renderer
     """File diffs as objects, and as fenced diffs."""
     facts = answer.attributes
     files, text = [], []
@@ -210,7 +210,7 @@ def render_comparison(answer: ToolResult, context: CallContext) -> tuple[dict[st
     return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
 
 
-def commit_details(arguments: Arguments, context: CallContext) -> ToolResult:
+def commit_details(arguments: Arguments, context: ToolContext) -> ToolResult:
     """What one commit did, against its first parent: its files, and the facts of the commit as attributes."""
     histories = open_histories("commit_details", context, [arguments["repo"]], [arguments["revision"]])
     if not histories.opened:
@@ -238,7 +238,7 @@ def commit_details(arguments: Arguments, context: CallContext) -> ToolResult:
     return ToolResult("file_diffs", table, facts, complete, tuple(notices))
 
 
-def _of_page(comparison: Comparison, history: History, number: int, context: CallContext) -> Iterator[FileDiff]:
+def _of_page(comparison: Comparison, history: History, number: int, context: ToolContext) -> Iterator[FileDiff]:
     """Diffs of all files, with a patch where a page has room for it; counts of the others are those of the history."""
     changes, paths = history.changes, history.paths
     counts = {
@@ -265,7 +265,7 @@ def _one(number: int) -> Any:
     return np.array([number])
 
 
-def last_changes(arguments: Arguments, context: CallContext) -> ToolResult:
+def last_changes(arguments: Arguments, context: ToolContext) -> ToolResult:
     """Name for each file the newest commit that changed it; files that no commit changed are left out."""
     revision = arguments.get("revision")
     histories = open_histories("last_changes", context, [arguments["repo"]], [revision] if revision else ())

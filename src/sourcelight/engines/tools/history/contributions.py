@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, of_kinds
-from sourcelight.engines.tools.history.histories import Dates, Opened, part_of
-from sourcelight.engines.tools.history.people import Met, People
+from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, part_of
+from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
 from sourcelight.engines.tools.history.tables import (
     Numbers,
     bounds,
@@ -35,7 +35,7 @@ from sourcelight.engines.tools.history.tables import (
 )
 
 
-def chosen(opened: Opened, after: int | None, before: int | None) -> NDArray[np.bool_]:
+def chosen(opened: OpenedHistory, after: int | None, before: int | None) -> NDArray[np.bool_]:
     """Which commits count."""
     mask = opened.mask
     times = opened.history.commits.commit_time
@@ -45,7 +45,7 @@ def chosen(opened: Opened, after: int | None, before: int | None) -> NDArray[np.
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class GroupSums:
     """What one repository has, summed for each person, period and place; `met` says who the persons are.
 
     `keys` are the person, the start of the period (0 without one) and the number of the place (0 without one) of each
@@ -53,7 +53,7 @@ class Sums:
     lines; `touched` are the distinct paths, those before a rename included.
     """
 
-    met: Met
+    met: PersonSet
     keys: tuple[Numbers, Numbers, Numbers]
     values: dict[str, Numbers]
     places: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ def keyed(person: Numbers, time: Numbers, period: str | None, place: Numbers | N
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class JoinedGroups:
     """The sums of several repositories, with one number for each person and each place of all of them."""
 
     person: Numbers
@@ -81,7 +81,7 @@ class Together:
     places: list[str]
 
 
-def together(part: Part, people: People) -> Together:
+def together(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     """Put the sums of all repositories one behind the other."""
     places: dict[str, int] = {}
     found: list[list[Numbers]] = []
@@ -97,13 +97,13 @@ def together(part: Part, people: People) -> Together:
     nothing = np.zeros(0, np.int64)
     columns_of = [np.concatenate(column) for column in zip(*found, strict=True)] if found else [nothing] * 4
     person, start, place, owner = columns_of
-    return Together(
+    return JoinedGroups(
         person, start, place, owner, {name: np.concatenate(each) for name, each in values.items()}, list(places)
     )
 
 
 def key_columns(
-    by: Sequence[str], period: str | None, found: list[Numbers], repositories: Sequence[str], people: People
+    by: Sequence[str], period: str | None, found: list[Numbers], repositories: Sequence[str], people: PersonNumbers
 ) -> dict[str, Any]:
     """Columns of what is grouped by; keys stand as person, period, repository."""
     table: dict[str, Any] = {
@@ -120,8 +120,8 @@ def key_columns(
 
 def facts_of(
     arguments: Arguments,
-    part: Part,
-    people: People,
+    part: PartialResult,
+    people: PersonNumbers,
     by: Sequence[str],
     period: str | None,
     drill: dict[str, str],
@@ -149,15 +149,15 @@ def _by(arguments: Arguments) -> list[str]:
     return list(arguments.get("by") or ["directory"])
 
 
-def _find(arguments: Arguments, context: CallContext) -> Part:
+def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
     period_of(CALL, _by(arguments))
     return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
 
 
-def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Sums:
+def _sums(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Changed lines of one repository by author, period and place."""
     by = _by(arguments)
-    people = People(CALL, arguments)
+    people = PersonNumbers(CALL, arguments)
     history = opened.history
     commits, changes = history.commits, history.changes
     layout = opened.layout(context)
@@ -180,10 +180,10 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallConte
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, of, count),
     }
-    return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()), touched)
+    return GroupSums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()), touched)
 
 
-def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallContext) -> tuple[Numbers, list[str]]:
+def _places(opened: OpenedHistory, paths: Any, arguments: Arguments, context: ToolContext) -> tuple[Numbers, list[str]]:
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
     by, layout = _by(arguments), opened.layout(context)
     used, which = np.unique(paths, return_inverse=True)
@@ -201,7 +201,7 @@ def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallConte
     return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
 
 
-def changes_of_row(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+def changes_of_row(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> Numbers:
     """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
     layout = opened.layout(context)
     kept = np.flatnonzero(chosen(opened, *dates)[opened.history.changes.commit])
@@ -216,7 +216,7 @@ def changes_of_row(opened: Opened, arguments: Arguments, dates: Dates, context: 
     return np.unique(opened.history.changes.commit[kept])
 
 
-def _of_commits(opened: Opened, of: Numbers, place: Any, places: list[str]) -> tuple[Numbers, list[str]]:
+def _of_commits(opened: OpenedHistory, of: Numbers, place: Any, places: list[str]) -> tuple[Numbers, list[str]]:
     """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
     numbers = np.zeros(len(of), np.int64) if place is None else place
     codes, (commits, which) = group([of, numbers])
@@ -224,10 +224,10 @@ def _of_commits(opened: Opened, of: Numbers, place: Any, places: list[str]) -> t
     return codes, [f"{commit}{_BREAK}{places[at] or _BREAK}" for commit, at in texts] or [_BREAK * 2]
 
 
-def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
+def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(CALL, by)
-    people = People(CALL, arguments)
+    people = PersonNumbers(CALL, arguments)
     rows = together(part, people)
     unknown = sum(sums.unknown for sums in part.found.values())
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
@@ -277,7 +277,7 @@ def _place_columns(by: list[str], places: list[str], which: Numbers) -> dict[str
     return {name: tables.coded([text[at] for text in texts], which) for at, name in enumerate(names) if name in by}
 
 
-churn = Parted(_find, _join)
+churn = SplitHandler(_find, _join)
 """Changed lines by commit, folder or file, author and period as asked; merges have none."""
 
 
@@ -286,7 +286,7 @@ _MERGES = "Merges are counted as commits and have no changed lines of their own.
 _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files")
 
 
-def _find_contributors(arguments: Arguments, context: CallContext) -> Part:
+def _find_contributors(arguments: Arguments, context: ToolContext) -> PartialResult:
     period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
     return part_of(
         CONTRIBUTORS_CALL,
@@ -296,9 +296,9 @@ def _find_contributors(arguments: Arguments, context: CallContext) -> Part:
     )
 
 
-def _contributor_sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Sums:
+def _contributor_sums(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Commits and changed lines of one repository by author and period; co-authors beside."""
-    people, period = People(CONTRIBUTORS_CALL, arguments), period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
+    people, period = PersonNumbers(CONTRIBUTORS_CALL, arguments), period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
     history, layout = opened.history, opened.layout(context)
     commits = history.commits
     counted = chosen(opened, *dates)
@@ -327,13 +327,13 @@ def _contributor_sums(opened: Opened, arguments: Arguments, dates: Dates, contex
         "first": first,
         "last": last,
     }
-    return Sums(people.met, keys, values)
+    return GroupSums(people.met, keys, values)
 
 
-def _join_contributors(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
+def _join_contributors(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = arguments.get("by", ())
     period = period_of(CONTRIBUTORS_CALL, by)
-    people = People(CONTRIBUTORS_CALL, arguments)
+    people = PersonNumbers(CONTRIBUTORS_CALL, arguments)
     rows = together(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
@@ -364,5 +364,5 @@ def _join_contributors(arguments: Arguments, context: CallContext, part: Part) -
     return ToolResult("contributors", made, facts, part.complete, tuple(notices))
 
 
-contributors = Parted(_find_contributors, _join_contributors)
+contributors = SplitHandler(_find_contributors, _join_contributors)
 """Commits and changed lines by author, and by repository and period as asked."""

@@ -26,15 +26,15 @@ from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import DiffMatches, changes_passing, find_diffs
 from sourcelight.engines.history.search.lines import changes_of, rows_with
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, DiffQuery, PatternTerm, Side
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import NOTHING, Part, Parted, tail, with_notices
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import NOTHING, PartialResult, SplitHandler, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
-from sourcelight.engines.tools.history.contributions import Sums, chosen, facts_of, key_columns, keyed, together
+from sourcelight.engines.tools.history.contributions import GroupSums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.histories import (
     Dates,
-    Opened,
+    OpenedHistory,
     dates_of,
     files_of,
     one_of,
@@ -43,7 +43,7 @@ from sourcelight.engines.tools.history.histories import (
     pattern_of,
     revisions_of,
 )
-from sourcelight.engines.tools.history.people import People
+from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import bounds, count_distinct, group, line_numbers, period_of, total
 from sourcelight.repos.handles import UnusableRepository, open_handle
 
@@ -57,7 +57,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _DiffMatches:
     """Changed lines of one repository: those of its newest commits, these commits, and how many commits there are."""
 
     rows: Any
@@ -67,7 +67,7 @@ class _Found:
     results: list[Any]
 
 
-def _find(arguments: Arguments, context: CallContext) -> Part:
+def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
     pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
@@ -84,7 +84,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         arguments.get("changes", "lines"),
     )
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
-    found: list[tuple[Opened, DiffMatches, Ints]] = []
+    found: list[tuple[OpenedHistory, DiffMatches, Ints]] = []
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
@@ -94,7 +94,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         found.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
     limit = limit_of(arguments, context, DEFAULT_COUNT)
     counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in found], limit)
-    of_each: dict[str, _Found] = {}
+    of_each: dict[str, _DiffMatches] = {}
     for (opened, hits, all_commits), count in zip(found, counts, strict=True):
         commits = all_commits[:count]
         kept = np.zeros(len(opened.history.commits), np.bool_)
@@ -105,7 +105,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         for low in range(0, len(rows), _ROWS_AT_ONCE):
             piece = slice(low, low + _ROWS_AT_ONCE)
             pieces.append(diff_rows(opened, rows[piece], changes[piece], hits.patterns))
-        of_each[opened.name] = _Found(
+        of_each[opened.name] = _DiffMatches(
             columns.joined("diff_lines", pieces),
             [] if limit is None else columns.oids(opened.history, commits),
             opened.history.commits.commit_time[commits],
@@ -115,8 +115,8 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     return histories.part(of_each, echoed)
 
 
-def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
-    found: list[_Found] = list(part.found.values())
+def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:
+    found: list[_DiffMatches] = list(part.found.values())
     counts = newest([each.stamps for each in found], limit_of(arguments, context, DEFAULT_COUNT))
     chosen = [_first(each, count) for each, count in zip(found, counts, strict=True)]
     table = columns.joined("diff_lines", [each.rows for each in chosen])
@@ -134,11 +134,11 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
     return ToolResult("diff_lines", table, facts, part.complete and given == total, tuple(notices))
 
 
-search_diffs = Parted(_find, _join)
+search_diffs = SplitHandler(_find, _join)
 """Find changed lines; `count` counts commits. Newest commit first in each repository."""
 
 
-def _first(found: _Found, count: int) -> _Found:
+def _first(found: _DiffMatches, count: int) -> _DiffMatches:
     """What was found in the first `count` commits."""
     if count == len(found.stamps):
         return found
@@ -149,13 +149,13 @@ def _first(found: _Found, count: int) -> _Found:
     return replace(found, rows=columns.compact(found.rows.filter(kept)), results=results)
 
 
-def diff_rows(opened: Opened, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:
+def diff_rows(opened: OpenedHistory, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:
     """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
     batch = change_tables.line_batch(opened.history, rows, changes, patterns)
     return columns.table("diff_lines", dict(zip(batch.schema.names, batch.columns, strict=True)), len(rows))
 
 
-def _results(opened: Opened, changes: Ints, pattern: CompiledPattern, sides: tuple[Side, ...]) -> Iterator[Any]:
+def _results(opened: OpenedHistory, changes: Ints, pattern: CompiledPattern, sides: tuple[Side, ...]) -> Iterator[Any]:
     """One object a commit with the hunks of its files that hold matches, as a served answer shows them."""
     history = opened.history
     try:
@@ -247,7 +247,7 @@ def _cut(hunk: dict[str, Any]) -> dict[str, Any]:
     return {**hunk, "lines": hunk["lines"][:_MOST_LINES], "truncated": True}
 
 
-def render_diffs(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
+def render_diffs(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
     """Commits with their hunks as objects, and as fenced diffs."""
     results, text = [], []
     for result in answer.attributes.get("results", []):
@@ -287,14 +287,14 @@ def _by(arguments: Arguments) -> list[str]:
     return list(arguments.get("by") or ["month"])
 
 
-def _find_pickaxe(arguments: Arguments, context: CallContext) -> Part:
+def _find_pickaxe(arguments: Arguments, context: ToolContext) -> PartialResult:
     period = period_of(PICKAXE_CALL, _by(arguments))
     regexp = arguments.get("useRegex", False)
     pattern = pattern_of(PICKAXE_CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
     wanted = files_of(PICKAXE_CALL, arguments.get("files"), regexp=regexp)
 
-    def find(opened: Opened, dates: Dates) -> Sums:
-        people = People(PICKAXE_CALL, arguments)
+    def find(opened: OpenedHistory, dates: Dates) -> GroupSums:
+        people = PersonNumbers(PICKAXE_CALL, arguments)
         return _sums(opened, people, _Asked(pattern, wanted, period, dates), context)
 
     return part_of(PICKAXE_CALL, arguments, context, find)
@@ -308,7 +308,7 @@ class _Asked:
     dates: Dates
 
 
-def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -> Sums:
+def _sums(opened: OpenedHistory, people: PersonNumbers, asked: _Asked, context: ToolContext) -> GroupSums:
     """Lines that match in one repository, by author and period."""
     history = opened.history
     try:
@@ -337,13 +337,13 @@ def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -
         "first": first,
         "last": last,
     }
-    return Sums(people.met, keys, values)
+    return GroupSums(people.met, keys, values)
 
 
-def _join_pickaxe(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
+def _join_pickaxe(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(PICKAXE_CALL, by)
-    people = People(PICKAXE_CALL, arguments)
+    people = PersonNumbers(PICKAXE_CALL, arguments)
     rows = together(part, people)
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
@@ -383,5 +383,5 @@ def _join_pickaxe(arguments: Arguments, context: CallContext, part: Part) -> Too
     return ToolResult("pickaxe", made, facts, part.complete, tuple(notices))
 
 
-pickaxe = Parted(_find_pickaxe, _join_pickaxe)
+pickaxe = SplitHandler(_find_pickaxe, _join_pickaxe)
 """When lines that match came and went."""

@@ -11,8 +11,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
 from sourcelight.engines.history.subtrees import Layout
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.history.histories import Opened
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.history.histories import OpenedHistory
 from sourcelight.engines.tools.history.tables import Numbers
 from sourcelight.repos import ObjectReader
 
@@ -34,7 +34,7 @@ class FileKinds:
         A repository's history; its first commit decides.
     """
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedHistory) -> None:
         self._repository = opened.repository
         self._kinds: dict[bytes, str] = {}
         with ObjectReader(opened.repository) as reader:
@@ -70,7 +70,7 @@ class FileKinds:
         return kind
 
 
-def kinds_of(opened: Opened, paths: Iterable[bytes], context: CallContext) -> list[str]:
+def kinds_of(opened: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
     """The kind of each path of a repository; what is found out is kept as long as its snapshot."""
     made = opened.history.memory(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
     return made.of(paths, context.cancellation)
@@ -83,7 +83,7 @@ def kept_kinds(arguments: Arguments) -> frozenset[str] | None:
 
 
 def of_kinds(
-    opened: Opened, layout: Layout, paths: Numbers, arguments: Arguments, context: CallContext
+    opened: OpenedHistory, layout: Layout, paths: Numbers, arguments: Arguments, context: ToolContext
 ) -> NDArray[np.bool_]:
     """Tell for numbers of paths in `layout` whether they are of the kinds that a call is about."""
     kinds = kept_kinds(arguments)

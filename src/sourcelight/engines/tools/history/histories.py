@@ -24,8 +24,8 @@ from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.history import Mask
 from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, fits_a_line
 from sourcelight.engines.history.subtrees import Layout, layout_of
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import Part
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import PartialResult
 from sourcelight.repos import Repository, resolve
 
 Dates = tuple[int | None, int | None]
@@ -105,7 +105,7 @@ def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, d
 
 
 @dataclass(eq=False)
-class Opened:
+class OpenedHistory:
     """A repository's history, and the commits (40 hex digits) that count with all that is behind them.
 
     What is behind `without` does not count.
@@ -130,17 +130,17 @@ class Opened:
             mask = mask & ~self.history.reachable(commit)
         return mask
 
-    def layout(self, context: CallContext) -> Layout:
+    def layout(self, context: ToolContext) -> Layout:
         """Paths of all changes, those of merged subtrees where they were merged to."""
         return layout_of(self.history, self.repository, self.commits[0], context.cancellation)
 
 
 @dataclass(slots=True)
-class Histories:
+class OpenedHistories:
     """Opened histories, and what the reader has to know about those that are missing or not whole."""
 
-    told: Part
-    opened: list[Opened] = field(default_factory=list)
+    told: PartialResult
+    opened: list[OpenedHistory] = field(default_factory=list)
 
     @property
     def notices(self) -> list[str]:
@@ -152,13 +152,15 @@ class Histories:
         """Whether all of them are here and whole."""
         return self.told.complete
 
-    def part(self, found: dict[str, Any], echoed: dict[str, str] | None = None) -> Part:
+    def part(self, found: dict[str, Any], echoed: dict[str, str] | None = None) -> PartialResult:
         """What was found in each of them, with what is missing or not whole."""
         self.told.found, self.told.echoed = found, echoed or {}
         return self.told
 
 
-def part_of(call: str, arguments: Arguments, context: CallContext, find: Callable[[Opened, Dates], Any]) -> Part:
+def part_of(
+    call: str, arguments: Arguments, context: ToolContext, find: Callable[[OpenedHistory, Dates], Any]
+) -> PartialResult:
     """What `find` gives for each of the repositories of a call, between the dates of it; raises as `open_histories`."""
     after, before, echoed = dates_of(call, arguments)
     histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
@@ -176,8 +178,8 @@ def revisions_of(arguments: Arguments) -> tuple[list[str], list[str]]:
 
 
 def open_histories(
-    call: str, context: CallContext, repos: Sequence[str], revisions: Sequence[str] = (), without: Sequence[str] = ()
-) -> Histories:
+    call: str, context: ToolContext, repos: Sequence[str], revisions: Sequence[str] = (), without: Sequence[str] = ()
+) -> OpenedHistories:
     """Open the histories of repositories, and read what is new in them first.
 
     Parameters
@@ -207,8 +209,8 @@ def open_histories(
     if not repos and context.served:
         raise CallError(f"{call}: repos is empty; name the repositories, list_repos finds them", call=call)
     repositories = asked_repositories(context, repos)
-    told = Part(tuple(repository.name for repository in repositories))
-    found = Histories(told)
+    told = PartialResult(tuple(repository.name for repository in repositories))
+    found = OpenedHistories(told)
     wanted: list[_Wanted] = []
     alone = len(repositories) == 1 and not context.parted
     for repository in repositories:
@@ -228,7 +230,7 @@ def open_histories(
     return found
 
 
-def asked_repositories(context: CallContext, repos: Sequence[str]) -> list[Repository]:
+def asked_repositories(context: ToolContext, repos: Sequence[str]) -> list[Repository]:
     """The repositories of exact names, or all that the viewer may see; raises `RepositoryNotFound`."""
     catalog = context.engine.catalog
     names = dict.fromkeys(name.strip("/") for name in repos)
@@ -259,7 +261,7 @@ def _resolved(
     return tuple(commits)
 
 
-def _update(context: CallContext, wanted: Sequence[_Wanted], told: Part) -> None:
+def _update(context: ToolContext, wanted: Sequence[_Wanted], told: PartialResult) -> None:
     store = context.engine.history
     observer = context.observer
 
@@ -289,7 +291,7 @@ def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
         return False
 
 
-def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
+def _open(context: ToolContext, wanted: _Wanted, found: OpenedHistories) -> None:
     repository, commits = wanted.repository, wanted.commits
 
     def lack(sentence: str) -> None:
@@ -308,7 +310,7 @@ def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
         lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
     if not there:
         return
-    opened = Opened(repository, history, there, denied)
+    opened = OpenedHistory(repository, history, there, denied)
     found.opened.append(opened)
     unread, names = history.unread(opened.mask)
     if unread:

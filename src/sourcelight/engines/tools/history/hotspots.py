@@ -17,13 +17,13 @@ from sourcelight.engines.history.blame.line_origins import is_binary, line_count
 from sourcelight.engines.history.search.find import changes_passing
 from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.history.subtrees import Layout
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.contributions import chosen
 from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
-from sourcelight.engines.tools.history.histories import Dates, Opened, files_of, part_of
-from sourcelight.engines.tools.history.people import People
+from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, part_of
+from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import Numbers, bounds, count_distinct, total
 from sourcelight.repos import CommitTree, ObjectReader
 
@@ -33,10 +33,10 @@ _NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
 _NEVER = -(1 << 62)
 
 
-def _hot(arguments: Arguments, context: CallContext) -> Part:
+def _hot(arguments: Arguments, context: ToolContext) -> PartialResult:
     wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
 
-    def find(opened: Opened, dates: Dates) -> _Hot:
+    def find(opened: OpenedHistory, dates: Dates) -> _Hot:
         return _hot_files(opened, wanted, dates, arguments, context)
 
     return part_of(HOTSPOTS, arguments, context, find)
@@ -52,7 +52,7 @@ class _Hot:
 
 
 def _hot_files(
-    opened: Opened, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: CallContext
+    opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: ToolContext
 ) -> _Hot:
     limit: int | None = arguments.get("limit")
     history = opened.history
@@ -62,7 +62,7 @@ def _hot_files(
     count = len(used)
     commit = changes.commit[kept].astype(np.int64)
     commits = count_distinct(codes, commit, count)
-    people = People(HOTSPOTS, arguments).of_identities(opened)[history.commits.author[commit]]
+    people = PersonNumbers(HOTSPOTS, arguments).of_identities(opened)[history.commits.author[commit]]
     lines = _lines(opened, tree, used, context)
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
@@ -89,7 +89,7 @@ def _hot_files(
 
 
 def _counted(
-    opened: Opened, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: CallContext
+    opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: ToolContext
 ) -> tuple[Numbers, Numbers, CommitTree]:
     """The changes that count, the place of the file of each among today's, and today's files."""
     mask = chosen(opened, *dates)[opened.history.changes.commit]
@@ -102,14 +102,14 @@ def _counted(
     return kept[of >= 0], of[of >= 0], tree
 
 
-def hot_commits(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+def hot_commits(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> Numbers:
     """Numbers of the commits that the row of today's file `path` counts."""
     wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
     kept, of, tree = _counted(opened, wanted, dates, arguments, context)
     return np.unique(opened.history.changes.commit[kept[np.isin(of, _named(tree, arguments.get("path")))]])
 
 
-def paired_commits(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+def paired_commits(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> Numbers:
     """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
     kept, of, tree = _counted(opened, ChangedFileFilter(), dates, arguments, context)
     commit = opened.history.changes.commit[kept]
@@ -125,7 +125,7 @@ def _named(tree: CommitTree, path: str | None) -> list[int]:
     return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
 
 
-def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
+def _join_hot(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     found: list[_Hot] = list(part.found.values())
     table = tables.joined("hotspots", [each.rows for each in found])
     scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
@@ -141,16 +141,16 @@ def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> ToolRes
     return ToolResult("hotspots", table, facts, part.complete, tuple(notices))
 
 
-hotspots = Parted(_hot, _join_hot)
+hotspots = SplitHandler(_hot, _join_hot)
 """Today's files by how often they changed and how long they are."""
 
 
-def _coupled(arguments: Arguments, context: CallContext) -> Part:
+def _coupled(arguments: Arguments, context: ToolContext) -> PartialResult:
     return part_of(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates, context))
 
 
 def _pairs(
-    opened: Opened, arguments: Arguments, dates: Dates, context: CallContext
+    opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Pairs of files of one repository, and how many commits have too many files to count."""
     least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
@@ -186,7 +186,7 @@ def _pairs(
     return rows, skipped
 
 
-def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
+def _join_coupled(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     rows = [row for pairs, _ in part.found.values() for row in pairs]
     skipped = sum(count for _, count in part.found.values())
     rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
@@ -206,11 +206,11 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Too
     return ToolResult("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 
-coupling = Parted(_coupled, _join_coupled)
+coupling = SplitHandler(_coupled, _join_coupled)
 """Pairs of today's files that commits change together."""
 
 
-def _drill(call: str, arguments: Arguments, part: Part) -> dict[str, Any]:
+def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
     fixed = {name: arguments[name] for name in _NARROWING if arguments.get(name)}
     columns_by_argument = {"repos": "repository", "path": "path"}
     columns_by_argument |= {"otherPath": "other_path"} if call == COUPLING else {}
@@ -221,7 +221,7 @@ def _drill(call: str, arguments: Arguments, part: Part) -> dict[str, Any]:
     }
 
 
-def _today(opened: Opened, layout: Layout) -> tuple[Numbers, CommitTree, Numbers]:
+def _today(opened: OpenedHistory, layout: Layout) -> tuple[Numbers, CommitTree, Numbers]:
     """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
     history = opened.history
     newest = np.arange(len(layout.names) or 1)
@@ -246,7 +246,7 @@ def _today(opened: Opened, layout: Layout) -> tuple[Numbers, CommitTree, Numbers
     return newest, tree, places
 
 
-def _lines(opened: Opened, tree: CommitTree, files: Numbers, context: CallContext) -> Numbers:
+def _lines(opened: OpenedHistory, tree: CommitTree, files: Numbers, context: ToolContext) -> Numbers:
     """Lines of some files of a tree; -1 for binary and missing ones."""
     found = np.full(len(files), -1, np.int64)
     with ObjectReader(opened.repository) as reader:

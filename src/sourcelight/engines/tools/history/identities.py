@@ -8,11 +8,11 @@ import numpy as np
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.history.people import BOT_RULE, IdentityUsage, is_bot, suggest
-from sourcelight.engines.tools.context import Arguments, CallContext
-from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import Dates, Opened, part_of
-from sourcelight.engines.tools.history.people import Met, People
+from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, part_of
+from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
 
 IDENTITIES, SUGGESTIONS = "identities", "identity_suggestions"
 
@@ -46,14 +46,14 @@ class _Uses:
     co_authors: list[tuple[tuple[str, str], int, int, int]]
 
 
-def _find_identities(arguments: Arguments, context: CallContext) -> Part:
-    def find(opened: Opened, _: Dates) -> _Uses:
-        return _uses(opened, People(IDENTITIES, {**arguments, "joinAddresses": False}), context)
+def _find_identities(arguments: Arguments, context: ToolContext) -> PartialResult:
+    def find(opened: OpenedHistory, _: Dates) -> _Uses:
+        return _uses(opened, PersonNumbers(IDENTITIES, {**arguments, "joinAddresses": False}), context)
 
     return part_of(IDENTITIES, arguments, context, find)
 
 
-def _uses(opened: Opened, people: People, context: CallContext) -> _Uses:
+def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) -> _Uses:
     known, commits = opened.history.identities, opened.history.commits
     counted = opened.mask
     pairs = list(zip(known.names, known.emails, known.mapped_names, known.mapped_emails, strict=True))
@@ -79,7 +79,7 @@ def _uses(opened: Opened, people: People, context: CallContext) -> _Uses:
     return _Uses(roles, co_authors)
 
 
-def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all
+def _join_identities(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all
     uses: dict[_Key, _Use] = {}
     of_pair: dict[tuple[str, str], _Key] = {}
 
@@ -120,7 +120,7 @@ def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> 
     return ToolResult("identities", table, facts, part.complete, tuple(notices))
 
 
-identities = Parted(_find_identities, _join_identities)
+identities = SplitHandler(_find_identities, _join_identities)
 """Every name and address that commits have, and what mailmaps make of it."""
 
 
@@ -128,13 +128,13 @@ identities = Parted(_find_identities, _join_identities)
 class _Usages:
     """Commits of one repository by person, with their first and last second."""
 
-    met: Met
+    met: PersonSet
     rows: list[tuple[int, int, int, int]]
 
 
-def _find_usages(arguments: Arguments, context: CallContext) -> Part:
-    def find(opened: Opened, _: Dates) -> _Usages:
-        people = People(SUGGESTIONS, arguments)
+def _find_usages(arguments: Arguments, context: ToolContext) -> PartialResult:
+    def find(opened: OpenedHistory, _: Dates) -> _Usages:
+        people = PersonNumbers(SUGGESTIONS, arguments)
         commits = opened.history.commits
         owners = people.of_identities(opened)[commits.author[opened.mask]]
         times = commits.commit_time[opened.mask]
@@ -147,8 +147,8 @@ def _find_usages(arguments: Arguments, context: CallContext) -> Part:
     return part_of(SUGGESTIONS, arguments, context, find)
 
 
-def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
-    people = People(SUGGESTIONS, arguments)
+def _join_usages(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+    people = PersonNumbers(SUGGESTIONS, arguments)
     counts: dict[int, tuple[int, int, int]] = {}
     for usages in part.found.values():
         numbers = people.take(usages.met)
@@ -179,5 +179,5 @@ def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Tool
     return ToolResult("identity_suggestions", table, {"drill_down": drill}, part.complete, notices)
 
 
-identity_suggestions = Parted(_find_usages, _join_usages)
+identity_suggestions = SplitHandler(_find_usages, _join_usages)
 """Identities that may be one person: to be looked through, nothing is merged by it."""

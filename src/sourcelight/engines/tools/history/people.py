@@ -15,12 +15,12 @@ from sourcelight.core.errors import CallError
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors
 from sourcelight.engines.tools.context import Arguments
-from sourcelight.engines.tools.history.histories import Opened
+from sourcelight.engines.tools.history.histories import OpenedHistory
 from sourcelight.engines.tools.history.tables import Numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class PersonSet:
     """Identities of one part of a call, after the repository's mailmap.
 
     Attributes
@@ -35,7 +35,7 @@ class Met:
     persons: list[int]
 
 
-class People:
+class PersonNumbers:
     """Persons of several repositories under one set of numbers.
 
     The mailmap of each repository is applied first, then the lines that the reader accepted, and then identities with
@@ -127,20 +127,20 @@ class People:
         return person
 
     @property
-    def met(self) -> Met:
+    def met(self) -> PersonSet:
         """Who was met, for `take` of others."""
         first: dict[int, int] = {}
         for place, pair in enumerate(self._pairs):
             first.setdefault(self._number_of(pair), place)
         pairs = list(zip(self._pairs, self._commits, strict=True))
-        return Met(pairs, [first[person] for person in range(len(self._members))])
+        return PersonSet(pairs, [first[person] for person in range(len(self._members))])
 
-    def take(self, met: Met) -> Numbers:
+    def take(self, met: PersonSet) -> Numbers:
         """Take over persons whom others numbered, with the same arguments; gives the number of each of theirs."""
         numbers = [self.number(*pair, commits) for pair, commits in met.pairs]
         return np.array([numbers[place] for place in met.persons], np.int64)
 
-    def of_identities(self, opened: Opened) -> Numbers:
+    def of_identities(self, opened: OpenedHistory) -> Numbers:
         """The person of each identity that wrote one of the commits that count; -1 for others."""
         history = opened.history
         found = self._of.get(id(history))
@@ -155,7 +155,7 @@ class People:
             self._of[id(history)] = found
         return found
 
-    def co_authors(self, opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
+    def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
         commits, places, found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
         persons = self.of_identities(opened)
@@ -199,7 +199,7 @@ def text_of(pair: Pair) -> str:
     return f"{name} <{email}>"
 
 
-def _co_authored(opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers, Sequence[Pair]]:
+def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Numbers, Numbers, Sequence[Pair]]:
     """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
     history = opened.history
     commits: list[int] = []

@@ -20,7 +20,7 @@ from sourcelight.core.errors import CallError, ClusterError, QueryError, StateFu
 from sourcelight.engines.deepsearch.conversations import records
 from sourcelight.engines.deepsearch.conversations.records import RUNNING, Conversation, Question, shown_to
 from sourcelight.engines.deepsearch.redaction import without_text
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 
@@ -60,7 +60,7 @@ class Asking:
 
     desk: Desk
     principal: Principal
-    context: CallContext
+    context: ToolContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Door:
         notes_of(request.scope).name(found)
         if not request.headers.get("x-requested-with", "").strip():
             raise Refused(400, "The header X-Requested-With is missing: name your client and its version there.")
-        context = CallContext(self.engine, found.viewer, served=True, base_url=self.base_of(request))
+        context = ToolContext(self.engine, found.viewer, served=True, base_url=self.base_of(request))
         return Asking(self.desk, found, context)
 
     def guarded(self, handle: Callable[[Request, Asking], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from sourcelight.core.errors import CallError, ClusterError, RepositoryError
 from sourcelight.engines import tools
-from sourcelight.engines.tools import CallContext
+from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.http.pages import code
 from sourcelight.server.http.pages.conversations import HEADERS, STYLE, STYLE_PATH, conversation_page, fault
@@ -100,7 +100,7 @@ class Pages:
             _CodeRoute("/{rest:path}", self._code),
         ]
 
-    def _enter(self, request: Request) -> CallContext | Response:
+    def _enter(self, request: Request) -> ToolContext | Response:
         found = self._authenticator.for_page(request.headers, request.cookies.get(READER_COOKIE, ""))
         if isinstance(found, Refusal):
             sign_in = self._sign_in(request) if found.status == 401 else ""
@@ -112,7 +112,7 @@ class Pages:
                 sign_in=sign_in,
             )
         notes_of(request.scope).name(found)
-        return CallContext(self._engine, found.viewer, base_url=self._base_of(request))
+        return ToolContext(self._engine, found.viewer, base_url=self._base_of(request))
 
     def _base_of(self, request: Request) -> str:
         return self._external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
@@ -122,7 +122,7 @@ class Pages:
         here = quote(request.scope["path"], safe="/@") + (f"?{query}" if query else "")
         return f"{self._prefix}/.auth/sign-in?to={quote(here, safe='')}"
 
-    def _absent(self, request: Request, context: CallContext, text: str = _ABSENT) -> Response:
+    def _absent(self, request: Request, context: ToolContext, text: str = _ABSENT) -> Response:
         sign_in = "" if context.viewer.name else self._sign_in(request)
         return fault(404, "Not found", text, prefix=self._prefix, sign_in=sign_in)
 
@@ -148,7 +148,7 @@ class Pages:
         name = quote(identifier)
         return conversation_page(answer, turns, prefix=self._prefix, markdown=f"{name}.md")
 
-    def _read(self, wanted: str, context: CallContext) -> tuple[Any, Mapping[int, list[str]]]:
+    def _read(self, wanted: str, context: ToolContext) -> tuple[Any, Mapping[int, list[str]]]:
         from sourcelight.server.http.deepsearch.messages import Asking, turns_of
 
         assert self._desk is not None  # noqa: S101 - there is no route without it
@@ -179,7 +179,7 @@ class Pages:
         except ClusterError as said:
             return self._unanswered(said)
 
-    def _shown(self, found: _Address, query: str, context: CallContext) -> Response:
+    def _shown(self, found: _Address, query: str, context: ToolContext) -> Response:
         repository, revision, rest = found.repository, found.revision, found.rest
         named: dict[str, Any] = {"repo": repository} | ({"revision": revision} if revision else {})
         if found.kind == "commit":
