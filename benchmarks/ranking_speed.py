@@ -26,7 +26,7 @@ from corpus import Corpus, machine, markdown
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.pins import pin
-from sourcelight.engines.deepsearch.research import ExtractiveResearcher, Inquiry
+from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchRequest
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking.collection import make_space
@@ -116,7 +116,7 @@ def main() -> None:
         context = ToolContext(engine, Viewer.owner())
 
         def answered(question: str) -> None:
-            inquiry = Inquiry(question, "", pin(engine, "", context.viewer, stop), context)
+            inquiry = ResearchRequest(question, "", pin(engine, "", context.viewer, stop), context)
             finish(ExtractiveResearcher().research(inquiry, None, lambda _: None), inquiry, lambda _: None)
 
         ours["a whole answer"] = cpu_ms(answered, 2)

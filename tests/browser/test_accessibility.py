@@ -18,7 +18,7 @@ from browser import lab
 from server.oauth.flow import PASSWORD
 from server.running_service import running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import ScryptCost, State
@@ -67,7 +67,7 @@ def page() -> Iterator[Any]:
 
 def test_pages_of_a_service(fleet: Path, tmp_path: Path, page: Any) -> None:
     engine = open_engine([fleet], index=tmp_path / "index", workers=1)
-    with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+    with State(cost=ScryptCost(2, 1, 1)) as state, closing(ConversationService(state)) as desk:
         state.accounts.create("ann", PASSWORD)
         with running(engine, state=state, conversations=desk) as service:
             context = ToolContext(engine, Viewer("ann", sees_private=False), conversations=desk)

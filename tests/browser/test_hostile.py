@@ -27,7 +27,7 @@ from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
 from sourcelight.display.notebook.progress_box import bar_html, notes_html, status_html
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import ScryptCost, State
@@ -182,7 +182,7 @@ def test_no_page_of_a_service_needs_its_policy_to_be_safe(folder: Path) -> None:
     engine = open_engine([folder / "src"], index=folder / "index", workers=1)
     with (
         State(cost=ScryptCost(2, 1, 1)) as state,
-        closing(Desk(state)) as desk,
+        closing(ConversationService(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
         sl.connect(service.url, TOKEN) as client,
         httpx.Client(base_url=service.url, headers={"Authorization": f"token {TOKEN}"}, trust_env=False) as browser,

@@ -12,7 +12,7 @@ import pytest
 from browser import lab
 from server.running_service import running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import ScryptCost, State
@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         {"lamp.py": CODE, odd: CODE, "README.md": f"# Lamp\n\nLight the lamp. {ACT}\n"}, f"light {ACT}"
     )
     engine = open_engine([folder], index=folder / "index", workers=1)
-    with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+    with State(cost=ScryptCost(2, 1, 1)) as state, closing(ConversationService(state)) as desk:
         state.accounts.create("ann", PASSWORD)
         with running(engine, state=state, conversations=desk) as service:
             context = ToolContext(engine, Viewer("ann", sees_private=False), conversations=desk)

@@ -16,7 +16,7 @@ from sourcelight.backends.cluster.transport.exchange import Exchange
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 
@@ -53,7 +53,7 @@ def asked(calm: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
         calm.backend.engine.fleet.run(recording.close())  # type: ignore[attr-defined]
 
 
-def context_of(client: sl.Client, desk: Desk | None = None) -> tools.ToolContext:
+def context_of(client: sl.Client, desk: ConversationService | None = None) -> tools.ToolContext:
     engine = client.backend.engine  # type: ignore[attr-defined]
     return tools.ToolContext(engine, STRANGER, conversations=desk)
 
@@ -101,7 +101,7 @@ def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, asked: list[
 def test_a_question_and_an_explanation_keep_to_what_is_seen(
     calm: sl.Client, embedded: sl.Client, asked: list[Mapping[str, Any]], tmp_path: Any
 ) -> None:
-    desk = Desk(State(str(tmp_path / "state.sqlite")))
+    desk = ConversationService(State(str(tmp_path / "state.sqlite")))
     try:
         question = {"question": "How many repositories mention tide?"}
         ours, theirs = (

@@ -20,7 +20,7 @@ from server.oauth.flow import Flow
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.repos.state import ScryptCost, State
 
 WITH_CODE = [page for page in PAGES if any(snippets(page))]
@@ -32,7 +32,7 @@ def service(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     engine = open_engine([fleet], index=tmp_path_factory.mktemp("service"), workers=1)
     with (
         State(cost=ScryptCost(2, 1, 1)) as state,
-        closing(Desk(state)) as desk,
+        closing(ConversationService(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
     ):
         yield service.url

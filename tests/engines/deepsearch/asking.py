@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, Happening, Previous
-from sourcelight.engines.deepsearch.research.answer import Finished, finish
+from sourcelight.engines.deepsearch.conversations import ConversationService
+from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, PreviousTurn, ResearchEvent
+from sourcelight.engines.deepsearch.research.answer import FinishedAnswer, finish
 from sourcelight.engines.deepsearch.research.scoping import open_inquiry
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import split_filters
@@ -105,8 +105,8 @@ class Researched:
     """A question answered without a conversation around it."""
 
     draft: Draft
-    finished: Finished
-    happenings: list[Happening]
+    finished: FinishedAnswer
+    happenings: list[ResearchEvent]
 
     @property
     def text(self) -> str:
@@ -115,18 +115,20 @@ class Researched:
 
 
 def research(
-    engine: LocalEngine, question: str, *, viewer: Viewer | None = None, previous: tuple[Previous, ...] = ()
+    engine: LocalEngine, question: str, *, viewer: Viewer | None = None, previous: tuple[PreviousTurn, ...] = ()
 ) -> Researched:
     """Ask the extractive researcher."""
     filters, words = split_filters(question)
     context = ToolContext(engine, viewer or Viewer.owner())
-    happenings: list[Happening] = []
+    happenings: list[ResearchEvent] = []
     inquiry = open_inquiry(words, filters, context, previous)
     draft = ExtractiveResearcher().research(inquiry, None, happenings.append)
     return Researched(draft, finish(draft, inquiry, happenings.append), happenings)
 
 
-def desk_context(engine: LocalEngine, desk: Desk, viewer: Viewer | None = None, *, served: bool = False) -> ToolContext:
+def desk_context(
+    engine: LocalEngine, desk: ConversationService, viewer: Viewer | None = None, *, served: bool = False
+) -> ToolContext:
     """A context as tools are called with."""
     return ToolContext(
         engine, viewer or Viewer.owner(), conversations=desk, base_url="https://code.example.org", served=served

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engines.deepsearch.asking import engine_of, make_fleet
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.testing import RepositoryBuilder
@@ -29,7 +29,7 @@ def state() -> Iterator[State]:
 
 
 @pytest.fixture
-def desk(state: State) -> Iterator[Desk]:
-    opened = Desk(state)
+def desk(state: State) -> Iterator[ConversationService]:
+    opened = ConversationService(state)
     yield opened
     opened.close()

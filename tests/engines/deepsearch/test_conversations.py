@@ -12,9 +12,9 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from sourcelight.core.errors import CallError, Cancelled
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.conversations.identifiers import Identifier, parse_identifier, read_token
-from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Happening, Inquiry
+from sourcelight.engines.deepsearch.research import Draft, Emit, ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import call
@@ -31,12 +31,12 @@ class HeldResearcher:
 
     begun: threading.Event = field(default_factory=threading.Event)
     let_go: threading.Event = field(default_factory=threading.Event)
-    seen: list[Inquiry] = field(default_factory=list)
+    seen: list[ResearchRequest] = field(default_factory=list)
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         del budget
         self.seen.append(inquiry)
-        emit(Happening("turn", {"tool": "nls_search", "query": "x", "result": "3 files"}))
+        emit(ResearchEvent("turn", {"tool": "nls_search", "query": "x", "result": "3 files"}))
         self.begun.set()
         while not self.let_go.wait(0.02):
             inquiry.context.cancellation.check()
@@ -44,12 +44,12 @@ class HeldResearcher:
 
 
 @pytest.fixture
-def held(state: State) -> tuple[Desk, HeldResearcher]:
+def held(state: State) -> tuple[ConversationService, HeldResearcher]:
     researcher = HeldResearcher()
-    return Desk(state, researcher), researcher
+    return ConversationService(state, researcher), researcher
 
 
-def test_a_question_is_answered_and_read(engine: LocalEngine, desk: Desk) -> None:
+def test_a_question_is_answered_and_read(engine: LocalEngine, desk: ConversationService) -> None:
     """The tool opens a conversation; its address and its token read it."""
     context = desk_context(engine, desk)
     asked = call("deepsearch", {"question": QUESTION}, context)
@@ -69,7 +69,7 @@ def test_a_question_is_answered_and_read(engine: LocalEngine, desk: Desk) -> Non
 
 
 def test_follow_ups_keep_the_scope_and_wait_for_each_other(
-    engine: LocalEngine, held: tuple[Desk, HeldResearcher]
+    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
 ) -> None:
     """While a question runs another is refused; afterwards the scope of the first still holds."""
     desk, researcher = held
@@ -88,7 +88,9 @@ def test_follow_ups_keep_the_scope_and_wait_for_each_other(
     desk.close()
 
 
-def test_canceled_questions_keep_what_was_told(engine: LocalEngine, held: tuple[Desk, HeldResearcher]) -> None:
+def test_canceled_questions_keep_what_was_told(
+    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
+) -> None:
     """Cancelling ends the work, the state stays, and the events can be read from any number on."""
     desk, researcher = held
     context = desk_context(engine, desk)
@@ -107,7 +109,7 @@ def test_canceled_questions_keep_what_was_told(engine: LocalEngine, held: tuple[
 
 
 def test_a_caller_that_stops_cancels_here_but_not_over_mcp(
-    engine: LocalEngine, held: tuple[Desk, HeldResearcher]
+    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
 ) -> None:
     """In this process the question ends with its caller; a service goes on, and the answer is read later."""
     desk, researcher = held
@@ -125,7 +127,9 @@ def test_a_caller_that_stops_cancels_here_but_not_over_mcp(
     desk.close()
 
 
-def test_mcp_waits_a_while_and_gives_the_address(engine: LocalEngine, held: tuple[Desk, HeldResearcher]) -> None:
+def test_mcp_waits_a_while_and_gives_the_address(
+    engine: LocalEngine, held: tuple[ConversationService, HeldResearcher]
+) -> None:
     """An answer that takes longer is told to be under way."""
     desk, researcher = held
     context = desk_context(engine, desk, served=True)
@@ -141,13 +145,13 @@ def test_mcp_waits_a_while_and_gives_the_address(engine: LocalEngine, held: tupl
 def test_a_restart_marks_what_was_interrupted(engine: LocalEngine, tmp_path: Path) -> None:
     """Questions of a process that died become errors and are never asked again by themselves."""
     with State(str(tmp_path / "state.sqlite")) as state:
-        desk = Desk(state)
+        desk = ConversationService(state)
         context = desk_context(engine, desk)
         conversation = desk.open(QUESTION, context)
         number = desk.store.ask(conversation, "how", "", "gone-host-of-ours/x/dead")
         desk.close()
     with State(str(tmp_path / "state.sqlite")) as state:
-        again = Desk(state)
+        again = ConversationService(state)
         facts = again.state_of(number, desk_context(engine, again)).attributes
         assert facts["state"] == "error"
         assert facts["error"]["kind"] == "Interrupted"
@@ -159,11 +163,11 @@ def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -
     """What the asker can mend is said; what went wrong inside is not."""
 
     class Broken:
-        def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
             del inquiry, budget, emit
             raise RuntimeError("secret internals")
 
-    desk = Desk(state, Broken())
+    desk = ConversationService(state, Broken())
     context = desk_context(engine, desk)
     facts = desk.ask("how is it done", context).attributes
     assert facts["state"] == "error"
@@ -218,7 +222,9 @@ def test_numbers_of_other_services_are_not_ours() -> None:
         parse_identifier("https://far.example.org/deepsearch/7")
 
 
-def test_only_shared_conversations_are_read_by_others(engine: LocalEngine, state: State, desk: Desk) -> None:
+def test_only_shared_conversations_are_read_by_others(
+    engine: LocalEngine, state: State, desk: ConversationService
+) -> None:
     """Absent, deleted and unshared ones are refused in the same words; a reset link opens nothing any more."""
     reader = add_account(state, "reader")
     owner, other = desk_context(engine, desk), desk_context(engine, desk, reader)
@@ -249,7 +255,7 @@ def test_only_shared_conversations_are_read_by_others(engine: LocalEngine, state
         desk.rename(number, "x", owner)
 
 
-def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, desk: Desk) -> None:
+def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, desk: ConversationService) -> None:
     """Not even a shared one: asking, renaming, starring, sharing, deleting and cancelling are its owner's."""
     other = desk_context(engine, desk, add_account(state, "reader"))
     facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
@@ -276,10 +282,10 @@ def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, 
 def test_sharing_can_be_switched_off(engine: LocalEngine, state: State) -> None:
     """Then nothing is shared, and what was shared before can't be read by others."""
     reader = add_account(state, "reader")
-    desk = Desk(state)
+    desk = ConversationService(state)
     facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
     link = desk.share(facts["id"], desk_context(engine, desk))
-    closed = Desk(state, sharing=False)
+    closed = ConversationService(state, sharing=False)
     with pytest.raises(CallError, match="switched off"):
         closed.share(facts["id"], desk_context(engine, closed))
     with pytest.raises(CallError, match="conversation not found"):
@@ -288,7 +294,7 @@ def test_sharing_can_be_switched_off(engine: LocalEngine, state: State) -> None:
     closed.close()
 
 
-def test_permissions_hold_when_an_answer_is_read(engine: LocalEngine, state: State, desk: Desk) -> None:
+def test_permissions_hold_when_an_answer_is_read(engine: LocalEngine, state: State, desk: ConversationService) -> None:
     """Citations into what the reader may not see lose path, quote and link; one line says how many."""
     reader = add_account(state, "reader")
     owner = desk_context(engine, desk)
@@ -307,7 +313,9 @@ def test_permissions_hold_when_an_answer_is_read(engine: LocalEngine, state: Sta
     assert desk.read(link, desk_context(engine, desk, granted)).attributes["questions"][0]["answer"] == facts["answer"]
 
 
-def test_conversations_are_listed_searched_renamed_and_starred(engine: LocalEngine, state: State, desk: Desk) -> None:
+def test_conversations_are_listed_searched_renamed_and_starred(
+    engine: LocalEngine, state: State, desk: ConversationService
+) -> None:
     """One's own, newest change first; `%` and `_` are no wildcards."""
     context = desk_context(engine, desk)
     first = desk.ask(QUESTION, context).attributes["id"]
@@ -332,7 +340,7 @@ def test_conversations_are_listed_searched_renamed_and_starred(engine: LocalEngi
 
 def test_deletion_and_age_leave_nothing_behind(engine: LocalEngine, state: State) -> None:
     """A deleted conversation's rows are gone from every table; starred ones survive their age."""
-    desk = Desk(state, retention_days=0.0)
+    desk = ConversationService(state, retention_days=0.0)
     context = desk_context(engine, desk)
     kept = desk.ask(QUESTION, context).attributes["id"]
     desk.star(kept, context)
@@ -350,7 +358,7 @@ def test_nothing_of_a_token_is_kept(engine: LocalEngine, tmp_path: Path) -> None
     """The file has the token's hash only, and the tokens of two conversations have nothing in common."""
     path = tmp_path / "state.sqlite"
     with State(str(path)) as state:
-        desk = Desk(state)
+        desk = ConversationService(state)
         tokens = [desk.ask(QUESTION, desk_context(engine, desk)).attributes["read_token"] for _ in range(2)]
         desk.close()
     assert tokens[0] != tokens[1]

@@ -6,8 +6,8 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, desk_context
 from sourcelight.core.errors import CallError, StateFull
-from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Inquiry
+from sourcelight.engines.deepsearch.conversations import ConversationService
+from sourcelight.engines.deepsearch.research import Draft, Emit, ResearchBudget, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
@@ -35,14 +35,14 @@ class Writer:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         del inquiry, budget, emit
         fill(self.state)
         return Draft([Paragraph("Long. " * 10_000)])
 
 
 def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: LocalEngine, state: State) -> None:
-    desk = Desk(state, Writer(state))
+    desk = ConversationService(state, Writer(state))
     context = desk_context(engine, desk)
     number = desk.open(QUESTION, context)
     facts = desk.wait(desk.ask_in(number, QUESTION, context), context, 30).attributes

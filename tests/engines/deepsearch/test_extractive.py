@@ -13,7 +13,7 @@ from engines.deepsearch.asking import OPEN, SECRET, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
-from sourcelight.engines.deepsearch.research import Budget, Previous
+from sourcelight.engines.deepsearch.research import PreviousTurn, ResearchBudget
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.repos import Viewer
@@ -232,7 +232,7 @@ def test_follow_ups_lean_on_what_was_cited() -> None:
 
 def test_a_follow_up_finds_what_it_points_at(engine: LocalEngine) -> None:
     """A pronoun means the function that the answer before was about."""
-    before = Previous("how is the total computed", "", ("checkout_total", "cart.py"))
+    before = PreviousTurn("how is the total computed", "", ("checkout_total", "cart.py"))
     found = research(engine, f"repo:^{OPEN}$ and who wrote it?", previous=(before,))
     assert "Grace" in found.text.split("\n")[0]
 
@@ -271,7 +271,7 @@ def test_budgets_of_quotes_hold(engine: LocalEngine) -> None:
     found = research(engine, "cart price total item round format checkout ledger")
     files = [c.evidence for c in found.finished.citations if isinstance(c.evidence, FileEvidence)]
     lines = sum(item.end_line - item.begin_line + 1 for item in files if item.role in {"body", "test", "doc"})
-    assert 0 < lines <= Budget().quoted_lines
+    assert 0 < lines <= ResearchBudget().quoted_lines
 
 
 def test_the_first_sentence_is_of_the_best_file_and_of_a_name_that_is_asked_for(tmp_path: Path) -> None:

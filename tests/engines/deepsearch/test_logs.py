@@ -5,11 +5,18 @@ from __future__ import annotations
 import pytest
 
 from engines.deepsearch.asking import OPEN, desk_context
-from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.llm.provider import ModelChoice
+from sourcelight.engines.deepsearch.conversations import ConversationService
+from sourcelight.engines.deepsearch.llm.provider import ModelConfig
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
 from sourcelight.engines.deepsearch.redaction import without_text
-from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, ExtractiveResearcher, Inquiry, Researcher
+from sourcelight.engines.deepsearch.research import (
+    Draft,
+    Emit,
+    ExtractiveResearcher,
+    ResearchBudget,
+    Researcher,
+    ResearchRequest,
+)
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Fail, Say, ScriptedModel, Use
@@ -23,7 +30,7 @@ TEXTS = ("zebrawood", "how is the", "negative total", "sum(self", "Add up the pr
 class Careless:
     """Fails with what it was asked and what it read in its messages."""
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         del budget, emit
         try:
             return Draft(model=dict[str, str]()["sum(self.items.values())"])
@@ -37,7 +44,7 @@ def logged(
     """Ask; give the state of the question, and all that was logged as it is formatted for people: no text is in it."""
     caplog.set_level("INFO")
     caplog.set_level("DEBUG", logger="sourcelight")
-    desk = Desk(state, researcher)
+    desk = ConversationService(state, researcher)
     facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
     desk.close()
     assert not [part for part in TEXTS if part in caplog.text]
@@ -58,7 +65,7 @@ def test_what_goes_to_a_model_and_comes_from_it_is_not_logged(
     reading = Use([("read_file", {"repo": OPEN, "path": "shop/cart.py"})])
     fault = Fail(400, {"error": {"message": "zebrawood: Add up the prices"}})
     with ScriptedModel([reading, Say("A model said so [E1].") if good else fault]) as server:
-        researcher = ModelResearcher(ModelChoice("scripted", server.url))
+        researcher = ModelResearcher(ModelConfig("scripted", server.url))
         status, _ = logged(engine, state, researcher, caplog)
         assert "zebrawood" in str(server.requests)
     assert status == "completed"

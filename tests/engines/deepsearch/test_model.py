@@ -17,11 +17,11 @@ from core.markup.rendered_harm import ATTACKS, RENDERERS, TEXTS, harm
 from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.pins import pin
-from sourcelight.engines.deepsearch.llm.provider import ModelChoice, chosen_cost, chosen_model
+from sourcelight.engines.deepsearch.llm.provider import ModelConfig, chosen_cost, chosen_model
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, settled
-from sourcelight.engines.deepsearch.research import Budget, Happening, Inquiry
+from sourcelight.engines.deepsearch.research import ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research import markdown as answers
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
@@ -37,16 +37,16 @@ GOOD = "The total is a sum of prices [E1].\n\n## Follow-up questions\n\n- What i
 READ = Use([("read_file", {"repo": OPEN, "path": "shop/prices.py", "startLine": 4, "endLine": 6})])
 
 
-def ask(engine: LocalEngine, script: Script, *, budget: Budget | None = None, viewer: Viewer | None = None,
+def ask(engine: LocalEngine, script: Script, *, budget: ResearchBudget | None = None, viewer: Viewer | None = None,
         filters: str = "", question: str = QUESTION,
         name: str = "scripted") -> tuple[Researched, ScriptedModel]:  # fmt: skip
     """Ask a model that behaves as `script` says."""
     context = ToolContext(engine, viewer or Viewer.owner())
     pins = pin(engine, filters, context.viewer, Cancellation())
-    inquiry = Inquiry(question, filters, pins, context)
-    happenings: list[Happening] = []
+    inquiry = ResearchRequest(question, filters, pins, context)
+    happenings: list[ResearchEvent] = []
     with ScriptedModel(script) as server:
-        researcher = ModelResearcher(ModelChoice(name, server.url), budget or Budget.of_model())
+        researcher = ModelResearcher(ModelConfig(name, server.url), budget or ResearchBudget.of_model())
         draft = researcher.research(inquiry, None, happenings.append)
         return Researched(draft, finish(draft, inquiry, happenings.append), happenings), server
 
@@ -186,7 +186,7 @@ def test_an_endless_loop_is_ended(engine: LocalEngine) -> None:
     def looping(body: dict[str, Any]) -> Say | Use:
         return READ if body.get("tools") else Say("It sums [E1].")
 
-    found, server = ask(engine, [looping], budget=replace(Budget.of_model(), model_requests=6))
+    found, server = ask(engine, [looping], budget=replace(ResearchBudget.of_model(), model_requests=6))
     assert found.draft.researcher == "model"
     assert "It sums [" in found.text
     assert "told to end: its budget is used up" in found.text
@@ -198,7 +198,7 @@ def test_an_endless_loop_is_ended(engine: LocalEngine) -> None:
 def test_calls_beyond_the_budget_are_refused(engine: LocalEngine) -> None:
     """Also calls that fail count."""
     calls = [Use([("read_file", {"repo": OPEN, "path": f"no/{n}.py"})]) for n in range(4)]
-    found, server = ask(engine, [*calls, Say(GOOD)], budget=replace(Budget.of_model(), tool_calls=2))
+    found, server = ask(engine, [*calls, Say(GOOD)], budget=replace(ResearchBudget.of_model(), tool_calls=2))
     assert "used up: answer now" in sent(server)
     assert found.draft.researcher == "model"
     assert "2 tool calls were refused: 2 may be made." in found.text
@@ -225,7 +225,7 @@ def test_each_budget_ends_a_run_and_is_named(engine: LocalEngine, limit: dict[st
         return Use(READ.calls, tokens=(900, 20)) if body.get("tools") else Say("It sums [E1].")
 
     # A name of the price list of the library; whatever it says, a millionth of a dollar is less.
-    found, server = ask(engine, [looping], budget=replace(Budget.of_model(), **limit), name="gpt-4o")
+    found, server = ask(engine, [looping], budget=replace(ResearchBudget.of_model(), **limit), name="gpt-4o")
     assert found.draft.researcher == "model"
     assert "It sums [" in found.text
     assert f"told to end: its budget is used up: {said}." in found.text
@@ -243,7 +243,7 @@ def test_a_budget_of_time_ends_a_run_and_is_named(engine: LocalEngine) -> None:
     def looping(body: dict[str, Any]) -> Say | Use:
         return Use(READ.calls, tokens=(1, 1)) if body.get("tools") else Say("It sums [E1].")
 
-    budget = replace(Budget.of_model(), wall_s=1.0, model_requests=0, tool_calls=0)
+    budget = replace(ResearchBudget.of_model(), wall_s=1.0, model_requests=0, tool_calls=0)
     found, _ = ask(engine, [looping], budget=budget)
     if found.draft.researcher == "model":  # with its last word, which may take as long again on a slow machine
         assert "told to end: it took too long." in found.text
@@ -283,7 +283,7 @@ def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
 
 def test_a_cost_that_nobody_knows_is_said(engine: LocalEngine) -> None:
     """A limit that can't be held is no secret."""
-    found, _ = ask(engine, [READ, Say("It sums [E1].")], budget=replace(Budget.of_model(), cost=0.5))
+    found, _ = ask(engine, [READ, Say("It sums [E1].")], budget=replace(ResearchBudget.of_model(), cost=0.5))
     assert found.draft.researcher == "model"
     assert "in no price list: the limit of 0.5 dollars could not be held" in found.text
     assert "cost_dollars" not in found.finished.stats
@@ -301,7 +301,7 @@ def test_a_limit_of_cost_is_read_from_the_environment() -> None:
 def test_a_slow_stream_is_ended_in_time(engine: LocalEngine) -> None:
     """A model that takes longer than allowed is left, also when it is slow again with its last word."""
     began = time.monotonic()
-    found, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(Budget.of_model(), wall_s=1.0))
+    found, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(ResearchBudget.of_model(), wall_s=1.0))
     assert time.monotonic() - began < 45.0
     assert found.draft.researcher == "extractive"
     assert "took too long" in found.text
@@ -311,9 +311,9 @@ def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
     """A caller that stops gets `Cancelled` at once, while the server still thinks."""
     cancellation = Cancellation()
     context = ToolContext(engine, Viewer.owner(), cancellation)
-    inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, cancellation), context)
+    inquiry = ResearchRequest(QUESTION, "", pin(engine, "", context.viewer, cancellation), context)
     with ScriptedModel([Say(GOOD, pause_s=100.0)]) as server:
-        researcher = ModelResearcher(ModelChoice("scripted", server.url))
+        researcher = ModelResearcher(ModelConfig("scripted", server.url))
         timer = threading.Timer(1.0, cancellation.cancel)
         timer.start()
         began = time.monotonic()
@@ -325,8 +325,8 @@ def test_cancelling_stops_a_model(engine: LocalEngine) -> None:
 def test_a_server_that_is_not_there(engine: LocalEngine) -> None:
     """A refused connection gives the extractive answer."""
     context = ToolContext(engine, Viewer.owner())
-    inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), context)
-    researcher = ModelResearcher(ModelChoice("scripted", "http://127.0.0.1:9/v1"))
+    inquiry = ResearchRequest(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), context)
+    researcher = ModelResearcher(ModelConfig("scripted", "http://127.0.0.1:9/v1"))
     draft = researcher.research(inquiry, None, lambda _: None)
     assert draft.researcher == "extractive"
     assert "server can't be reached" in str(draft.parts[0])
@@ -380,7 +380,7 @@ def test_text_of_repositories_is_never_an_instruction(engine: LocalEngine) -> No
 def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:
     """The desk keeps who wrote an answer, and a follow-up tells the model what was said."""
     with ScriptedModel([Say(GOOD), Say("Cents [E1].")]) as server:
-        desk = Desk(state, ModelResearcher(ModelChoice("scripted", server.url)))
+        desk = ConversationService(state, ModelResearcher(ModelConfig("scripted", server.url)))
         context = desk_context(engine, desk)
         facts = desk.ask(QUESTION, context).attributes
         assert (facts["researcher"], facts["model"], facts["status"]) == ("model", "scripted", "completed")
@@ -395,9 +395,9 @@ def test_choices_of_models() -> None:
     assert chosen_model({}) is None
     given = {"SOURCELIGHT_MODEL": "m", "SOURCELIGHT_MODEL_URL": "http://h/v1", "SOURCELIGHT_MODEL_KEY": "k3y"}
     choice = chosen_model(given)
-    assert choice == ModelChoice("m", "http://h/v1", "k3y")
+    assert choice == ModelConfig("m", "http://h/v1", "k3y")
     assert "k3y" not in repr(choice)
     with pytest.raises((ConfigurationError, MissingExtra), match="nosuch"):
-        ModelResearcher(ModelChoice("nosuch:model"))
+        ModelResearcher(ModelConfig("nosuch:model"))
     with pytest.raises(MissingExtra, match="anthropic"):
-        ModelResearcher(ModelChoice("anthropic:claude-x"))
+        ModelResearcher(ModelConfig("anthropic:claude-x"))

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
-from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.llm.provider import ModelChoice
+from sourcelight.engines.deepsearch.conversations import ConversationService
+from sourcelight.engines.deepsearch.llm.provider import ModelConfig
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -37,20 +37,20 @@ PUBLIC_ANSWER = f"The {LEAKS} again [E1]."
 
 
 @pytest.fixture
-def model(state: State) -> Iterator[tuple[Desk, ScriptedModel]]:
+def model(state: State) -> Iterator[tuple[ConversationService, ScriptedModel]]:
     with ScriptedModel([Say(ANSWER), Say(PUBLIC_ANSWER)]) as server:
-        opened = Desk(state, ModelResearcher(ModelChoice("scripted", server.url)))
+        opened = ConversationService(state, ModelResearcher(ModelConfig("scripted", server.url)))
         yield opened, server
         opened.close()
 
 
-def read_as(viewer: Viewer, link: str, engine: LocalEngine, desk: Desk) -> str:
+def read_as(viewer: Viewer, link: str, engine: LocalEngine, desk: ConversationService) -> str:
     answer = desk.read(link, desk_context(engine, desk, viewer))
     return str(answer.attributes) + str(answer.table.to_pylist()) + str(answer.notices)
 
 
 def test_a_models_answer_is_withheld_whole(
-    engine: LocalEngine, state: State, model: tuple[Desk, ScriptedModel]
+    engine: LocalEngine, state: State, model: tuple[ConversationService, ScriptedModel]
 ) -> None:
     """Headings, prose, lists and tables that name only visible repositories, or none, are withheld as well."""
     desk, _ = model
@@ -67,7 +67,7 @@ def test_a_models_answer_is_withheld_whole(
 
 
 def test_an_answer_that_rests_on_a_withheld_one_is_withheld_too(
-    engine: LocalEngine, state: State, model: tuple[Desk, ScriptedModel]
+    engine: LocalEngine, state: State, model: tuple[ConversationService, ScriptedModel]
 ) -> None:
     """A follow-up of narrower scope was still told of the answer before it."""
     desk, server = model
@@ -82,7 +82,7 @@ def test_an_answer_that_rests_on_a_withheld_one_is_withheld_too(
 
 
 def test_who_lost_access_learns_nothing_by_asking_on(
-    engine: LocalEngine, state: State, model: tuple[Desk, ScriptedModel]
+    engine: LocalEngine, state: State, model: tuple[ConversationService, ScriptedModel]
 ) -> None:
     """What an account may no longer read is not told to the model on its behalf."""
     desk, server = model

@@ -12,7 +12,7 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, engine_of, make_fleet
 from server.running_service import Service, running
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import ScryptCost, State
 
@@ -27,7 +27,7 @@ class World:
 
     service: Service
     state: State
-    desk: Desk
+    desk: ConversationService
     tokens: dict[str, str]
 
     def client(self, user: str = "") -> httpx.Client:
@@ -56,7 +56,7 @@ def asked_engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
 
 @pytest.fixture(scope="module")
 def world(asked_engine: LocalEngine) -> Iterator[World]:
-    with State(cost=ScryptCost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+    with State(cost=ScryptCost(2, 1, 1)) as state, closing(ConversationService(state)) as desk:
         for name in ("ann", "bob"):
             state.accounts.create(name, PASSWORD)
         state.grants.add(SECRET, account="ann")

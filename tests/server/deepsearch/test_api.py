@@ -15,7 +15,7 @@ from engines.deepsearch.asking import OPEN, SECRET
 from engines.deepsearch.test_conversations import HeldResearcher
 from server.deepsearch.conftest import API, WAIT_S, World
 from server.running_service import TOKEN, Service, running
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 
@@ -142,7 +142,7 @@ def test_others_learn_nothing(world: World) -> None:
 
 
 @contextmanager
-def served(engine: LocalEngine, desk: Desk) -> Iterator[tuple[Service, httpx.Client]]:
+def served(engine: LocalEngine, desk: ConversationService) -> Iterator[tuple[Service, httpx.Client]]:
     """A service over a desk, and a client of its owner."""
     headers = {"X-Requested-With": "tests 1", "Authorization": f"token {TOKEN}"}
     with (
@@ -154,7 +154,11 @@ def served(engine: LocalEngine, desk: Desk) -> Iterator[tuple[Service, httpx.Cli
 
 def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: LocalEngine) -> None:
     researcher = HeldResearcher()
-    with State() as state, closing(Desk(state, researcher)) as desk, served(asked_engine, desk) as (_, client):
+    with (
+        State() as state,
+        closing(ConversationService(state, researcher)) as desk,
+        served(asked_engine, desk) as (_, client),
+    ):
         made = client.post(API, json={"question": "wait"}).json()
         assert researcher.begun.wait(WAIT_S)
         under_way = client.get(f"{API}/{made['id']}").json()["questions"][0]
@@ -180,7 +184,7 @@ def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
     """What a process that is no more left running is an error, and is not begun again."""
     researcher = HeldResearcher()
     with State(str(tmp_path / "state.sqlite")) as state:
-        dead = Desk(state, researcher, boot=f"{socket.gethostname()}/4194305/ab")
+        dead = ConversationService(state, researcher, boot=f"{socket.gethostname()}/4194305/ab")
         with served(asked_engine, dead) as (service, client):
             made = client.post(API, json={"question": "wait"}).json()
             assert researcher.begun.wait(WAIT_S)
@@ -189,7 +193,7 @@ def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
                 assert next(lines) == "id: 1"
                 service.stop()
                 assert "event: completed" not in list(lines)
-        with closing(Desk(state)) as desk, served(asked_engine, desk) as (_, client):
+        with closing(ConversationService(state)) as desk, served(asked_engine, desk) as (_, client):
             (question,) = client.get(f"{API}/{made['id']}").json()["questions"]
             assert (question["status"], question["error"]["kind"]) == ("completed", "Interrupted")
         dead.close()

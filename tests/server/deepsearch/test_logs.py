@@ -12,7 +12,7 @@ import pytest
 import sourcelight as sl
 from server.deepsearch.conftest import API, OPEN, WAIT_S, World
 from server.running_service import TOKEN, running
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos.state import State
@@ -56,7 +56,7 @@ def test_links_that_open_conversations_are_hashes(world: World, caplog: pytest.L
     assert read == [f"/deepsearch/{name}", f"/deepsearch/{name}.md", f"/deepsearch/shared/{name}"]
 
 
-class Careless(Desk):
+class Careless(ConversationService):
     """Fails with the question in its message."""
 
     def open(self, question: str, context: ToolContext) -> int:

@@ -15,9 +15,9 @@ from server.deepsearch.conftest import WAIT_S
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embedded import EmbeddedBackend
 from sourcelight.client import Client
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Inquiry
+from sourcelight.engines.deepsearch.research import Draft, Emit, ResearchBudget, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
@@ -32,7 +32,7 @@ class Careless:
     def __init__(self, name: str = "model") -> None:
         self.name = name
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         del budget, emit
         draft = Draft(researcher=self.name, model="careless")
         at = {pin.repository: pin.commit for pin in inquiry.pins}
@@ -49,19 +49,19 @@ class Careless:
 
 
 @pytest.fixture(scope="module")
-def desk() -> Iterator[Desk]:
-    with State() as state, closing(Desk(state, Careless())) as made:
+def desk() -> Iterator[ConversationService]:
+    with State() as state, closing(ConversationService(state, Careless())) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def service(asked_engine: LocalEngine, desk: Desk) -> Iterator[Service]:
+def service(asked_engine: LocalEngine, desk: ConversationService) -> Iterator[Service]:
     with running(asked_engine, state=desk.state, conversations=desk) as found:
         yield found
 
 
 def test_tables_of_both_backends_have_what_was_rejected(
-    asked_engine: LocalEngine, desk: Desk, service: Service
+    asked_engine: LocalEngine, desk: ConversationService, service: Service
 ) -> None:
     here = Client(EmbeddedBackend(asked_engine, conversations=desk)).deepsearch("how?", cache=False)
     there = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
@@ -105,7 +105,7 @@ def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(
     asked_engine: LocalEngine, researcher: str, shown: list[str]
 ) -> None:
     """Whoever may not see a repository of the question sees what was rejected in visible ones; of a model nothing."""
-    with State() as state, closing(Desk(state, Careless(researcher))) as desk:
+    with State() as state, closing(ConversationService(state, Careless(researcher))) as desk:
         owner = desk_context(asked_engine, desk)
         asked = desk.ask("how?", owner).attributes
         link = desk.share(asked["id"], owner)

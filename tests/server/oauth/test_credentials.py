@@ -15,7 +15,7 @@ from server.mcp.calling import call
 from server.oauth.flow import CALLBACK, PASSWORD, Clock, Flow
 from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.repos.state import MCP, MCP_ACCESS, USER, ScryptCost, State
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -91,7 +91,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     clock = Clock()
     with (
         State(clock=clock, cost=ScryptCost(2, 1, 1)) as state,
-        closing(Desk(state)) as desk,
+        closing(ConversationService(state)) as desk,
         running(engine, state=state, conversations=desk) as service,
     ):
         headers = _credentials(state, service, clock)

@@ -207,11 +207,11 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
     Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
     more than one worker takes.
     """
-    from sourcelight.engines.deepsearch.evidence.pins import Found
+    from sourcelight.engines.deepsearch.evidence.pins import StepResult
 
     call = Call(engine, step, {}, context)
     if step == PIN:
-        return Found(_pinned(call, asked))
+        return StepResult(_pinned(call, asked))
     needed = _needed_workers(call, step, asked)
     order = call.order([one.name for one in needed], RESEARCH, {"asked": pickle.dumps(asked)})
 

@@ -27,7 +27,7 @@ from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer
 
 if TYPE_CHECKING:
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
 
 _END = object()
 _GROUPS: tuple[GroupBy, ...] = ("repository", "language", "path")
@@ -117,7 +117,7 @@ class EmbeddedBackend:
         engine: LocalEngine,
         *,
         viewer: Viewer | None = None,
-        conversations: Desk | None = None,
+        conversations: ConversationService | None = None,
         name: str = "embedded",
     ) -> None:
         self.name = name
@@ -133,7 +133,7 @@ class EmbeddedBackend:
         return self.engine.cluster
 
     @property
-    def conversations(self) -> Desk:
+    def conversations(self) -> ConversationService:
         """Deep search; its conversations are kept in the user's data folder. Opened when it is first asked for."""
         with self._opening:
             if self._conversations is None:

@@ -19,7 +19,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.mirrors import clone
 
 if TYPE_CHECKING:
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
     from sourcelight.repos.state import State
 
 
@@ -27,7 +27,7 @@ MODEL = "SOURCELIGHT_MODEL"
 """Variable of the environment that names a model; `sourcelight.engines.deepsearch.llm.provider` knows those beside."""
 
 
-def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Desk:
+def open_desk(state: State, *, sharing: bool = True, model: str = "") -> ConversationService:
     """Deep search whose conversations are kept in `state`; what a dead process left running is marked as interrupted.
 
     Parameters
@@ -46,19 +46,19 @@ def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Desk:
     ConfigurationError
         When the model can't be used as it is named, or ``SOURCELIGHT_MODEL_MAX_COST`` is no amount.
     """
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
 
     if not (model or os.environ.get(MODEL)):
-        return Desk(state, sharing=sharing)
+        return ConversationService(state, sharing=sharing)
     from sourcelight.engines.deepsearch.llm.provider import chosen_cost, chosen_model
     from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
-    from sourcelight.engines.deepsearch.research import Budget
+    from sourcelight.engines.deepsearch.research import ResearchBudget
 
     choice = chosen_model(name=model)
     if choice is None:
-        return Desk(state, sharing=sharing)
-    budget = replace(Budget.of_model(), cost=chosen_cost())
-    return Desk(state, ModelResearcher(choice, budget), sharing=sharing)
+        return ConversationService(state, sharing=sharing)
+    budget = replace(ResearchBudget.of_model(), cost=chosen_cost())
+    return ConversationService(state, ModelResearcher(choice, budget), sharing=sharing)
 
 
 def cache_home() -> Path:

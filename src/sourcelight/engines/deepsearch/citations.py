@@ -51,7 +51,7 @@ class Citation:
 
 
 @dataclass(slots=True)
-class Checker:
+class CitationChecker:
     """Checks citations for one question and one viewer, reading git and not the index.
 
     Parameters
@@ -131,15 +131,15 @@ class Checker:
 
 def checked(items: Sequence[Evidence], pins: Pins, context: ToolContext) -> list[Citation]:
     """Check pieces of evidence for whoever asks."""
-    from sourcelight.engines.deepsearch.evidence.pins import Asked, away
+    from sourcelight.engines.deepsearch.evidence.pins import StepRequest, away
 
     if not items:
         return []
-    found = away("check", Asked.of(pins, items=tuple(items)), context)
+    found = away("check", StepRequest.of(pins, items=tuple(items)), context)
     if found is not None:
         citations: list[Citation] = found.value
         return citations
-    with Checker(context.engine.catalog, context.viewer, pins) as checker:
+    with CitationChecker(context.engine.catalog, context.viewer, pins) as checker:
         return [checker.check(item) for item in items]
 
 

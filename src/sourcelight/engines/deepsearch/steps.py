@@ -6,51 +6,51 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from sourcelight.engines.deepsearch.citations import checked
-from sourcelight.engines.deepsearch.evidence.pins import Asked, Found, pins_here
-from sourcelight.engines.deepsearch.evidence.quotes import Texts
+from sourcelight.engines.deepsearch.evidence.pins import StepRequest, StepResult, pins_here
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.protocol import Emit, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchRequest
 from sourcelight.engines.tools import ToolContext
 
-Step: TypeAlias = Callable[[Asked, ToolContext, Emit], Any]
+Step: TypeAlias = Callable[[StepRequest, ToolContext, Emit], Any]
 
 
-def done(step: str, asked: Asked, context: ToolContext, emit: Emit) -> Found:
+def done(step: str, asked: StepRequest, context: ToolContext, emit: Emit) -> StepResult:
     """Do a step here; raises what it raises."""
-    return Found(STEPS[step](asked, context, emit))
+    return StepResult(STEPS[step](asked, context, emit))
 
 
-def _inquiry(asked: Asked, context: ToolContext) -> Inquiry:
+def _inquiry(asked: StepRequest, context: ToolContext) -> ResearchRequest:
     pins = asked.pinned(context.engine.catalog, context.viewer)
-    return Inquiry(asked.question, asked.filters, pins, context, asked.previous, asked.scope)
+    return ResearchRequest(asked.question, asked.filters, pins, context, asked.previous, asked.scope)
 
 
-def _pin(asked: Asked, context: ToolContext, emit: Emit) -> Any:
+def _pin(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
-    return Asked.of(pins_here(context.engine, asked.filters, context.viewer, context.cancellation))
+    return StepRequest.of(pins_here(context.engine, asked.filters, context.viewer, context.cancellation))
 
 
-def _research(asked: Asked, context: ToolContext, emit: Emit) -> Any:
+def _research(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().research(_inquiry(asked, context), None, emit)
 
 
-def _facts(asked: Asked, context: ToolContext, emit: Emit) -> Any:
+def _facts(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().facts(_inquiry(asked, context), emit)
 
 
-def _evidence(asked: Asked, context: ToolContext, emit: Emit) -> Any:
+def _evidence(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
     return ExtractiveResearcher().evidence(_inquiry(asked, context), emit)
 
 
-def _check(asked: Asked, context: ToolContext, emit: Emit) -> Any:
+def _check(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
     return checked(asked.items, asked.pinned(context.engine.catalog, context.viewer), context)
 
 
-def _lines(asked: Asked, context: ToolContext, emit: Emit) -> Any:
+def _lines(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
     (target,) = asked.pinned(context.engine.catalog, context.viewer).targets
-    return Texts(context).lines(target, asked.path)
+    return FileTexts(context).lines(target, asked.path)
 
 
 STEPS: Mapping[str, Step] = {

@@ -37,7 +37,7 @@ from sourcelight.server.mcp import METADATA_PREFIX, McpEndpoints, McpOptions
 from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 
 if TYPE_CHECKING:
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
     from sourcelight.engines.execution import Limits, LocalEngine
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.http.deepsearch.api import Api
@@ -240,16 +240,18 @@ def guarded(app: ASGIApp, guards: Sequence[Middleware]) -> ASGIApp:
     return app
 
 
-def _desk(conversations: Conversations | None) -> Desk | None:
+def _desk(conversations: Conversations | None) -> ConversationService | None:
     """The conversations, if they are the ones that have an API and pages, too."""
     if conversations is None:
         return None
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
 
-    return conversations if isinstance(conversations, Desk) else None
+    return conversations if isinstance(conversations, ConversationService) else None
 
 
-def _deepsearch(engine: LocalEngine, desk: Desk, authenticator: Authenticator, settings: Settings) -> Api:
+def _deepsearch(
+    engine: LocalEngine, desk: ConversationService, authenticator: Authenticator, settings: Settings
+) -> Api:
     from sourcelight.server.http.deepsearch.api import Api
     from sourcelight.server.http.deepsearch.messages import Door
 

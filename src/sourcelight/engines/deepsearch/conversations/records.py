@@ -15,7 +15,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.deepsearch.evidence.pins import Pin
-from sourcelight.engines.deepsearch.research.answer import Segment, joined
+from sourcelight.engines.deepsearch.research.answer import AnswerSegment, joined
 from sourcelight.repos import Catalog, Viewer
 
 RUNNING = ("pending", "processing")
@@ -23,7 +23,7 @@ FINAL = ("completed", "error", "canceled")
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ConversationRecord:
     """A conversation; times are milliseconds since 1970, UTC. `owner` is the account's name."""
 
     id: int
@@ -39,7 +39,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSource:
+class StoredSource:
     """A source of an answer; of a citation, also its role, how its check ended, and the hash of its text.
 
     A rejected citation has no link; its label says why it was rejected. Its type is ``unknown`` when it names nothing
@@ -60,7 +60,7 @@ class KeptSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionRecord:
     """A question and, once it ended, its answer in segments.
 
     `earlier_repositories` are those that the questions before it in its conversation were about: what was answered then
@@ -78,18 +78,18 @@ class Question:
     finished_ms: int | None = None
     researcher: str = ""
     model: str = ""
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[AnswerSegment, ...] = ()
     tables: tuple[Mapping[str, Any], ...] = ()
     followups: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)
     error: Mapping[str, str] = field(default_factory=dict)
     pins: tuple[Pin, ...] = ()
-    sources: tuple[KeptSource, ...] = ()
+    sources: tuple[StoredSource, ...] = ()
     earlier_repositories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class QuestionEvent:
     """Something that happened to a question; numbers go up by one from 1."""
 
     number: int
@@ -99,21 +99,21 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisibleQuestion:
     """A question as one reader may see it.
 
     `withheld` counts citations that were left out for that reader; `rejected` are those that did not hold;
     `is_partial` tells that something is behind the question that the reader may not see.
     """
 
-    question: Question
+    question: QuestionRecord
     answer: str
-    sources: tuple[KeptSource, ...]
+    sources: tuple[StoredSource, ...]
     tables: tuple[Mapping[str, Any], ...]
     followups: tuple[str, ...]
     stats: Mapping[str, Any]
     withheld: int = 0
-    rejected: tuple[KeptSource, ...] = ()
+    rejected: tuple[StoredSource, ...] = ()
     is_partial: bool = False
 
 
@@ -126,7 +126,7 @@ def moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def asked_answer(conversation: Conversation, shown: Shown, url: str, token: str) -> ToolResult:
+def asked_answer(conversation: ConversationRecord, shown: VisibleQuestion, url: str, token: str) -> ToolResult:
     """The answer of `deepsearch`."""
     question = shown.question
     facts = {
@@ -140,7 +140,7 @@ def asked_answer(conversation: Conversation, shown: Shown, url: str, token: str)
     return ToolResult("conversation", _sources_table([shown]), facts, question.status == "completed", _notices(shown))
 
 
-def read_answer(conversation: Conversation, shown: Sequence[Shown], url: str) -> ToolResult:
+def read_answer(conversation: ConversationRecord, shown: Sequence[VisibleQuestion], url: str) -> ToolResult:
     """The answer of `deepsearch_read`."""
     last = _facts(shown[-1])["status"] if shown else "completed"
     facts = {
@@ -158,7 +158,7 @@ def read_answer(conversation: Conversation, shown: Sequence[Shown], url: str) ->
     return ToolResult("conversation", _sources_table(shown), facts, last == "completed", notices)
 
 
-def _facts(shown: Shown) -> dict[str, Any]:
+def _facts(shown: VisibleQuestion) -> dict[str, Any]:
     question = shown.question
     return {
         "status": LEGACY.get(question.status, question.status),
@@ -181,7 +181,7 @@ def _told(error: Mapping[str, str]) -> str:
     return f"{error.get('title', 'Error')}: {error.get('message', '')}\n" if error else ""
 
 
-def _source(source: KeptSource) -> dict[str, Any]:
+def _source(source: StoredSource) -> dict[str, Any]:
     return {
         "type": source.type,
         "label": source.label,
@@ -196,12 +196,12 @@ def _source(source: KeptSource) -> dict[str, Any]:
     }
 
 
-def _notices(shown: Shown) -> tuple[str, ...]:
+def _notices(shown: VisibleQuestion) -> tuple[str, ...]:
     error = shown.question.error
     return (f"{error.get('title', 'Error')}: {error.get('message', '')}",) if error else ()
 
 
-def _sources_table(shown: Sequence[Shown]) -> Any:
+def _sources_table(shown: Sequence[VisibleQuestion]) -> Any:
     rows = [(each.question, source) for each in shown for source in (*each.sources, *each.rejected)]
     return table_of(
         "conversation",
@@ -221,7 +221,7 @@ def _sources_table(shown: Sequence[Shown]) -> Any:
     )
 
 
-def list_answer(found: Sequence[tuple[Conversation, str]]) -> ToolResult:
+def list_answer(found: Sequence[tuple[ConversationRecord, str]]) -> ToolResult:
     """A list of conversations, each with its address."""
     held = [conversation for conversation, _ in found]
 
@@ -251,7 +251,7 @@ WITHHELD_WHOLE = (
 _EXTRACTIVE = "extractive"
 
 
-def shown_to(question: Question, viewer: Viewer, catalog: Catalog) -> Shown:
+def shown_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> VisibleQuestion:
     """Leave out what speaks of repositories that the viewer may not see.
 
     As soon as one repository behind the question is invisible, an answer that was not put together from quotes alone is
@@ -264,7 +264,9 @@ def shown_to(question: Question, viewer: Viewer, catalog: Catalog) -> Shown:
     hidden = _hidden(question, viewer, catalog)
     if not hidden:
         answer = joined(question.segments)
-        return Shown(question, answer, tuple(cited), question.tables, question.followups, question.stats, 0, rejected)
+        return VisibleQuestion(
+            question, answer, tuple(cited), question.tables, question.followups, question.stats, 0, rejected
+        )
     withheld = sum(source.type in {"file", "commit"} and source.repository in hidden for source in cited)
     bare = replace(
         question,
@@ -279,7 +281,7 @@ def shown_to(question: Question, viewer: Viewer, catalog: Catalog) -> Shown:
     )
     if question.researcher != _EXTRACTIVE:
         answer = f"{WITHHELD_WHOLE}\n" if question.status == "completed" else ""
-        return Shown(bare, answer, (), (), (), {}, withheld, is_partial=True)
+        return VisibleQuestion(bare, answer, (), (), (), {}, withheld, is_partial=True)
     segments = tuple(
         segment
         for segment in question.segments
@@ -290,12 +292,12 @@ def shown_to(question: Question, viewer: Viewer, catalog: Catalog) -> Shown:
         for some in (cited, rejected)
     )
     note = f"{withheld:,} citation{'' if withheld == 1 else 's'} into repositories that you may not read were withheld."
-    answer = joined([*segments, Segment("block", note)]) if question.status == "completed" else ""
+    answer = joined([*segments, AnswerSegment("block", note)]) if question.status == "completed" else ""
     bare = replace(bare, segments=segments, sources=sources)
-    return Shown(bare, answer, sources, (), (), {}, withheld, rejected, is_partial=True)
+    return VisibleQuestion(bare, answer, sources, (), (), {}, withheld, rejected, is_partial=True)
 
 
-def _hidden(question: Question, viewer: Viewer, catalog: Catalog) -> set[str]:
+def _hidden(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> set[str]:
     """Give the repositories of a question that the viewer may not see; whoever sees all sees absent ones too."""
     if viewer.sees_private:
         return set()

@@ -21,10 +21,10 @@ from typing import Any
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
-from sourcelight.engines.deepsearch.conversations.records import Event
+from sourcelight.engines.deepsearch.conversations.records import QuestionEvent
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
 from sourcelight.engines.deepsearch.redaction import without_text
-from sourcelight.engines.deepsearch.research import Happening, Previous, Researcher
+from sourcelight.engines.deepsearch.research import PreviousTurn, Researcher, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.deepsearch.research.scoping import open_inquiry
 from sourcelight.engines.tools import ToolContext
@@ -36,7 +36,7 @@ _INTERNAL = {"kind": "Internal", "title": "Internal error", "message": "Somethin
 
 
 @dataclass(slots=True)
-class Work:
+class QuestionRun:
     """A question under way.
 
     Parameters
@@ -57,7 +57,7 @@ class Work:
     text: str
     filters: str
     context: ToolContext
-    previous: Sequence[Previous]
+    previous: Sequence[PreviousTurn]
     boot: str
     done: threading.Event = field(default_factory=threading.Event)
     unkept: tuple[str, dict[str, str]] | None = None
@@ -123,7 +123,7 @@ class Work:
             self.unkept = status, error
         self._wake()
 
-    def _emit(self, happening: Happening) -> None:
+    def _emit(self, happening: ResearchEvent) -> None:
         self._tell(happening.kind, happening.payload)
         told = happening.payload
         if happening.kind == "answer_delta":
@@ -133,7 +133,7 @@ class Work:
         detail = ": ".join(text for text in (str(told.get("query") or ""), result) if text and text != self.text)
         self._observe(ToolProgress(str(told.get("tool") or happening.kind), 0, 0, detail))
 
-    def _tell(self, kind: str, payload: Any) -> Event:
+    def _tell(self, kind: str, payload: Any) -> QuestionEvent:
         event = self.store.tell(self.question, kind, payload)
         self._wake()
         return event

@@ -14,10 +14,17 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import identifiers, records, run
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
-from sourcelight.engines.deepsearch.conversations.records import FINAL, RUNNING, Conversation, Event, Question, shown_to
-from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, Work
-from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, Busy, ConversationStore
-from sourcelight.engines.deepsearch.research import ExtractiveResearcher, Previous, Researcher
+from sourcelight.engines.deepsearch.conversations.records import (
+    FINAL,
+    RUNNING,
+    ConversationRecord,
+    QuestionEvent,
+    QuestionRecord,
+    shown_to,
+)
+from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, QuestionRun
+from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, ConversationBusy, ConversationStore
+from sourcelight.engines.deepsearch.research import ExtractiveResearcher, PreviousTurn, Researcher
 from sourcelight.engines.deepsearch.research.answer import joined
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import ToolContext
@@ -39,7 +46,7 @@ _NOT_FOUND = "conversation not found: it does not exist, or it is not shared wit
 
 
 @dataclass(slots=True)
-class Desk:
+class ConversationService:
     """Deep search conversations of one installation; the `Conversations` that tools are called with.
 
     Parameters
@@ -64,7 +71,7 @@ class Desk:
     boot: str = field(default_factory=run.new_boot)
     store: ConversationStore = field(init=False)
     _threads: FairExecutor = field(init=False)
-    _works: dict[int, Work] = field(default_factory=dict)
+    _works: dict[int, QuestionRun] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -213,7 +220,7 @@ class Desk:
             )
         try:
             number = self.store.ask(conversation, words, filters, self.boot)
-        except Busy:
+        except ConversationBusy:
             raise CallError(
                 "the conversation is working on a question; wait for its answer or cancel it",
                 call="deepsearch",
@@ -228,26 +235,26 @@ class Desk:
         previous = [
             self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
         ]
-        work = Work(self.store, self.researcher, number, words, filters, own, previous, self.boot)
+        work = QuestionRun(self.store, self.researcher, number, words, filters, own, previous, self.boot)
         with self._guard:
             self._works = {key: held for key, held in self._works.items() if not held.done.is_set()}
             self._works[number] = work
         self._threads.submit(context.viewer.name, work.run)
         return number
 
-    def _end_stale(self, questions: Sequence[Question]) -> None:
+    def _end_stale(self, questions: Sequence[QuestionRecord]) -> None:
         for each in questions:
             if each.status in RUNNING and each.id not in self._works:
                 old = self.store.now_ms() - (each.started_ms or each.created_ms) > _STALE_MS
                 if old:
                     self.store.end(each.id, "error", {"kind": "Interrupted", "title": "Interrupted", "message": ""})
 
-    def _previous(self, question: Question) -> Previous:
+    def _previous(self, question: QuestionRecord) -> PreviousTurn:
         cited = [found[1] for segment in question.segments if (found := _DEFINED.match(segment.text))]
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
         cited += [source.path.rpartition("/")[2] for source in files]
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
-        return Previous(question.text, joined(question.segments), names)
+        return PreviousTurn(question.text, joined(question.segments), names)
 
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
@@ -297,7 +304,7 @@ class Desk:
             work.cancellation.cancel()
         return ended
 
-    def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[Event]:
+    def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[QuestionEvent]:
         """Give the events of a question of one's own, those of before first, until it ended or the caller stops."""
         found = self.store.question(question)
         if found is None:
@@ -318,7 +325,7 @@ class Desk:
 
     # Conversations.
 
-    def find(self, identifier: str, context: ToolContext) -> Conversation:
+    def find(self, identifier: str, context: ToolContext) -> ConversationRecord:
         """Find a conversation that the viewer may read; raises as `read`."""
         wanted = parse_identifier(identifier, context.base_url)
         if wanted.number:
@@ -331,17 +338,17 @@ class Desk:
             raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
         return found
 
-    def _own(self, conversation: int, viewer: Viewer) -> Conversation:
+    def _own(self, conversation: int, viewer: Viewer) -> ConversationRecord:
         found = self.store.by_number(conversation)
         if found is None or found.owner != viewer.name:
             raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
         return found
 
-    def token(self, conversation: Conversation) -> str:
+    def token(self, conversation: ConversationRecord) -> str:
         """The read token of a conversation."""
         return identifiers.read_token(self.store.secret(), conversation.id, conversation.generation)
 
-    def url(self, conversation: Conversation, context: ToolContext) -> str:
+    def url(self, conversation: ConversationRecord, context: ToolContext) -> str:
         """Address of a conversation: the shared form for others than its owner."""
         shared = "" if conversation.owner == context.viewer.name else "shared/"
         return f"{context.base_url}/deepsearch/{shared}{self.token(conversation)}"
@@ -350,7 +357,7 @@ class Desk:
         """Address to give to others."""
         return f"{context.base_url}/deepsearch/shared/{self.token(self._own(conversation, context.viewer))}"
 
-    def questions(self, conversation: int, context: ToolContext) -> list[Question]:
+    def questions(self, conversation: int, context: ToolContext) -> list[QuestionRecord]:
         """The questions of one's own conversation."""
         return self.store.questions(self._own(conversation, context.viewer).id)
 

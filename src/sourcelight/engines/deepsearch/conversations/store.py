@@ -10,10 +10,15 @@ from typing import Any
 
 from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.conversations import identifiers
-from sourcelight.engines.deepsearch.conversations.records import Conversation, Event, KeptSource, Question
+from sourcelight.engines.deepsearch.conversations.records import (
+    ConversationRecord,
+    QuestionEvent,
+    QuestionRecord,
+    StoredSource,
+)
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, Evidence
 from sourcelight.engines.deepsearch.evidence.pins import Pin
-from sourcelight.engines.deepsearch.research.answer import Finished, Segment
+from sourcelight.engines.deepsearch.research.answer import AnswerSegment, FinishedAnswer
 from sourcelight.repos.state import State
 
 _CONVERSATION = """
@@ -36,7 +41,7 @@ _QUESTION = """
 TITLE_CHARACTERS = 80
 
 
-class Busy(Exception):
+class ConversationBusy(Exception):
     """A conversation works on a question already."""
 
 
@@ -88,12 +93,12 @@ class ConversationStore:
             if row is not None:
                 self._set_digest(connection, number, int(row[0]) + 1)
 
-    def by_number(self, number: int) -> Conversation | None:
+    def by_number(self, number: int) -> ConversationRecord | None:
         """Find a conversation by its number."""
         row = self.state.database.one(f"{_CONVERSATION} WHERE c.id = ?", number)
         return _conversation(row) if row else None
 
-    def by_token(self, token: str) -> Conversation | None:
+    def by_token(self, token: str) -> ConversationRecord | None:
         """Find a conversation by its read token."""
         row = self.state.database.one(f"{_CONVERSATION} WHERE c.digest = ?", identifiers.digest(token))
         return _conversation(row) if row else None
@@ -107,7 +112,7 @@ class ConversationStore:
         order: str = "-updated_at",
         first: int = 50,
         skip: int = 0,
-    ) -> list[Conversation]:
+    ) -> list[ConversationRecord]:
         """List the conversations of an account; `text` is looked for in titles, questions and answers."""
         column = {"id": "c.id", "created_at": "c.created_ms", "updated_at": "c.updated_ms"}[order.lstrip("-")]
         direction = "DESC" if order.startswith("-") else "ASC"
@@ -141,7 +146,7 @@ class ConversationStore:
     # Questions.
 
     def ask(self, conversation: int, text: str, filters: str, boot: str) -> int:
-        """Add a question, pending; raises `Busy` while another one runs."""
+        """Add a question, pending; raises `ConversationBusy` while another one runs."""
         now = self.now_ms()
         try:
             with self.state.database.write() as connection:
@@ -154,7 +159,7 @@ class ConversationStore:
                 connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now, conversation))
                 return int(cursor.lastrowid or 0)
         except sqlite3.IntegrityError as fault:
-            raise Busy from fault
+            raise ConversationBusy from fault
 
     def start(self, question: int, boot: str) -> bool:
         """Let a pending question be worked on; False when it was canceled before."""
@@ -169,7 +174,7 @@ class ConversationStore:
                 [(question, pin.repository, pin.revision, pin.commit) for pin in pins],
             )
 
-    def complete(self, question: int, finished: Finished, *, researcher: str, model: str,
+    def complete(self, question: int, finished: FinishedAnswer, *, researcher: str, model: str,
                  error: Mapping[str, str] | None = None) -> bool:  # fmt: skip
         """Keep an answer; False when the question had ended before."""
         now = self.now_ms()
@@ -241,17 +246,17 @@ class ConversationStore:
             json.dumps(error), self.now_ms(), boot,
         )  # fmt: skip
 
-    def question(self, number: int) -> Question | None:
+    def question(self, number: int) -> QuestionRecord | None:
         """Read one question with its pins and sources."""
         row = self.state.database.one(f"{_QUESTION} WHERE id = ?", number)
         return self._question(row) if row else None
 
-    def questions(self, conversation: int) -> list[Question]:
+    def questions(self, conversation: int) -> list[QuestionRecord]:
         """Read the questions of a conversation in order."""
         rows = self.state.database.all(f"{_QUESTION} WHERE conversation = ? ORDER BY position", conversation)
         return [self._question(row) for row in rows]
 
-    def _question(self, row: tuple[Any, ...]) -> Question:
+    def _question(self, row: tuple[Any, ...]) -> QuestionRecord:
         pins = self.state.database.all(
             """SELECT repository, revision, commit_id FROM question_pins WHERE question = ?
                 ORDER BY repository, revision, commit_id""",
@@ -267,9 +272,9 @@ class ConversationStore:
                 WHERE q.conversation = ? AND q.position < ? ORDER BY p.repository""",
             row[1], row[2],
         )  # fmt: skip
-        segments = tuple(Segment(kind, text, tuple(held)) for kind, text, held in json.loads(row[11]))
+        segments = tuple(AnswerSegment(kind, text, tuple(held)) for kind, text, held in json.loads(row[11]))
         number, conversation, position, text, filters, status, created, started, ended, researcher, model = row[:11]
-        return Question(
+        return QuestionRecord(
             number,
             conversation,
             position,
@@ -287,39 +292,39 @@ class ConversationStore:
             stats=json.loads(row[14]),
             error=json.loads(row[15]),
             pins=tuple(Pin(*each) for each in pins),
-            sources=tuple(KeptSource(*each) for each in sources),
+            sources=tuple(StoredSource(*each) for each in sources),
             earlier_repositories=tuple(name for (name,) in earlier),
         )
 
     # Events.
 
-    def tell(self, question: int, kind: str, payload: Mapping[str, Any]) -> Event:
+    def tell(self, question: int, kind: str, payload: Mapping[str, Any]) -> QuestionEvent:
         """Append an event."""
         now = self.now_ms()
         with self.state.database.write() as connection:
             return _append(connection, question, kind, payload, now)
 
-    def events(self, question: int, after: int = 0) -> list[Event]:
+    def events(self, question: int, after: int = 0) -> list[QuestionEvent]:
         """Read the events behind a number."""
         rows = self.state.database.all(
             """SELECT number, kind, at_ms, payload FROM question_events WHERE question = ? AND number > ?
                 ORDER BY number""",
             question, after,
         )  # fmt: skip
-        return [Event(number, kind, at, json.loads(payload)) for number, kind, at, payload in rows]
+        return [QuestionEvent(number, kind, at, json.loads(payload)) for number, kind, at, payload in rows]
 
 
-def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now: int) -> Event:
+def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now: int) -> QuestionEvent:
     """Append an event; the last one in the transaction that ends the question, so that no reader sees one alone."""
     (number,) = connection.execute(
         "SELECT 1 + coalesce(max(number), 0) FROM question_events WHERE question = ?", (question,)
     ).fetchone()
     text = json.dumps(dict(payload))
     connection.execute("INSERT INTO question_events VALUES (?, ?, ?, ?, ?)", (question, number, kind, now, text))
-    return Event(int(number), kind, now, dict(payload))
+    return QuestionEvent(int(number), kind, now, dict(payload))
 
 
-def astuple_of(source: KeptSource) -> tuple[Any, ...]:
+def astuple_of(source: StoredSource) -> tuple[Any, ...]:
     """Give the columns of a source."""
     return (
         source.type, source.label, source.link, source.repository, source.commit, source.path, source.begin_line,
@@ -333,9 +338,9 @@ def _place(item: Evidence) -> tuple[str, str, str, int, int]:
     return item.repository, item.commit, item.path, item.begin_line, item.end_line
 
 
-def _kept(finished: Finished) -> list[KeptSource]:
+def _kept(finished: FinishedAnswer) -> list[StoredSource]:
     """Join sources and the citations among them; rejected ones stand last, without a link, and say why."""
-    found: list[KeptSource] = []
+    found: list[StoredSource] = []
     cited: dict[tuple[str, str, str, int, int], Citation] = {}
     for each in sorted(finished.citations, key=lambda one: one.status != "verified"):
         cited.setdefault(_place(each.evidence), each)
@@ -345,17 +350,17 @@ def _kept(finished: Finished) -> list[KeptSource]:
         role = citation.evidence.role if citation is not None else ""
         status = citation.status if citation is not None else ""
         quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None
-        found.append(KeptSource(source.type, source.label, source.link, *place, role, status, quote))
+        found.append(StoredSource(source.type, source.label, source.link, *place, role, status, quote))
     for each in finished.rejected:
         item = each.evidence
         label = f"{item.label}: {each.reason}"
-        found.append(KeptSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
-    found += [KeptSource("unknown", f"{name}: no tool gave it", "", status="rejected") for name in finished.invented]
+        found.append(StoredSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
+    found += [StoredSource("unknown", f"{name}: no tool gave it", "", status="rejected") for name in finished.invented]
     return found
 
 
-def _conversation(row: tuple[Any, ...]) -> Conversation:
+def _conversation(row: tuple[Any, ...]) -> ConversationRecord:
     number, owner, title, generation, shared, starred, created, updated, questions, status = row
-    return Conversation(
+    return ConversationRecord(
         number, owner, title, generation, bool(shared), bool(starred), created, updated, questions, status
     )

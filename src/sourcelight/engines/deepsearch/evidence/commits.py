@@ -57,8 +57,8 @@ class CommitRanker:
     tip: str
     _held: NDArray[np.bool_] | None = None
 
-    def _prepared(self, check: Callable[[], None]) -> tuple[Messages, NDArray[np.bool_]]:
-        messages = self.history.memory("deepsearch messages", lambda: Messages.of(self.history, check))
+    def _prepared(self, check: Callable[[], None]) -> tuple[CommitMessages, NDArray[np.bool_]]:
+        messages = self.history.memory("deepsearch messages", lambda: CommitMessages.of(self.history, check))
         if self._held is None:
             self._held = self.history.reachable(self.tip)[messages.commits]
         return messages, self._held
@@ -96,14 +96,14 @@ class CommitRanker:
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class CommitMessages:
     """What the messages of a history say: those of merges and of sweeps left out. `commits` are the numbers of each."""
 
     commits: NDArray[np.int64]
     index: MessageIndex
 
     @classmethod
-    def of(cls, history: History, check: Callable[[], None]) -> Messages:
+    def of(cls, history: History, check: Callable[[], None]) -> CommitMessages:
         """Read the messages of a history."""
         commits = history.commits
         sizes = commits.change_starts[1:] - commits.change_starts[:-1]
@@ -189,7 +189,7 @@ _LAST = re.compile(r"\b(?:last|latest|most recent|recently)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Past:
+class HistoryEvidence:
     """The histories of one question's pins.
 
     Attributes

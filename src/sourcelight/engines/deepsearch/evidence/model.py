@@ -78,7 +78,7 @@ Evidence: TypeAlias = FileEvidence | CommitEvidence
 
 
 @dataclass(slots=True)
-class Ledger:
+class EvidenceLedger:
     """What was found for one question, numbered E1, E2, … in the order found. The same place has one number."""
 
     items: list[Evidence] = field(default_factory=list)

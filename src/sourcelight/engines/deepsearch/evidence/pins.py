@@ -18,7 +18,7 @@ from sourcelight.repos import Catalog, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.model import Evidence
-    from sourcelight.engines.deepsearch.research.protocol import Previous
+    from sourcelight.engines.deepsearch.research.protocol import PreviousTurn
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.tools import ToolContext
 
@@ -57,7 +57,7 @@ class Pins:
 
 def pinned(filters: str, context: ToolContext) -> Pins:
     """Pin what `filters` choose, be the repositories here or not; raises what `pin` raises."""
-    found = away("pin", Asked(filters=filters), context)
+    found = away("pin", StepRequest(filters=filters), context)
     if found is None:
         return pin(context.engine, filters, context.viewer, context.cancellation)
     pins: Pins = found.value.pinned(context.engine.catalog, context.viewer)
@@ -95,7 +95,7 @@ def _some(pins: Pins, filters: str) -> Pins:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StepRequest:
     """What a step works on; plain enough to travel.
 
     Parameters
@@ -116,18 +116,18 @@ class Asked:
     filters: str = ""
     pins: tuple[Pin, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
-    previous: Sequence[Previous] = ()
+    previous: Sequence[PreviousTurn] = ()
     items: Sequence[Evidence] = ()
     path: str = ""
     scope: QuestionScope = field(default_factory=QuestionScope)
 
     @classmethod
-    def of(cls, pins: Pins, **more: Any) -> Asked:
+    def of(cls, pins: Pins, **more: Any) -> StepRequest:
         """About some pins."""
         return cls(pins=tuple(pins), failed=tuple(pins.failed.items()), **more)
 
     @classmethod
-    def joined(cls, parts: Sequence[Asked]) -> Asked:
+    def joined(cls, parts: Sequence[StepRequest]) -> StepRequest:
         """The pins of several parts, in the order of names."""
         pins = sorted((pin for part in parts for pin in part.pins), key=lambda pin: (pin.repository, pin.revision))
         return cls(pins=tuple(pins), failed=tuple(one for part in parts for one in part.failed))
@@ -139,16 +139,18 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StepResult:
     """What a step gave elsewhere."""
 
     value: Any
 
 
-def away(step: str, asked: Asked, context: ToolContext, heard: Callable[[Any], None] = lambda _: None) -> Found | None:
+def away(
+    step: str, asked: StepRequest, context: ToolContext, heard: Callable[[Any], None] = lambda _: None
+) -> StepResult | None:
     """Do a step where the repositories are; None: they are here.
 
     `heard` is told what happens on the way. Raises what the step raises.
     """
-    found: Found | None = context.engine.elsewhere(step, asked, context, heard)
+    found: StepResult | None = context.engine.elsewhere(step, asked, context, heard)
     return found

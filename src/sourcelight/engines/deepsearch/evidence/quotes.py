@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.evidence.pins import Asked, Pins, away
+from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, away
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
@@ -83,7 +83,7 @@ _LEAST_DECLARED, _MOSTLY = 4, 0.8
 
 
 @dataclass(slots=True)
-class Texts:
+class FileTexts:
     """The lines of files at pinned commits, each file read once."""
 
     context: ToolContext
@@ -99,7 +99,7 @@ class Texts:
         key = target.repository.key, target.commit, path
         if key not in self._known:
             pins = Pins((target,))
-            found = away("lines", Asked.of(pins, path=path), self.context)
+            found = away("lines", StepRequest.of(pins, path=path), self.context)
             read = lines_of(self.engine.store.read(target, path) or b"") if found is None else found.value
             self._known[key] = read
         return self._known[key]
@@ -112,10 +112,10 @@ class Texts:
 
 
 @dataclass(slots=True)
-class Chooser:
+class QuoteSelector:
     """Takes quotes until enough are there."""
 
-    texts: Texts
+    texts: FileTexts
     weights: Mapping[str, float]
     most_lines: int = MOST_QUOTED_LINES
     quoted: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.evidence.quotes import Texts
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.tokenizer import terms_of, with_lead
@@ -27,7 +27,7 @@ _LEAST_SAID = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
+class DefinitionExcerpt:
     """A definition that a question is about: its file, its lines, and the first sentence said of it."""
 
     target: Target
@@ -39,8 +39,8 @@ class Defined:
 
 
 def definitions_asked(
-    texts: Texts, chunks: Sequence[RankedChunk], weights: Mapping[str, float], names: Sequence[str], most: int
-) -> list[Defined]:
+    texts: FileTexts, chunks: Sequence[RankedChunk], weights: Mapping[str, float], names: Sequence[str], most: int
+) -> list[DefinitionExcerpt]:
     """Give the definitions in the best chunks whose names meet the question best, best first.
 
     A name that the question has as it stands comes before all others, then those in the file of the best chunk. One
@@ -67,7 +67,7 @@ def definitions_asked(
             if fits or each.name in exact:
                 found.append((value, place, chunk.target, chunk.path, each))
     found.sort(key=lambda item: (-item[0], item[1], item[4].line))
-    chosen: list[Defined] = []
+    chosen: list[DefinitionExcerpt] = []
     seen: set[tuple[str, str]] = set()
     for value, _, target, path, each in found:
         key = target.repository.name, each.name
@@ -84,7 +84,7 @@ def _is_lesser(lines: Sequence[str], definition: Definition) -> bool:
     return definition.kind in {"function", "method"} and last.rstrip().endswith(";")
 
 
-def _defined(texts: Texts, target: Target, path: str, definition: Definition, score: float) -> Defined:
+def _defined(texts: FileTexts, target: Target, path: str, definition: Definition, score: float) -> DefinitionExcerpt:
     lines = texts.lines(target, path)
     begin = with_lead(lines, definition.begin_line - 1) + 1
     end = min(_head_end(lines, definition), begin + MOST_DEFINITION_LINES - 1, len(lines))
@@ -93,7 +93,7 @@ def _defined(texts: Texts, target: Target, path: str, definition: Definition, sc
         begin = definition.begin_line
     names = (definition.name,)
     evidence = texts.evidence(target, path, begin, end, "definition", score, names)
-    return Defined(target, path, definition, score, evidence, first_sentence(lines, definition))
+    return DefinitionExcerpt(target, path, definition, score, evidence, first_sentence(lines, definition))
 
 
 def _head_end(lines: Sequence[str], definition: Definition) -> int:

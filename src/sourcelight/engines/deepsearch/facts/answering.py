@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import is_readable, named_and_more, plural
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
-from sourcelight.engines.deepsearch.research.protocol import Emit, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchRequest
 
 _FILES = frozenset({"languages", "paths", "tests"})
 _HISTORY = frozenset({"period", "authors", "range"})
@@ -46,7 +46,7 @@ _CONTENT = {"contain", "call"}
 _NAMED = {"name", "prefix", "suffix", "part"}
 
 
-def find_facts(inquiry: Inquiry, emit: Emit) -> tuple[FactRequest, Fact | None] | None:
+def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact | None] | None:
     """Read a question and count what it asks for.
 
     Returns

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     said_terms,
     shown,
 )
-from sourcelight.engines.deepsearch.research.protocol import Inquiry
+from sourcelight.engines.deepsearch.research.protocol import ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
 
@@ -190,7 +190,7 @@ def repositories(work: Work) -> Fact:
     return fact
 
 
-def left_out(inquiry: Inquiry) -> list[str]:
+def left_out(inquiry: ResearchRequest) -> list[str]:
     """Give the repositories that are searched only when they are named: forks and archived ones."""
     names = {pin.repository for pin in inquiry.pins} | inquiry.pins.failed.keys()
     visible = inquiry.context.engine.catalog.visible(inquiry.context.viewer)

@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.research.protocol import Emit, Happening, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import ToolContext, call
 
@@ -96,7 +96,7 @@ class Work:
     """One request under way."""
 
     request: FactRequest
-    inquiry: Inquiry
+    inquiry: ResearchRequest
     emit: Emit
 
     @property
@@ -128,7 +128,7 @@ class Work:
         """Call a tool or an analysis, and tell of it. Raises what `sourcelight.engines.tools.call` raises."""
         answer = call(name, arguments, self.context)
         told = {"tool": name, "query": shown_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
-        self.emit(Happening("turn", told))
+        self.emit(ResearchEvent("turn", told))
         return answer
 
 

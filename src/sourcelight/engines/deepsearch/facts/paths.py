@@ -9,7 +9,7 @@ from functools import cached_property
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import PathScope
-from sourcelight.engines.deepsearch.research.protocol import Inquiry
+from sourcelight.engines.deepsearch.research.protocol import ResearchRequest
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
 
@@ -24,7 +24,7 @@ TEST_FILES = (
 class PathNames:
     """Implements `Places` over the pins of an inquiry."""
 
-    inquiry: Inquiry
+    inquiry: ResearchRequest
     notes: list[str] = field(default_factory=list)
 
     @cached_property

@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.question.request import Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
-from sourcelight.engines.deepsearch.research.protocol import Happening
+from sourcelight.engines.deepsearch.research.protocol import ResearchEvent
 
 
 def queries_of(work: Work, text: str, *, languages: bool = True) -> list[str]:
@@ -92,7 +92,7 @@ def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] 
         if not finished:
             notes.append("The search did not end.")
         rows += conform(batches).to_pylist() if batches else []
-        work.emit(Happening("turn", {"tool": "keyword_search", "query": query, "result": f"{len(rows):,} rows"}))
+        work.emit(ResearchEvent("turn", {"tool": "keyword_search", "query": query, "result": f"{len(rows):,} rows"}))
     return rows
 
 

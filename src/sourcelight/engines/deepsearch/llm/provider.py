@@ -16,7 +16,7 @@ MOST_COST = "SOURCELIGHT_MODEL_MAX_COST"
 
 
 @dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelConfig:
     """A model.
 
     Parameters
@@ -72,11 +72,11 @@ class ModelChoice:
             raise ConfigurationError(f"the model {self.name} can't be used: {fault}") from fault
 
 
-def chosen_model(environ: Mapping[str, str] | None = None, *, name: str = "") -> ModelChoice | None:
+def chosen_model(environ: Mapping[str, str] | None = None, *, name: str = "") -> ModelConfig | None:
     """Read the choice from the environment; None when no model is named. `name` wins over the variable."""
     given = os.environ if environ is None else environ
     chosen = name or given.get(MODEL, "")
-    return ModelChoice(chosen, given.get(ADDRESS, ""), given.get(KEY, "")) if chosen else None
+    return ModelConfig(chosen, given.get(ADDRESS, ""), given.get(KEY, "")) if chosen else None
 
 
 def chosen_cost(environ: Mapping[str, str] | None = None) -> float | None:

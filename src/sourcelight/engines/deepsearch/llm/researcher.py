@@ -15,8 +15,8 @@ import anyio.to_thread
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.citations import checked
-from sourcelight.engines.deepsearch.evidence.model import Ledger
-from sourcelight.engines.deepsearch.llm.provider import ModelChoice
+from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
+from sourcelight.engines.deepsearch.llm.provider import ModelConfig
 from sourcelight.engines.deepsearch.llm.toolbox import (
     FOLLOW_UPS,
     INSTRUCTIONS,
@@ -27,7 +27,15 @@ from sourcelight.engines.deepsearch.llm.toolbox import (
 )
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.markdown import CITED, inline
-from sourcelight.engines.deepsearch.research.protocol import Budget, Draft, Emit, Happening, Heading, Inquiry, Paragraph
+from sourcelight.engines.deepsearch.research.protocol import (
+    Draft,
+    Emit,
+    Heading,
+    Paragraph,
+    ResearchBudget,
+    ResearchEvent,
+    ResearchRequest,
+)
 
 MOST_CORRECTIONS = 2
 """How often a model is told that a citation does not hold, before what does not hold is taken out."""
@@ -65,20 +73,20 @@ class ModelResearcher:
     Raises
     ------
     MissingExtra, ConfigurationError
-        As `ModelChoice.open`, when it is made.
+        As `ModelConfig.open`, when it is made.
     """
 
-    choice: ModelChoice
-    budget: Budget = field(default_factory=Budget.of_model)
+    choice: ModelConfig
+    budget: ResearchBudget = field(default_factory=ResearchBudget.of_model)
     fallback: ExtractiveResearcher = field(default_factory=ExtractiveResearcher)
 
     def __post_init__(self) -> None:
         self.choice.open()
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         """Research a question; see `Researcher.research`."""
         began = time.monotonic()
-        run = _Run(self.choice, inquiry, budget or self.budget, emit)
+        run = _ModelRun(self.choice, inquiry, budget or self.budget, emit)
         try:
             run.take_facts(self.fallback.facts(inquiry, emit))
             quotes, commits = self.fallback.evidence(inquiry, emit)
@@ -93,7 +101,7 @@ class ModelResearcher:
         draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
         return draft
 
-    def _without(self, inquiry: Inquiry, emit: Emit, run: _Run, fault: Exception) -> Draft:
+    def _without(self, inquiry: ResearchRequest, emit: Emit, run: _ModelRun, fault: Exception) -> Draft:
         draft = self.fallback.research(inquiry, None, emit)
         reason = reason_of(fault)
         note = f"The model {code(self.choice.name)} gave no answer ({inline(reason)}); this one was written without it."
@@ -104,7 +112,7 @@ class ModelResearcher:
         return draft
 
 
-def _told_of_model(part: Any, choice: ModelChoice) -> Any:
+def _told_of_model(part: Any, choice: ModelConfig) -> Any:
     """Correct what the extractive answer says of models: text may have been sent."""
     if isinstance(part, Paragraph) and part.text.endswith("- No model was asked; nothing left this machine."):
         head = part.text.removesuffix("- No model was asked; nothing left this machine.")
@@ -151,14 +159,14 @@ def settled(messages: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ModelRun:
     """One question under way."""
 
-    choice: ModelChoice
-    inquiry: Inquiry
-    budget: Budget
+    choice: ModelConfig
+    inquiry: ResearchRequest
+    budget: ResearchBudget
     emit: Emit
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: EvidenceLedger = field(default_factory=EvidenceLedger)
     toolbox: Toolbox = field(init=False)
     cut_short: str = ""
     _facts: Draft | None = None
@@ -218,7 +226,7 @@ class _Run:
                 except Exception as other:  # noqa: BLE001 - raised below: a task group would wrap it
                     fault = other
             if self.cut_short:
-                self.emit(Happening("turn", {"tool": "model", "result": f"told to end: {self.cut_short}"}))
+                self.emit(ResearchEvent("turn", {"tool": "model", "result": f"told to end: {self.cut_short}"}))
                 try:
                     result = await self._last(list(messages), token)
                 except Exception as other:  # noqa: BLE001 - as above
@@ -331,7 +339,7 @@ class _Run:
     def _tell(self, text: str) -> None:
         from sourcelight.engines.deepsearch.redaction import redact
 
-        self.emit(Happening("answer_delta", {"text": redact(text)}))
+        self.emit(ResearchEvent("answer_delta", {"text": redact(text)}))
 
     def draft(self, text: str) -> Draft:
         """Make a draft of what the model wrote."""

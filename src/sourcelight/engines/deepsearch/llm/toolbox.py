@@ -15,10 +15,10 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined
-from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, Ledger
-from sourcelight.engines.deepsearch.evidence.quotes import Texts
+from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, EvidenceLedger
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
-from sourcelight.engines.deepsearch.research.protocol import Budget, Emit, Happening, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import TOOLS, Tool, call
 
@@ -46,7 +46,9 @@ Rules:
 LAST_WORDS = "The time or the budget is used up. Answer now, with what you have read, and cite it by its ids."
 
 
-def first_message(inquiry: Inquiry, ledger: Ledger, pack: Sequence[str], boundary: str, facts: str = "") -> str:
+def first_message(
+    inquiry: ResearchRequest, ledger: EvidenceLedger, pack: Sequence[str], boundary: str, facts: str = ""
+) -> str:
     """Write the first message: the question, the scope, what was said before, what was counted and found first."""
     pins = list(inquiry.pins)
     names = [f"- {pin.repository} at {pin.commit[:12]}" for pin in pins[:_MOST_PINS]]
@@ -104,9 +106,9 @@ class Toolbox:
         Whether the number of calls is used up.
     """
 
-    inquiry: Inquiry
-    ledger: Ledger
-    budget: Budget
+    inquiry: ResearchRequest
+    ledger: EvidenceLedger
+    budget: ResearchBudget
     emit: Emit
     calls: int = 0
     refused: int = 0
@@ -127,7 +129,7 @@ class Toolbox:
             self.calls += 1
             if self.budget.tool_calls and self.calls > self.budget.tool_calls:
                 self.refused += 1
-                self.emit(Happening("turn", {"tool": name, "result": "refused: the number of calls is used up"}))
+                self.emit(ResearchEvent("turn", {"tool": name, "result": "refused: the number of calls is used up"}))
                 return "The number of tool calls is used up: answer now with what you have."
             key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
             if key in self._known:
@@ -145,7 +147,7 @@ class Toolbox:
             seen = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
             self._known[key] = seen
             told = " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))
-            self.emit(Happening("turn", {"tool": name, "query": redact(told), "result": seen}))
+            self.emit(ResearchEvent("turn", {"tool": name, "query": redact(told), "result": seen}))
             return f"{text}\n{self._nudge(new=new > 0)}".rstrip()
 
     def _nudge(self, *, new: bool) -> str:
@@ -196,7 +198,7 @@ class Toolbox:
         return given
 
     def _evidence(self, answer: ToolResult) -> Iterator[Evidence]:
-        texts = Texts(self.inquiry.context)
+        texts = FileTexts(self.inquiry.context)
         rows = answer.table.to_pylist()
         if answer.columns == "commits":
             yield from filter(None, map(self._commit, rows))
@@ -278,7 +280,7 @@ def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
     return 0, 0
 
 
-def _pieces(texts: Texts, target: Target, path: str, begin: int, end: int) -> Iterator[Evidence]:
+def _pieces(texts: FileTexts, target: Target, path: str, begin: int, end: int) -> Iterator[Evidence]:
     last = min(end, len(texts.lines(target, path)))
     for low in range(begin, last + 1, MOST_LINES):
         yield texts.evidence(target, path, low, min(low + MOST_LINES - 1, last), "read")

@@ -1,13 +1,13 @@
 """What a question wants: its scope, its intents, and the facts that it asks for."""
 
-from sourcelight.engines.deepsearch.question.intents import Intents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question.intents import QuestionIntents, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
 
 __all__ = [
     "FactRequest",
-    "Intents",
+    "QuestionIntents",
     "QuestionScope",
     "RepositoryNames",
     "asks_for_facts",

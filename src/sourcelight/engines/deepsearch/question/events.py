@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_paths,
     terms_of,
 )
-from sourcelight.engines.deepsearch.question.request import Places
+from sourcelight.engines.deepsearch.question.request import QuestionPaths
 
 WHO = re.compile(
     r"^\W*(?:(?:list|show|name)\s+)?(?:who\b(?:\s+(?:and|or)\s+when\b)?|by whom\b|whose\b"
@@ -93,7 +93,7 @@ _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|n
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 
-def read_event(marked: MarkedText, places: Places) -> dict[str, Any] | None:
+def read_event(marked: MarkedText, places: QuestionPaths) -> dict[str, Any] | None:
     """Read a question for a person or a date; None for another one, or where it is about nothing that is named."""
     if marked.take(_TOP_PEOPLE) is not None:
         marked.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
@@ -114,7 +114,7 @@ def read_event(marked: MarkedText, places: Places) -> dict[str, Any] | None:
 
 
 def _event(  # noqa: PLR0911 - one for each form of question
-    marked: MarkedText, kind: str, places: Places
+    marked: MarkedText, kind: str, places: QuestionPaths
 ) -> dict[str, Any] | None:
     marked.text = _MARKER.sub(lambda found: f" {marked.add(Mark('N', found[1].upper(), found[0]))} ", marked.text)
     if kind == "who" and marked.take(_ARE_PEOPLE) is not None:
@@ -162,13 +162,13 @@ def _event(  # noqa: PLR0911 - one for each form of question
     return _of_subject(marked, kind, places)
 
 
-def _narrowed(marked: MarkedText, places: Places, *, authors: bool = True) -> dict[str, Any]:
+def _narrowed(marked: MarkedText, places: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
     fields: dict[str, Any] = {"authors": take_authors(marked)} if authors else {}
     fields |= take_paths(marked, places, of_history=True)
     return fields | {"messages": take_messages(marked)}
 
 
-def _of_subject(marked: MarkedText, kind: str, places: Places) -> dict[str, Any] | None:
+def _of_subject(marked: MarkedText, kind: str, places: QuestionPaths) -> dict[str, Any] | None:
     """Who and when something was added, removed, changed; and whose it is."""
     text = marked.text
     event = next(

@@ -35,7 +35,7 @@ _POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|sh
 
 
 @dataclass(frozen=True, slots=True)
-class Intents:
+class QuestionIntents:
     """What is wanted beside the code itself."""
 
     where: bool = False
@@ -46,10 +46,10 @@ class Intents:
     compare: bool = False
 
 
-def intents_of(question: RankQuery) -> Intents:
+def intents_of(question: RankQuery) -> QuestionIntents:
     """Read the intents of a question."""
     text = question.text
-    return Intents(
+    return QuestionIntents(
         where=bool(_WHERE.search(text)),
         history=bool(_HISTORY.search(text)),
         tests=question.asks_tests,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.marks import MarkedText
-from sourcelight.engines.deepsearch.question.request import PathScope, Places, Term, Threshold
+from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, Threshold
 from sourcelight.engines.deepsearch.question.vocabulary import NOUN, is_path, kind_of_noun
 
 DET = (
@@ -306,7 +306,7 @@ def _threshold(found: re.Match[str]) -> Threshold:
     return Threshold(number) if how in {"at least", "no fewer than", "no less than"} else Threshold(None, number)
 
 
-def take_range(marked: MarkedText, places: Places) -> tuple[str, str]:
+def take_range(marked: MarkedText, places: QuestionPaths) -> tuple[str, str]:
     """Take a span of revisions: "between v1 and v2", "since v1"; empty texts for none."""
 
     def revision(text: str) -> str:
@@ -357,7 +357,7 @@ def take_changed_text(marked: MarkedText) -> tuple[tuple[Term, ...], str]:
     return terms_of(marked, found["terms"]), side
 
 
-def take_paths(marked: MarkedText, places: Places, *, of_history: bool) -> dict[str, Any]:
+def take_paths(marked: MarkedText, places: QuestionPaths, *, of_history: bool) -> dict[str, Any]:
     """Take which files count: paths and folders, tests, languages; and which don't.
 
     A path that no commit searched has counts where history is asked; otherwise it is left in the text.
@@ -399,7 +399,7 @@ def take_paths(marked: MarkedText, places: Places, *, of_history: bool) -> dict[
     return fields
 
 
-def _take_without(marked: MarkedText, places: Places, fields: dict[str, Any]) -> None:
+def _take_without(marked: MarkedText, places: QuestionPaths, fields: dict[str, Any]) -> None:
     without: list[PathScope] = []
     position = 0
     while (found := _WITHOUT.search(marked.text, position)) is not None:

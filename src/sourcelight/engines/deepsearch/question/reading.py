@@ -62,7 +62,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_range,
     terms_of,
 )
-from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, Places, Term
+from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, QuestionPaths, Term
 from sourcelight.engines.deepsearch.question.vocabulary import (
     NOUN,
     SYMBOLS,
@@ -85,7 +85,7 @@ _OF_PAST = re.compile(
 """Questions in which a path may be one that is gone; for others no history is opened."""
 
 
-def read_request(text: str, places: Places, now: datetime) -> FactRequest | None:
+def read_request(text: str, places: QuestionPaths, now: datetime) -> FactRequest | None:
     """Read a question, of which names of repositories were taken; None when it asks for no such facts."""
     if len(text) > MAX_CHARACTERS:
         return None
@@ -107,7 +107,7 @@ def read_request(text: str, places: Places, now: datetime) -> FactRequest | None
     return _with_rest(marked, {**shared, **fields}, places)
 
 
-def _unmark_absent(marked: MarkedText, places: Places) -> None:
+def _unmark_absent(marked: MarkedText, places: QuestionPaths) -> None:
     """Read as a text what has a slash and no file's ending, and is no path of what is searched: HTTP/2."""
     of_past = _OF_PAST.search(marked.text) is not None
     for number, mark in enumerate(marked.marks):
@@ -128,7 +128,7 @@ def asks_for_facts(text: str) -> bool:
     return any(pattern.search(text) is not None for pattern in patterns)
 
 
-def _with_rest(marked: MarkedText, fields: dict[str, Any], places: Places) -> FactRequest:
+def _with_rest(marked: MarkedText, fields: dict[str, Any], places: QuestionPaths) -> FactRequest:
     """Take which files count where nothing did so before, and name what is left."""
     of_history = fields["kind"] in {"commits", "authors", "who", "when", "changed_lines"}
     for name, value in take_paths(marked, places, of_history=of_history).items():
@@ -192,7 +192,7 @@ def _kind_of(noun: str) -> str:
 class _Counted:
     """Reads a question for a number or a list."""
 
-    def __init__(self, marked: MarkedText, places: Places) -> None:
+    def __init__(self, marked: MarkedText, places: QuestionPaths) -> None:
         self.marked = marked
         self.places = places
         self.fields: dict[str, Any] = {}

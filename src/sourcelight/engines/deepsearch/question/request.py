@@ -56,7 +56,7 @@ class PathScope:
     repositories: tuple[str, ...] = ()
 
 
-class Places(Protocol):
+class QuestionPaths(Protocol):
     """The paths of the commits that are searched."""
 
     def find(self, text: str) -> PathScope | None:

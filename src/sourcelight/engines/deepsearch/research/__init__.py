@@ -5,13 +5,22 @@ The extractive one is always there and needs nothing; the model one is loaded on
 
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.protocol import (
-    Budget,
     Draft,
     Emit,
-    Happening,
-    Inquiry,
-    Previous,
+    PreviousTurn,
+    ResearchBudget,
     Researcher,
+    ResearchEvent,
+    ResearchRequest,
 )
 
-__all__ = ["Budget", "Draft", "Emit", "ExtractiveResearcher", "Happening", "Inquiry", "Previous", "Researcher"]
+__all__ = [
+    "Draft",
+    "Emit",
+    "ExtractiveResearcher",
+    "PreviousTurn",
+    "ResearchBudget",
+    "ResearchEvent",
+    "ResearchRequest",
+    "Researcher",
+]

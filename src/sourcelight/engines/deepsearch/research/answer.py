@@ -14,7 +14,15 @@ from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.redaction import redact
 from sourcelight.engines.deepsearch.research import markdown
-from sourcelight.engines.deepsearch.research.protocol import Draft, Emit, Happening, Heading, Inquiry, Paragraph, Table
+from sourcelight.engines.deepsearch.research.protocol import (
+    CountTable,
+    Draft,
+    Emit,
+    Heading,
+    Paragraph,
+    ResearchEvent,
+    ResearchRequest,
+)
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
 _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
@@ -22,7 +30,7 @@ UNVERIFIED = "(unverified)"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AnswerSource:
     """Something that an answer rests on: ``search``, ``file``, ``repository`` or ``commit``."""
 
     type: str
@@ -36,7 +44,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class AnswerSegment:
     """A heading, a line or a block of an answer, and the repositories that it speaks of or cites.
 
     By these, what a reader may not see is left out when an answer is read.
@@ -47,7 +55,7 @@ class Segment:
     repositories: tuple[str, ...] = ()
 
 
-def joined(segments: Iterable[Segment]) -> str:
+def joined(segments: Iterable[AnswerSegment]) -> str:
     """Write segments as Markdown; a heading with nothing below it is left out."""
     blocks: list[str] = []
     heading = ""
@@ -73,18 +81,18 @@ def _spaced(blocks: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedAnswer:
     """An answer as it is kept.
 
     `rejected` are citations that were taken out, `invented` ids that were cited although no tool gave them.
     """
 
-    segments: tuple[Segment, ...]
+    segments: tuple[AnswerSegment, ...]
     citations: tuple[Citation, ...]
     rejected: tuple[Citation, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[AnswerSource, ...]
     followups: tuple[str, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[CountTable, ...]
     stats: Mapping[str, Any] = field(default_factory=dict)
     invented: tuple[str, ...] = ()
 
@@ -94,7 +102,7 @@ class Finished:
         return joined(self.segments)
 
 
-def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
+def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer:
     """Check every citation of a draft and write its Markdown; nothing that was rejected is in it."""
     wanted = _cited(draft)
     checked: dict[str, Citation] = {}
@@ -103,7 +111,7 @@ def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
     for (name, item), citation in zip(named, results, strict=True):
         checked[name] = citation
         if citation.accepted:
-            emit(Happening("evidence", {"id": name, "label": item.label, "status": citation.status}))
+            emit(ResearchEvent("evidence", {"id": name, "label": item.label, "status": citation.status}))
     segments = _written(draft, checked, inquiry)
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)
@@ -115,7 +123,7 @@ def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
         "citations_rejected": len(rejected) + len(invented),
         "unverified_sentences": sum(segment.text.count(UNVERIFIED) for segment in segments),
     }
-    return Finished(
+    return FinishedAnswer(
         tuple(segments),
         accepted,
         rejected,
@@ -138,18 +146,18 @@ def _cited(draft: Draft) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: Inquiry) -> list[Segment]:
-    found: list[Segment] = []
+def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: ResearchRequest) -> list[AnswerSegment]:
+    found: list[AnswerSegment] = []
     names = sorted({pin.repository for pin in inquiry.pins})
     base_url = inquiry.context.base_url
     for part in draft.parts:
         if isinstance(part, Heading):
-            found.append(Segment("heading", f"## {part.text}"))
+            found.append(AnswerSegment("heading", f"## {part.text}"))
         elif isinstance(part, Paragraph) and draft.researcher != "extractive":
             # One piece, since none of it can be said to rest on one repository alone.
             shown = markdown.written_by_model(redact(_marked(part.text, checked)), checked, base_url)
             about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
-            found.append(Segment("block", shown.rstrip("\n"), tuple(sorted(about))))
+            found.append(AnswerSegment("block", shown.rstrip("\n"), tuple(sorted(about))))
         elif isinstance(part, Paragraph):
             for kind, piece in _pieces(part.text):
                 cited = [
@@ -158,11 +166,13 @@ def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: Inquiry) ->
                 about = {checked[name].evidence.repository for name in cited if name in checked}
                 about |= {name for name in names if name in piece} | set(part.about)
                 shown = markdown.with_citations(piece, checked, base_url)
-                found.append(Segment(kind, shown, tuple(sorted(about))))
+                found.append(AnswerSegment(kind, shown, tuple(sorted(about))))
         else:
             citation = checked.get(part.evidence)
             if citation is not None and citation.accepted:
-                found.append(Segment("block", markdown.quote(citation, base_url), (citation.evidence.repository,)))
+                found.append(
+                    AnswerSegment("block", markdown.quote(citation, base_url), (citation.evidence.repository,))
+                )
     return found
 
 
@@ -199,14 +209,15 @@ def _marked(text: str, checked: Mapping[str, Citation]) -> str:
     return "".join(piece if piece.startswith("```") else _SENTENCE.sub(judge, piece) for piece in pieces)
 
 
-def _sources(draft: Draft, inquiry: Inquiry, accepted: tuple[Citation, ...]) -> list[Source]:
+def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, ...]) -> list[AnswerSource]:
     base = inquiry.context.base_url
     found = [
-        Source("search", query, f"{base}/search?q={percent('patterntype:nls ' + query)}") for query in draft.searches
+        AnswerSource("search", query, f"{base}/search?q={percent('patterntype:nls ' + query)}")
+        for query in draft.searches
     ]
     cited = {citation.evidence.repository for citation in accepted}
     found += [
-        Source("repository", pin.repository, repository_url(base, pin.repository), pin.repository, pin.commit)
+        AnswerSource("repository", pin.repository, repository_url(base, pin.repository), pin.repository, pin.commit)
         for pin in inquiry.pins
         if pin.repository in cited
     ]
@@ -215,7 +226,7 @@ def _sources(draft: Draft, inquiry: Inquiry, accepted: tuple[Citation, ...]) -> 
         if isinstance(item, FileEvidence):
             label = f"{item.repository}/{item.path}@{item.commit[:7]}?L{item.begin_line}-{item.end_line}"
             found.append(
-                Source(
+                AnswerSource(
                     "file",
                     label,
                     item.link(base),
@@ -227,5 +238,5 @@ def _sources(draft: Draft, inquiry: Inquiry, accepted: tuple[Citation, ...]) -> 
                 )
             )
         else:
-            found.append(Source("commit", item.label, item.link(base), item.repository, item.commit))
+            found.append(AnswerSource("commit", item.label, item.link(base), item.repository, item.commit))
     return list(dict.fromkeys(found))

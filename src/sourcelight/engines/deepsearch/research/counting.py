@@ -8,21 +8,28 @@ from typing import Any
 
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
-from sourcelight.engines.deepsearch.evidence.quotes import Texts
+from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import left_out
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.research.markdown import inline
-from sourcelight.engines.deepsearch.research.protocol import Draft, Emit, Heading, Inquiry, Paragraph, Table
+from sourcelight.engines.deepsearch.research.protocol import (
+    CountTable,
+    Draft,
+    Emit,
+    Heading,
+    Paragraph,
+    ResearchRequest,
+)
 
 SHOWN_ROWS = 25
 _CITED_ROWS = 20
 _NAMED_REPOSITORIES = 10
 
 
-def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> FactRequest | None:
+def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
     """Answer a question for facts into `draft`; None where it asks for none.
 
     Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
@@ -39,7 +46,7 @@ def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> FactRequest | None:
     return request
 
 
-def lay_out(request: FactRequest, fact: Fact, inquiry: Inquiry, draft: Draft) -> None:
+def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft) -> None:
     """Put a fact in the order of an answer."""
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
@@ -118,7 +125,7 @@ def _claim(fact: Fact, unapplied: Sequence[str]) -> str:
     return " ".join(said)
 
 
-def _how(request: FactRequest, fact: Fact, inquiry: Inquiry, unapplied: Sequence[str]) -> list[str]:
+def _how(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: Sequence[str]) -> list[str]:
     """Say what was taken out of the question, what counts, and how to get it again."""
     lines = [f"- {text}" for text in scope_lines(request, inquiry.scope, unapplied)]
     others = (
@@ -183,7 +190,7 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> Non
     # Of a date, what is counted by repository is the commits behind it.
     unit = {"repositories": "matches", "date": "commits"}.get(fact.per or fact.unit, fact.per or fact.unit)
     columns = ("repository", unit)
-    draft.tables.append(Table("By repository", fact.query, columns, tuple(per), len(per)))
+    draft.tables.append(CountTable("By repository", fact.query, columns, tuple(per), len(per)))
     draft.parts.append(Heading("By repository"))
     shown = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
     draft.parts.append(Paragraph(_markup(columns, shown)))
@@ -191,13 +198,13 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> Non
         draft.parts.append(Paragraph(f"The first {len(shown)} of {len(per):,} rows are shown.", about))
 
 
-def _write_rows(table: Rows, fact: Fact, inquiry: Inquiry, draft: Draft, *, shown: bool) -> None:
+def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, shown: bool) -> None:
     if not table.rows:
         return
-    draft.tables.append(Table(table.title, fact.query, table.columns, tuple(table.rows), table.total))
+    draft.tables.append(CountTable(table.title, fact.query, table.columns, tuple(table.rows), table.total))
     if not shown:
         return
-    texts = Texts(inquiry.context)
+    texts = FileTexts(inquiry.context)
     links = any(cited is not None for cited in table.cited)
     lines = []
     for at, (row, cited) in enumerate(zip(table.rows[:SHOWN_ROWS], table.cited, strict=False)):
@@ -219,7 +226,7 @@ def _cell(value: Any) -> str:
     return inline("" if value is None else str(value), 160)
 
 
-def _cite(cited: LineOf | CommitEvidence | None, inquiry: Inquiry, draft: Draft, texts: Texts) -> str:
+def _cite(cited: LineOf | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
     if isinstance(cited, CommitEvidence):
         return f"[{draft.ledger.add(cited)}]"
     target = inquiry.pins.of(cited.repository, cited.commit) if cited is not None else None
@@ -228,7 +235,7 @@ def _cite(cited: LineOf | CommitEvidence | None, inquiry: Inquiry, draft: Draft,
     return f"[{draft.ledger.add(texts.evidence(target, cited.path, cited.line, cited.line, 'read'))}]"
 
 
-def _searched(inquiry: Inquiry) -> str:
+def _searched(inquiry: ResearchRequest) -> str:
     pins = list(inquiry.pins)
     named = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
     more = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""

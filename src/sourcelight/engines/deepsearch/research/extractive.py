@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.evidence.commits import ASKING, Past
-from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
-from sourcelight.engines.deepsearch.evidence.pins import Asked, away
-from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, Chooser, Texts
+from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvidence
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, EvidenceLedger, FileEvidence
+from sourcelight.engines.deepsearch.evidence.pins import StepRequest, away
+from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
-from sourcelight.engines.deepsearch.evidence.surroundings import Defined, definitions_asked, paragraph_of
-from sourcelight.engines.deepsearch.question import Intents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, definitions_asked, paragraph_of
+from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
@@ -26,14 +26,14 @@ from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.research.counting import count, scope_lines
 from sourcelight.engines.deepsearch.research.markdown import inline
 from sourcelight.engines.deepsearch.research.protocol import (
-    Budget,
     Draft,
     Emit,
-    Happening,
     Heading,
-    Inquiry,
     Paragraph,
     Quote,
+    ResearchBudget,
+    ResearchEvent,
+    ResearchRequest,
 )
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
@@ -43,7 +43,7 @@ from sourcelight.engines.tools import TOOLS, call
 MOST = 3
 
 
-def followups(ranking: Ranking, defined: Sequence[Defined], intents: Intents) -> list[str]:
+def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: QuestionIntents) -> list[str]:
     """Give up to three questions about what was found and not shown."""
     found: list[str] = []
     if defined:
@@ -77,23 +77,23 @@ class Findings:
     """What was found for a question, before it is laid out."""
 
     ranking: Ranking
-    intents: Intents
+    intents: QuestionIntents
     weak: bool
     quotes: list[FileEvidence] = field(default_factory=list)
-    defined: list[Defined] = field(default_factory=list)
+    defined: list[DefinitionExcerpt] = field(default_factory=list)
     uses: list[FileEvidence] = field(default_factory=list)
     tests: list[FileEvidence] = field(default_factory=list)
     docs: list[FileEvidence] = field(default_factory=list)
-    past: Past | None = None
+    past: HistoryEvidence | None = None
 
 
 @dataclass(slots=True)
 class ExtractiveResearcher:
     """Deterministic: the same index, question and pins give the same bytes."""
 
-    budget: Budget = field(default_factory=Budget)
+    budget: ResearchBudget = field(default_factory=ResearchBudget)
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         """Research a question; see `Researcher.research`."""
         elsewhere = away("research", _asked(inquiry), inquiry.context, emit)
         if elsewhere is not None:
@@ -112,7 +112,7 @@ class ExtractiveResearcher:
         draft.stats.setdefault("tool_calls", 1)
         return draft
 
-    def facts(self, inquiry: Inquiry, emit: Emit) -> Draft | None:
+    def facts(self, inquiry: ResearchRequest, emit: Emit) -> Draft | None:
         """Count what a question asks for; None where it asks for nothing that can be counted."""
         elsewhere = away("facts", _asked(inquiry), inquiry.context, emit)
         if elsewhere is not None:
@@ -122,7 +122,7 @@ class ExtractiveResearcher:
         count(inquiry, draft, emit)
         return draft if "unit" in draft.stats else None
 
-    def evidence(self, inquiry: Inquiry, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
+    def evidence(self, inquiry: ResearchRequest, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
         """Find quotes and commits: the first pack that a model is given."""
         elsewhere = away("evidence", _asked(inquiry), inquiry.context, emit)
         if elsewhere is not None:
@@ -131,7 +131,7 @@ class ExtractiveResearcher:
         findings = self.find(inquiry, self.budget, emit)
         return findings.quotes, list(findings.past.found) if findings.past is not None else []
 
-    def find(self, inquiry: Inquiry, budget: Budget, emit: Emit) -> Findings:
+    def find(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Findings:
         """Find evidence, in repositories that are here."""
         context = inquiry.context
         engine = context.engine
@@ -141,7 +141,7 @@ class ExtractiveResearcher:
         intents = intents_of(question)
         if intents.history:
             question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
-        past = Past(engine, inquiry.pins, context.cancellation, context.observer)
+        past = HistoryEvidence(engine, inquiry.pins, context.cancellation, context.observer)
         past.prepare(asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
         request = natural_language.RankedSearch(
@@ -150,16 +150,16 @@ class ExtractiveResearcher:
         )  # fmt: skip
         ranking = natural_language.rank(engine, request, context.viewer, context.cancellation, context.observer)
         best = f"{ranking.files[0].path} first of {ranking.matched_files:,} files" if ranking.files else "nothing"
-        emit(Happening("turn", {"tool": "nls_search", "query": inquiry.question, "result": best}))
+        emit(ResearchEvent("turn", {"tool": "nls_search", "query": inquiry.question, "result": best}))
         context.cancellation.check()
         findings = Findings(ranking, intents, _is_weak(ranking), past=past)
         if intents.history:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
-            emit(Happening("turn", {"tool": "commit_search", "result": f"{len(past.found)} commits chosen"}))
-        texts = Texts(context)
+            emit(ResearchEvent("turn", {"tool": "commit_search", "result": f"{len(past.found)} commits chosen"}))
+        texts = FileTexts(context)
         weights = _weights(question, ranking)
-        chooser = Chooser(texts, weights, budget.quoted_lines - _KEPT_LINES)
+        chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
         code_chunks = _led([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
         most = _QUOTES_BESIDE_HISTORY if past.found else QUOTES
         findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", most)
@@ -178,25 +178,25 @@ class ExtractiveResearcher:
         return findings
 
 
-def _wants_code(request: FactRequest, inquiry: Inquiry) -> bool:
+def _wants_code(request: FactRequest, inquiry: ResearchRequest) -> bool:
     """Tell whether an event is better understood with the code and the commits around it."""
     return bool(request.terms or request.ignored or _WHY.search(inquiry.question))
 
 
-def _asked(inquiry: Inquiry) -> Asked:
+def _asked(inquiry: ResearchRequest) -> StepRequest:
     previous = tuple(inquiry.previous)
-    return Asked.of(
+    return StepRequest.of(
         inquiry.pins, question=inquiry.question, filters=inquiry.filters, previous=previous, scope=inquiry.scope
     )
 
 
-def _names_before(inquiry: Inquiry) -> tuple[str, ...]:
+def _names_before(inquiry: ResearchRequest) -> tuple[str, ...]:
     """Names that the answer before cited, where the question leans on it."""
     cited = inquiry.previous[-1].cited if inquiry.previous else ()
     return tuple(name for name in cited if name.isidentifier())[:1] if leans(inquiry.question) else ()
 
 
-def _is_body(chunk: RankedChunk, intents: Intents) -> bool:
+def _is_body(chunk: RankedChunk, intents: QuestionIntents) -> bool:
     wanted = (
         {"code", "config", "vendored"} | ({"test"} if intents.tests else set()) | ({"docs"} if intents.docs else set())
     )
@@ -223,7 +223,7 @@ def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:
     return {term: weight * ranking.idf.get(term, 0.0) for term, weight in question.terms.items() if term in ranking.idf}
 
 
-def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[FileEvidence]:
+def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts, emit: Emit) -> list[FileEvidence]:
     """Give uses of a definition outside tests."""
     if "find_references" not in TOOLS:
         return []
@@ -237,7 +237,7 @@ def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[
         inquiry.context.cancellation.check()
         return []
     rows = answer.table.to_pylist()
-    emit(Happening("turn", {"tool": "find_references", "query": name, "result": f"{len(rows)} places"}))
+    emit(ResearchEvent("turn", {"tool": "find_references", "query": name, "result": f"{len(rows)} places"}))
     found: list[FileEvidence] = []
     per_file: dict[str, int] = {}
     for row in rows:
@@ -255,7 +255,7 @@ def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[
 
 def _lay_out(
     findings: Findings,
-    inquiry: Inquiry,
+    inquiry: ResearchRequest,
     draft: Draft,
     *,
     lead: bool = True,
@@ -305,12 +305,12 @@ def _lay_out(
     }
 
 
-def _commit(item: CommitEvidence, ledger: Ledger) -> str:
+def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
     why = f", {item.note}" if item.note else ""
     return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{why} [{ledger.add(item)}]"
 
 
-def _unread(request: FactRequest | None, inquiry: Inquiry) -> Sequence[str] | None:
+def _unread(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[str] | None:
     """Give the words that kept a question for a person, a date or a list from being read; None for another question."""
     if request is None:
         asks = WHO.search(inquiry.question) or WHEN.search(inquiry.question)
@@ -321,7 +321,7 @@ def _unread(request: FactRequest | None, inquiry: Inquiry) -> Sequence[str] | No
 
 
 def _lead(
-    findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger, unread: Sequence[str] | None = None
+    findings: Findings, past: Sequence[CommitEvidence], ledger: EvidenceLedger, unread: Sequence[str] | None = None
 ) -> str:
     ranking = findings.ranking
     if past and not findings.weak:
@@ -354,7 +354,7 @@ def _lead(
     return f"The closest answer is in {code(first.path)} of {code(first.repository)}{more} [{ledger.add(first)}]."
 
 
-def _definition_asked(findings: Findings) -> Defined | None:
+def _definition_asked(findings: Findings) -> DefinitionExcerpt | None:
     """The definition to name: one that the question names, else one in the file of the first quote."""
     first = next(iter(findings.defined), None)
     if first is None or not findings.quotes or first.definition.name in findings.ranking.question.names:
@@ -364,24 +364,24 @@ def _definition_asked(findings: Findings) -> Defined | None:
     return next((each for each in findings.defined if (each.target.repository.name, each.path) == place), None)
 
 
-def _definition(each: Defined, ledger: Ledger) -> str:
+def _definition(each: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
     said = f": “{inline(each.said)}”" if each.said else ""
     held = f" of {code(each.definition.container)}" if each.definition.container else ""
     return f"- {code(each.definition.name)}, a {each.definition.kind}{held}{said} [{ledger.add(each.evidence)}]"
 
 
-def _use(use: FileEvidence, ledger: Ledger) -> str:
+def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:
     inside = f" in {code(use.symbols[0])}" if use.symbols else ""
     return f"- {code(use.text.strip()[:160])}{inside} [{ledger.add(use)}]"
 
 
-def _document(each: FileEvidence, ledger: Ledger) -> str:
+def _document(each: FileEvidence, ledger: EvidenceLedger) -> str:
     said = paragraph_of(each)
     told = f"“{inline(said, 400)}”" if said else code(each.path)
     return f"- {told} [{ledger.add(each)}]"
 
 
-def _searched(findings: Findings, inquiry: Inquiry) -> list[str]:
+def _searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     ranking, pins = findings.ranking, list(inquiry.pins)
     words = inline(inquiry.question, 200)
     counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from sourcelight.engines.deepsearch.evidence.model import Ledger
+from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.tools import ToolContext
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class ResearchEvent:
     """Something that happened while a question was worked on.
 
     `kind` is ``turn`` (a tool was called: its name, what with, what it gave in a line), ``evidence`` (a citation was
@@ -24,11 +24,11 @@ class Happening:
     payload: Mapping[str, Any]
 
 
-Emit: TypeAlias = Callable[[Happening], None]
+Emit: TypeAlias = Callable[[ResearchEvent], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ResearchBudget:
     """What a question may take; 0 or None: no limit.
 
     `cost` is in dollars as the provider's price list says.
@@ -45,13 +45,13 @@ class Budget:
     cost: float | None = None
 
     @classmethod
-    def of_model(cls) -> Budget:
+    def of_model(cls) -> ResearchBudget:
         """What a model may take by default."""
         return cls(240.0, 60, 25, 400_000, 16_000, 60_000, 300, 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
+class PreviousTurn:
     """An earlier question of the conversation and its answer; `cited` are names and paths that it cited."""
 
     question: str
@@ -60,7 +60,7 @@ class Previous:
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class ResearchRequest:
     """A question to be researched.
 
     Parameters
@@ -83,7 +83,7 @@ class Inquiry:
     filters: str
     pins: Pins
     context: ToolContext
-    previous: Sequence[Previous] = ()
+    previous: Sequence[PreviousTurn] = ()
     scope: QuestionScope = field(default_factory=QuestionScope)
 
 
@@ -113,7 +113,7 @@ Part: TypeAlias = Heading | Paragraph | Quote
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CountTable:
     """A whole table that belongs to an answer: what was asked of the engine, and every row."""
 
     title: str
@@ -148,9 +148,9 @@ class Draft:
     """
 
     parts: list[Part] = field(default_factory=list)
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: EvidenceLedger = field(default_factory=EvidenceLedger)
     followups: list[str] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    tables: list[CountTable] = field(default_factory=list)
     confident: bool = True
     stats: dict[str, Any] = field(default_factory=dict)
     researcher: str = "extractive"
@@ -162,7 +162,7 @@ class Draft:
 class Researcher(Protocol):
     """Writes drafts."""
 
-    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+    def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         """Research a question; None: the researcher's own budget.
 
         Raises `Cancelled`, and errors of `sourcelight.core.errors` that are the asker's to mend.

@@ -10,11 +10,13 @@ from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.pins import Pins, pinned
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
-from sourcelight.engines.deepsearch.research.protocol import Inquiry, Previous
+from sourcelight.engines.deepsearch.research.protocol import PreviousTurn, ResearchRequest
 from sourcelight.engines.tools import ToolContext
 
 
-def open_inquiry(text: str, filters: str, context: ToolContext, previous: Sequence[Previous] = ()) -> Inquiry:
+def open_inquiry(
+    text: str, filters: str, context: ToolContext, previous: Sequence[PreviousTurn] = ()
+) -> ResearchRequest:
     """Pin the commits of a question.
 
     Parameters
@@ -45,7 +47,7 @@ def open_inquiry(text: str, filters: str, context: ToolContext, previous: Sequen
     if scope.filters:
         narrowed = _narrowed(filters, scope, context)
         if narrowed is not None:
-            return Inquiry(
+            return ResearchRequest(
                 text, f"{filters} {narrowed[1].filters}".strip(), narrowed[0], context, previous, narrowed[1]
             )
         scope = QuestionScope(
@@ -53,7 +55,7 @@ def open_inquiry(text: str, filters: str, context: ToolContext, previous: Sequen
         )
     if pins is None:
         pins = pinned(filters, context)
-    return Inquiry(text, filters, pins, context, previous, scope)
+    return ResearchRequest(text, filters, pins, context, previous, scope)
 
 
 def _narrowed(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:

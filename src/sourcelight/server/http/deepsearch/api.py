@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
-from sourcelight.engines.deepsearch.conversations import Event
+from sourcelight.engines.deepsearch.conversations import QuestionEvent
 from sourcelight.server.http.deepsearch.messages import (
     Asking,
     Door,
@@ -197,7 +197,7 @@ class Api:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(closing(), media_type="text/event-stream", headers=headers)
 
-    def _visible_frame(self, request: Request, asking: Asking, question: int, event: Event) -> bytes | None:
+    def _visible_frame(self, request: Request, asking: Asking, question: int, event: QuestionEvent) -> bytes | None:
         """An event as its reader may see it now; None once the account, its credential or the question is gone."""
         try:
             current = self._door.enter(request)
@@ -219,7 +219,7 @@ class Api:
         return found
 
 
-def _framed(event: Event, *, bare: bool) -> bytes:
+def _framed(event: QuestionEvent, *, bare: bool) -> bytes:
     value = {"number": event.number, "at_ms": event.at_ms, **({} if bare else event.payload)}
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.kind.encode(), orjson.dumps(value))
 

@@ -18,14 +18,14 @@ from starlette.responses import JSONResponse, Response
 
 from sourcelight.core.errors import CallError, ClusterError, QueryError, StateFull
 from sourcelight.engines.deepsearch.conversations import records
-from sourcelight.engines.deepsearch.conversations.records import RUNNING, Conversation, Question, shown_to
+from sourcelight.engines.deepsearch.conversations.records import RUNNING, ConversationRecord, QuestionRecord, shown_to
 from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 
 if TYPE_CHECKING:
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
     from sourcelight.engines.execution import LocalEngine
 
 
@@ -58,7 +58,7 @@ class Asking:
         For whom, as tools are called with it.
     """
 
-    desk: Desk
+    desk: ConversationService
     principal: Principal
     context: ToolContext
 
@@ -78,7 +78,7 @@ class Door:
     """
 
     engine: LocalEngine
-    desk: Desk
+    desk: ConversationService
     authenticator: Authenticator
     external_url: str = ""
 
@@ -185,7 +185,7 @@ _COUNTS = (
 _OWN_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 
 
-def conversation_json(asking: Asking, conversation: Conversation) -> dict[str, Any]:
+def conversation_json(asking: Asking, conversation: ConversationRecord) -> dict[str, Any]:
     """A conversation with all its questions, as this reader may see it."""
     desk, context = asking.desk, asking.context
     token = desk.token(conversation)
@@ -209,7 +209,7 @@ def conversation_json(asking: Asking, conversation: Conversation) -> dict[str, A
     return found
 
 
-def question_json(asking: Asking, question: Question) -> dict[str, Any]:
+def question_json(asking: Asking, question: QuestionRecord) -> dict[str, Any]:
     """A question as this reader may see it."""
     shown = shown_to(question, asking.context.viewer, asking.context.engine.catalog)
     running = question.status in RUNNING
@@ -245,7 +245,7 @@ def stats_json(stats: Mapping[str, Any]) -> dict[str, int]:
     return {name: int(stats.get(name, stats.get(_OWN_COUNTS.get(name, ""), 0)) or 0) for name in _COUNTS}
 
 
-def turns_of(asking: Asking, question: Question) -> Sequence[dict[str, str]]:
+def turns_of(asking: Asking, question: QuestionRecord) -> Sequence[dict[str, str]]:
     """What was done so far, for whoever asked: others learn nothing of searches that may name what they can't see."""
     conversation = asking.desk.store.by_number(question.conversation)
     if conversation is None or conversation.owner != asking.context.viewer.name or hides(asking, question):
@@ -257,7 +257,7 @@ def turns_of(asking: Asking, question: Question) -> Sequence[dict[str, str]]:
     ]
 
 
-def hides(asking: Asking, question: Question) -> bool:
+def hides(asking: Asking, question: QuestionRecord) -> bool:
     """Whether a question was about repositories that its reader may not see, or no longer."""
     return shown_to(question, asking.context.viewer, asking.context.engine.catalog).is_partial
 

@@ -24,7 +24,7 @@ from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.oauth import READER_COOKIE
 
 if TYPE_CHECKING:
-    from sourcelight.engines.deepsearch.conversations import Desk
+    from sourcelight.engines.deepsearch.conversations import ConversationService
     from sourcelight.engines.execution import LocalEngine
 
 log = logging.getLogger("sourcelight.service")
@@ -80,7 +80,11 @@ class Pages:
     """
 
     def __init__(
-        self, engine: LocalEngine, desk: Desk | None, authenticator: Authenticator, external_url: str = ""
+        self,
+        engine: LocalEngine,
+        desk: ConversationService | None,
+        authenticator: Authenticator,
+        external_url: str = "",
     ) -> None:
         self._engine = engine
         self._desk = desk
