@@ -319,13 +319,13 @@ async def _signed_in(url: str | None, token: str | None, how: Mapping[str, str],
 def _credential(url: str | None, how: Mapping[str, str], options: dict[str, Any]) -> tuple[Any, Any]:
     """The endpoint and the sign-in for it; takes the options of signing in out of `options`."""
     from sourcelight.backends import remote
-    from sourcelight.backends.remote.sign_in import SignedIn, SignInOptions
+    from sourcelight.backends.remote.sign_in import OAuthCredential, SignInOptions
 
     endpoint, _ = remote.resolve_endpoint(url)
     client_id, secret = how["client_id"], how.get("client_secret")
     own = {name: options.pop(name) for name in _SIGN_IN_OPTIONS if name in options}
     scope = how["scope"] or ("user:all" if client_id else "mcp")
-    return endpoint, SignedIn(
+    return endpoint, OAuthCredential(
         endpoint, SignInOptions(client_id, remote.Secret(secret) if secret else None, scope, **own)
     )
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import sourcelight as sl
 from sourcelight.backends.remote.recording.format import (
     FORM,
-    Asked,
     Line,
-    Said,
+    RecordedReply,
+    RecordedRequest,
     decoded,
     encoded,
     fault_facts,
@@ -30,11 +30,18 @@ PLAIN = st.recursive(
 )
 NUMBERS = st.integers(1, 5)
 ASKED = st.builds(
-    Asked, NUMBERS, st.integers(1, 99), st.sampled_from(["stream", "json", "tools", "tool"]), st.text(), PLAIN
+    RecordedRequest, NUMBERS, st.integers(1, 99), st.sampled_from(["stream", "json", "tools", "tool"]), st.text(), PLAIN
 )
 BYTES = st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
-SAID = st.builds(Said, NUMBERS, st.integers(1, 99), st.integers(0, 10**9), st.just("bytes"), BYTES) | st.builds(
-    Said, NUMBERS, st.integers(1, 99), st.integers(0, 10**9), st.sampled_from(["note", "value", "fault", "end"]), PLAIN
+SAID = st.builds(
+    RecordedReply, NUMBERS, st.integers(1, 99), st.integers(0, 10**9), st.just("bytes"), BYTES
+) | st.builds(
+    RecordedReply,
+    NUMBERS,
+    st.integers(1, 99),
+    st.integers(0, 10**9),
+    st.sampled_from(["note", "value", "fault", "end"]),
+    PLAIN,
 )
 
 
@@ -47,8 +54,8 @@ def test_every_line_comes_back_as_it_was(line: Line) -> None:
 
 
 @given(st.lists(SAID, max_size=6), st.data())
-def test_every_beginning_of_a_file_is_a_shorter_file(said: list[Said], data: st.DataObject) -> None:
-    lines: list[Line] = [*(Asked(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)), *said]
+def test_every_beginning_of_a_file_is_a_shorter_file(said: list[RecordedReply], data: st.DataObject) -> None:
+    lines: list[Line] = [*(RecordedRequest(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)), *said]
     whole = head() + b"".join(encoded(line) for line in lines)
     assert list(lines_of(whole, "f")) == lines
     cut = data.draw(st.integers(len(head()), len(whole)))
@@ -81,7 +88,7 @@ def test_no_other_line_is_read(value: Any) -> None:
         (b"{}\n", "is no recording"),
         (b'{"sourcelight":"recording","form":%d}\n' % (FORM + 1), "update sourcelight"),
         (head() + b"nonsense\n", "line 2 can't be read"),
-        (head() + encoded(Said(1, 1, 0, "end", "done")), "answers request 1, which is not there"),
+        (head() + encoded(RecordedReply(1, 1, 0, "end", "done")), "answers request 1, which is not there"),
     ],
 )
 def test_a_damaged_file_says_where(data: bytes, why: str) -> None:
@@ -102,8 +109,8 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)
 def test_a_fault_comes_back_with_all_that_it_says(fault: sl.SourcelightError) -> None:
-    line = decoded(encoded(Said(1, 1, 0, "fault", fault_facts(fault))))
-    assert isinstance(line, Said)
+    line = decoded(encoded(RecordedReply(1, 1, 0, "fault", fault_facts(fault))))
+    assert isinstance(line, RecordedReply)
     again = fault_of(line.content)
     assert type(again) is type(fault)
     assert str(again) == str(fault)

@@ -16,11 +16,18 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sourcelight.backends.remote.conversations_api import Conversing
-from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience, Secret, TokenCredential, secret_token
+from sourcelight.backends.remote.conversations_api import ConversationsApi
+from sourcelight.backends.remote.endpoint import (
+    Credential,
+    Endpoint,
+    RetryPolicy,
+    Secret,
+    TokenCredential,
+    secret_token,
+)
 from sourcelight.backends.remote.reachability import reach
 from sourcelight.backends.remote.recording import tape
-from sourcelight.backends.remote.transport import Connection
+from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.decode import MatchDecoder
 from sourcelight.core.batches.results import CallObserver, ToolResult
@@ -108,7 +115,7 @@ class RemoteBackend:
     credential
         In place of a token: what gives the header of each request, such as a sign-in.
     connect_timeout_s, silence_timeout_s, retries, backoff_s, retry_after_limit_s
-        See `sourcelight.backends.remote.endpoint.Patience`.
+        See `sourcelight.backends.remote.endpoint.RetryPolicy`.
 
     Raises
     ------
@@ -129,9 +136,9 @@ class RemoteBackend:
     ) -> None:
         self._endpoint = endpoint if isinstance(endpoint, Endpoint) else Endpoint.parse(endpoint)
         self._credential = credential or TokenCredential(secret_token(token), bearer=bearer)
-        self._patience = Patience(**patience)
-        self._connection = Connection(self._endpoint, self._credential, patience=self._patience)
-        self._conversing = Conversing(self._connection)
+        self._patience = RetryPolicy(**patience)
+        self._connection = HttpTransport(self._endpoint, self._credential, patience=self._patience)
+        self._conversing = ConversationsApi(self._connection)
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
         known = secret_token(token)
@@ -163,7 +170,7 @@ class RemoteBackend:
         TransportError, ServiceError, ProtocolError
             If there is no stream at all.
         """
-        reader = _Reader(request.query)
+        reader = _EventReader(request.query)
         crossing = not request.chunk_matches and may_cross_lines(request)
         params = portable(in_chunks(request) if crossing else request).to_params()
         _check(params, request.query)
@@ -249,7 +256,7 @@ def _check(params: Mapping[str, str], query: str) -> None:
         )
 
 
-class _Reader:
+class _EventReader:
     """From bytes to events; alerts and errors are held back until it is clear that the search ran."""
 
     def __init__(self, query: str) -> None:

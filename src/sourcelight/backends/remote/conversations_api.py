@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sourcelight.backends.remote.transport import Connection
+from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, NotFound, ServiceError
 from sourcelight.core.tools.catalog import table_of
@@ -22,7 +22,7 @@ _MOST_LISTED = 1_000
 _PAGE = 100
 
 
-class Conversing:
+class ConversationsApi:
     """Conversations of one's own at a service.
 
     Parameters
@@ -31,7 +31,7 @@ class Conversing:
         To the service.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: HttpTransport) -> None:
         self._connection = connection
 
     @property

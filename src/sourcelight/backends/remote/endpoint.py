@@ -222,7 +222,7 @@ def hide(text: str, *secrets: Secret | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long and how often to try.
 
     Parameters

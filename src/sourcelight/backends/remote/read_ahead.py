@@ -92,7 +92,7 @@ async def read_ahead(
 ) -> AsyncIterator[AsyncIterator[bytes]]:
     """Take from `source` in a task of its own; gives what it gave, and raises what it raised, in order."""
     spool = Spool() if spool is None else spool
-    reader = _Reader(source, spool)
+    reader = _StreamReader(source, spool)
     task = asyncio.create_task(reader.run(), name="sourcelight-read-ahead")
     try:
         yield reader.portions()
@@ -105,7 +105,7 @@ async def read_ahead(
         spool.close()
 
 
-class _Reader:
+class _StreamReader:
     def __init__(self, source: AsyncGenerator[bytes, None], spool: Spool) -> None:
         self._source = source
         self._spool = spool

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from sourcelight.backends.remote.bodies import bound_bodies
-from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience, hide
+from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, hide
 from sourcelight.backends.remote.read_ahead import read_ahead
 from sourcelight.backends.remote.recording import tape
 from sourcelight.core.errors import (
@@ -102,10 +102,10 @@ class _Authorization(httpx.Auth):
                 yield request
 
 
-class Connection:
+class HttpTransport:
     """One pool of connections to one service; it belongs to the event loop it is first used on."""
 
-    def __init__(self, endpoint: Endpoint, credential: Credential, *, patience: Patience) -> None:
+    def __init__(self, endpoint: Endpoint, credential: Credential, *, patience: RetryPolicy) -> None:
         self._endpoint = endpoint
         self._credential = credential
         self._patience = patience
@@ -317,7 +317,7 @@ def _is_stream(response: httpx.Response) -> bool:
 class _mapped:  # noqa: N801 - reads as a statement
     """Turns httpx's errors into ours; their tracebacks are dropped, whose frames hold the headers sent."""
 
-    def __init__(self, where: str, patience: Patience, *, answered: bool) -> None:
+    def __init__(self, where: str, patience: RetryPolicy, *, answered: bool) -> None:
         self._where = urlsplit(where).netloc
         self._patience = patience
         self._answered = answered

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sourcelight.backends.remote.mcp import history
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import ToolResult
@@ -53,7 +53,7 @@ class _Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class _GroupKey:
     """What a row is about; None where it is not grouped by that."""
 
     repository: str | None
@@ -61,10 +61,10 @@ class _Key:
     author: tuple[str, str] | None
 
 
-async def _contributors(asked: Asked) -> ToolResult:
+async def _contributors(asked: ToolRequest) -> ToolResult:
     by = _grouping(asked, (), ("repository",))
     commits = await _commits(asked)
-    sums: dict[_Key, _Sum] = {}
+    sums: dict[_GroupKey, _Sum] = {}
     people = _People(asked, commits)
     for row in commits.table.to_pylist():
         moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
@@ -109,10 +109,10 @@ async def _contributors(asked: Asked) -> ToolResult:
     return _answer("contributors", rows, commits, said, people)
 
 
-async def _churn(asked: Asked) -> ToolResult:
+async def _churn(asked: ToolRequest) -> ToolResult:
     by = _grouping(asked, ("directory",), ("repository", "author"))
     commits = await _commits(asked)
-    sums: dict[_Key, _Sum] = {}
+    sums: dict[_GroupKey, _Sum] = {}
     people = _People(asked, commits)
     for row in commits.table.to_pylist():
         if row["files"]:
@@ -142,7 +142,7 @@ async def _churn(asked: Asked) -> ToolResult:
     return _answer("churn", rows, commits, notices, people)
 
 
-async def _commits(asked: Asked) -> ToolResult:
+async def _commits(asked: ToolRequest) -> ToolResult:
     """All commits that the analysis is of, with their sizes."""
     if asked.arguments.get("mailmap"):
         raise UnsupportedCall(
@@ -165,7 +165,7 @@ async def _commits(asked: Asked) -> ToolResult:
     return commits
 
 
-def _grouping(asked: Asked, usual: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+def _grouping(asked: ToolRequest, usual: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
     by = asked.arguments.get("by") or usual
     by = (by,) if isinstance(by, str) else tuple(by)
     other = [name for name in by if name not in known and name not in _PERIODS]
@@ -182,9 +182,9 @@ def _grouping(asked: Asked, usual: tuple[str, ...], known: tuple[str, ...]) -> t
     return by
 
 
-def _key(row: Mapping[str, Any], by: tuple[str, ...], author: tuple[str, str] | None) -> _Key:
+def _key(row: Mapping[str, Any], by: tuple[str, ...], author: tuple[str, str] | None) -> _GroupKey:
     period = next((name for name in by if name in _PERIODS), None)
-    return _Key(
+    return _GroupKey(
         row["repository"] if "repository" in by else None,
         None if period is None else _period(row["commit_date"], period),
         author,
@@ -209,7 +209,7 @@ def _month(number: int) -> datetime:
 class _People:
     """Persons of commits: identities with one address are one, as at home, under the name with the most commits."""
 
-    def __init__(self, asked: Asked, commits: ToolResult) -> None:
+    def __init__(self, asked: ToolRequest, commits: ToolResult) -> None:
         self._joining = asked.arguments.get("joinAddresses", True) is not False
         self.bots: dict[Pair, bool] = {}
         counts: dict[Pair, dict[Pair, int]] = {}
@@ -243,11 +243,11 @@ def _text(pair: Pair) -> str:
     return f"{pair[0]} <{pair[1]}>"
 
 
-def _start(key: _Key) -> float:
+def _start(key: _GroupKey) -> float:
     return key.period[0].timestamp() if key.period else 0.0
 
 
-def _key_columns(key: _Key) -> dict[str, Any]:
+def _key_columns(key: _GroupKey) -> dict[str, Any]:
     start, end = key.period or (None, None)
     name, email = key.author or (None, None)
     return {"repository": key.repository, "period": start, "period_end": end, "author": name, "author_email": email}
@@ -261,4 +261,4 @@ def _answer(
     return ToolResult(columns, table, facts, commits.complete, said)
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {"contributors": _contributors, "churn": _churn}
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {"contributors": _contributors, "churn": _churn}

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.backends.remote.mcp.payloads import notices
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import TABLES, table_of
 
@@ -20,7 +20,7 @@ _STILL = "The question is still being worked on; read the conversation later wit
 Facts = Mapping[str, Any]
 
 
-async def _deepsearch(asked: Asked) -> ToolResult:
+async def _deepsearch(asked: ToolRequest) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("readToken", "url", "answer"))
     if isinstance(value, str):
         link = _LINK.search(value)
@@ -43,7 +43,7 @@ async def _deepsearch(asked: Asked) -> ToolResult:
     return _answer(asked, [question], facts, notices(value))
 
 
-async def _deepsearch_read(asked: Asked) -> ToolResult:
+async def _deepsearch_read(asked: ToolRequest) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("questions",))
     if isinstance(value, str):
         value = _conversation(value)
@@ -117,7 +117,7 @@ def _type_of(link: str) -> str:
     return "search" if link.startswith("/search?") else "repository"
 
 
-def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
+def _rows(asked: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
     for number, question in enumerate(questions, 1):
         for source in (*question["sources"], *question["rejected"]):
             link = str(source.get("link") or "")
@@ -144,7 +144,7 @@ def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _answer(asked: Asked, questions: Sequence[Facts], facts: dict[str, Any], said: tuple[str, ...]) -> ToolResult:
+def _answer(asked: ToolRequest, questions: Sequence[Facts], facts: dict[str, Any], said: tuple[str, ...]) -> ToolResult:
     rows = list(_rows(asked, questions))
     names = [column.name for column in TABLES["conversation"]]
     table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
@@ -152,7 +152,7 @@ def _answer(asked: Asked, questions: Sequence[Facts], facts: dict[str, Any], sai
     return ToolResult("conversation", table, facts, complete, said or (() if complete else (_STILL,)))
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     "deepsearch": _deepsearch,
     "deepsearch_read": _deepsearch_read,
 }

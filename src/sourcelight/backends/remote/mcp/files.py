@@ -17,7 +17,7 @@ from sourcelight.backends.remote.mcp.payloads import (
     repositories,
     taken,
 )
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.errors import CallError, ProtocolError
 from sourcelight.core.tools.catalog import table_of
@@ -30,10 +30,10 @@ _MOST_PAGES = 10_000
 # read_file
 
 
-class _Part:
+class _FilePart:
     """Some lines of a file, as a service gave them."""
 
-    def __init__(self, asked: Asked, value: Mapping[str, Any] | str) -> None:
+    def __init__(self, asked: ToolRequest, value: Mapping[str, Any] | str) -> None:
         typed = isinstance(value, str)
         facts: Mapping[str, Any] = {} if isinstance(value, str) else value
         text: str = value if isinstance(value, str) else str(value.get("content") or "")
@@ -65,7 +65,7 @@ class _Part:
         return self.first + len(self.lines) - 1
 
 
-async def _read_file(asked: Asked) -> ToolResult:
+async def _read_file(asked: ToolRequest) -> ToolResult:
     given = asked.arguments
     first, last = given.get("startLine"), given.get("endLine")
     part = await _whole_or_first(asked)
@@ -112,22 +112,22 @@ async def _read_file(asked: Asked) -> ToolResult:
     return ToolResult("file_lines", table, facts, complete, said)
 
 
-def _wanted(part: _Part, last: int | None) -> int:
+def _wanted(part: _FilePart, last: int | None) -> int:
     """The last line that is to be read, as far as it is known."""
     known = part.total if part.total is not None else last
     return min(known, last) if known is not None and last is not None else known if known is not None else 2**31
 
 
-async def _whole_or_first(asked: Asked) -> _Part:
+async def _whole_or_first(asked: ToolRequest) -> _FilePart:
     try:
-        return _Part(asked, (await asked.ask(asked.arguments)).read(("content",)))
+        return _FilePart(asked, (await asked.ask(asked.arguments)).read(("content",)))
     except CallError as exc:
         if not is_too_large(exc):
             raise
         return await _next_part(asked, asked.arguments.get("startLine") or 1, asked.arguments.get("endLine"), exc)
 
 
-async def _next_part(asked: Asked, first: int, last: int | None, fault: CallError | None = None) -> _Part:
+async def _next_part(asked: ToolRequest, first: int, last: int | None, fault: CallError | None = None) -> _FilePart:
     """A part that the service gives, made smaller until it does."""
     size = _LARGEST_PART if fault is None else _FIRST_PART
     while True:
@@ -140,7 +140,7 @@ async def _next_part(asked: Asked, first: int, last: int | None, fault: CallErro
                 raise
             size = max((end - first + 1) // 4, 1)
             continue
-        part = _Part(asked, answer.read(("content",)))
+        part = _FilePart(asked, answer.read(("content",)))
         part.asked_to = end
         return part
 
@@ -148,7 +148,7 @@ async def _next_part(asked: Asked, first: int, last: int | None, fault: CallErro
 # list_files
 
 
-async def _list_files(asked: Asked) -> ToolResult:
+async def _list_files(asked: ToolRequest) -> ToolResult:
     given = asked.arguments
     value = (await asked.ask(given)).read(("files",))
     facts: Mapping[str, Any] = {} if isinstance(value, str) else value
@@ -188,7 +188,7 @@ async def _list_files(asked: Asked) -> ToolResult:
 # list_repos
 
 
-async def _list_repos(asked: Asked) -> ToolResult:
+async def _list_repos(asked: ToolRequest) -> ToolResult:
     given = dict(asked.arguments)
     schema = await asked.schema()
     size = taken(schema, "limit")
@@ -234,7 +234,7 @@ async def _list_repos(asked: Asked) -> ToolResult:
 
 
 def _page_facts(
-    asked: Asked, begin: Mapping[str, Any], end: Mapping[str, Any], rows: list[Mapping[str, Any]]
+    asked: ToolRequest, begin: Mapping[str, Any], end: Mapping[str, Any], rows: list[Mapping[str, Any]]
 ) -> dict[str, Any]:
     more, before = bool(end.get("hasNextPage")), bool(begin.get("hasPreviousPage"))
     return {
@@ -247,7 +247,7 @@ def _page_facts(
     }
 
 
-def _repositories(asked: Asked, rows: list[Mapping[str, Any]]) -> Any:
+def _repositories(asked: ToolRequest, rows: list[Mapping[str, Any]]) -> Any:
     try:
         names = [str(row["name"]) for row in rows]
     except KeyError:
@@ -268,14 +268,14 @@ def _repositories(asked: Asked, rows: list[Mapping[str, Any]]) -> Any:
     )
 
 
-async def all_names(asked: Asked) -> list[str]:
+async def all_names(asked: ToolRequest) -> list[str]:
     """Names of all repositories of the service."""
     answer = await _list_repos(replace(asked, name="list_repos", arguments={"query": ""}))
     names: list[str] = answer.table.column("repository").to_pylist()
     return names
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     "read_file": _read_file,
     "list_files": _list_files,
     "list_repos": _list_repos,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sourcelight.backends.remote.mcp.paging import Entry, Found, everything, instant
+from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, everything, instant
 from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PatternError, ProtocolError, RepositoryError, RevisionNotFound
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -150,14 +150,14 @@ def _commit_date(entry: Entry) -> datetime | None:
     return instant(entry.get("committerDate") or entry.get("commitDate"))
 
 
-async def _commit_search(asked: Asked) -> ToolResult:
+async def _commit_search(asked: ToolRequest) -> ToolResult:
     found = await everything(asked, "commits", _commit_date)
     rows = [_commit(asked, entry) for entry in found.entries]
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
     return ToolResult("commits", _table("commits", rows), _facts(asked, found), found.complete, tuple(found.notices))
 
 
-def _commit(asked: Asked, entry: Entry) -> dict[str, Any]:
+def _commit(asked: ToolRequest, entry: Entry) -> dict[str, Any]:
     row = _row(entry, "commits")
     subject, body = str(entry.get("subject") or ""), str(entry.get("body") or "").strip("\n")
     row["message"] = row["message"] or (f"{subject}\n\n{body}" if body else subject)
@@ -173,7 +173,7 @@ def _commit(asked: Asked, entry: Entry) -> dict[str, Any]:
     return row
 
 
-async def _diff_search(asked: Asked) -> ToolResult:
+async def _diff_search(asked: ToolRequest) -> ToolResult:
     wanted = LineFilter.of(asked.arguments)
     found = await everything(asked, "results", _commit_date)
     rows: list[dict[str, Any]] = []
@@ -195,7 +195,7 @@ def _is_cut(entry: Entry) -> bool:
     )
 
 
-async def _whole_diff(asked: Asked, entry: Entry, found: Found) -> list[Mapping[str, Any]]:
+async def _whole_diff(asked: ToolRequest, entry: Entry, found: DatedPages) -> list[Mapping[str, Any]]:
     """Files of a commit with all of their hunks; those that the search gave where these can't be had."""
     oid = str(entry["oid"])
     given = {"repo": entry["repo"], "head": oid}
@@ -240,14 +240,14 @@ def _lines(entry: Entry, wanted: LineFilter) -> Iterator[dict[str, Any]]:
                 yield {**place, **line}
 
 
-def _newest_first(rows: list[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:
+def _newest_first(rows: list[dict[str, Any]], asked: ToolRequest) -> list[dict[str, Any]]:
     """Rows in the order in which the repositories were asked for; the service gives its newest first over all."""
     repos = asked.arguments.get("repos") or ()
     order = {name: at for at, name in enumerate([repos] if isinstance(repos, str) else repos)}
     return sorted(rows, key=lambda row: order.get(str(row["repository"]), len(order)))
 
 
-async def _compare_revisions(asked: Asked) -> ToolResult:
+async def _compare_revisions(asked: ToolRequest) -> ToolResult:
     rows, value = await _compared(asked, dict(asked.arguments))
     page = value.get("pageInfo") or {}
     base, head, totals = (value.get(name) or {} for name in ("base", "head", "totals"))
@@ -271,7 +271,7 @@ async def _compare_revisions(asked: Asked) -> ToolResult:
     return ToolResult("file_diffs", _table("file_diffs", rows), facts, complete, said)
 
 
-async def _compared(asked: Asked, given: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
+async def _compared(asked: ToolRequest, given: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
     """File diffs, page after page unless a number is wanted, and the last page."""
     wanted: int | None = given.get("first")
     size = taken(await asked.schema("compare_revisions"), "first")
@@ -312,7 +312,7 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, ordinal: int) 
     return row
 
 
-async def _get_contributor_repos(asked: Asked) -> ToolResult:
+async def _get_contributor_repos(asked: ToolRequest) -> ToolResult:
     given = dict(asked.arguments)
     schema = await asked.schema()
     size = taken(schema, "limit")
@@ -337,7 +337,7 @@ async def _get_contributor_repos(asked: Asked) -> ToolResult:
     return ToolResult("contributor_repositories", _table("contributor_repositories", rows), facts, not cut, said)
 
 
-def _facts(asked: Asked, found: Found) -> dict[str, Any]:
+def _facts(asked: ToolRequest, found: DatedPages) -> dict[str, Any]:
     """What was asked as the service understood it, and how many commits there are."""
     repos = asked.arguments.get("repos") or ()
     told = {
@@ -347,7 +347,7 @@ def _facts(asked: Asked, found: Found) -> dict[str, Any]:
     return {"repositories": [repos] if isinstance(repos, str) else list(repos), "total": total, **told}
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     "commit_search": _commit_search,
     "diff_search": _diff_search,
     "compare_revisions": _compare_revisions,

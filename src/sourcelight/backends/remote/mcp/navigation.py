@@ -16,7 +16,7 @@ from sourcelight.backends.remote.mcp.payloads import (
     numbered_chunks,
     taken,
 )
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import TABLES, table_of
 
@@ -26,14 +26,14 @@ _ABOVE = 4  # lines that services of the text form show over a reference
 _SHOWN_ABOVE = 2  # and over a definition
 
 
-async def _go_to_definition(asked: Asked) -> ToolResult:
+async def _go_to_definition(asked: ToolRequest) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("definitions",))
     entries = _entries(value, "definitions")
     rows = [_definition(asked, rank, entry) for rank, entry in enumerate(entries, 1)]
     return _answer(asked, "definitions", rows, value)
 
 
-async def _find_references(asked: Asked) -> ToolResult:
+async def _find_references(asked: ToolRequest) -> ToolResult:
     given = dict(asked.arguments)
     schema = await asked.schema()
     limit = taken(schema, "limit")
@@ -58,7 +58,7 @@ def _as_object(chunk: TextChunk) -> dict[str, Any]:
     return {"startLine": chunk.first, "content": numbered}
 
 
-def _place(asked: Asked, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _place(asked: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
     said, url = str(entry.get("rev") or ""), asked.blob(str(entry.get("url") or ""))
     asked_there = str(entry.get("repo")) == asked.arguments["repo"]
     return {
@@ -81,7 +81,7 @@ def _symbol_on(lines: list[str], first: int, symbol: str, likely: int) -> tuple[
     return first + at, lines[at], None, None
 
 
-def _definition(asked: Asked, rank: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _definition(asked: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     chunks: Sequence[Mapping[str, Any]] = entry.get("chunks") or ({},)
     pieces = numbered_chunks(str(chunks[0].get("content") or ""))
     piece = pieces[0] if pieces else TextChunk(int(chunks[0].get("startLine") or 1), [""])
@@ -107,7 +107,7 @@ def _definition(asked: Asked, rank: int, entry: Mapping[str, Any]) -> dict[str, 
     return row
 
 
-def _references(asked: Asked, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _references(asked: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     place = _place(asked, entry)
     for chunk in entry.get("chunks") or ():
         facts = {
@@ -125,7 +125,7 @@ def _references(asked: Asked, entry: Mapping[str, Any]) -> Iterator[dict[str, An
                 yield {**place, "precise": False, **where, **facts}
 
 
-def _answer(asked: Asked, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str) -> ToolResult:
+def _answer(asked: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str) -> ToolResult:
     said = notes(value) if isinstance(value, str) else notices(value)
     cut = bool(said) if isinstance(value, str) else is_cut(value)
     names = [column.name for column in TABLES[columns]]
@@ -142,7 +142,7 @@ def _answer(asked: Asked, columns: str, rows: list[dict[str, Any]], value: Mappi
     return ToolResult(columns, table, facts, not cut, said)
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     "go_to_definition": _go_to_definition,
     "find_references": _find_references,
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.files import all_names
 from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.errors import ProtocolError
 
 _MOST_PAGES = 100_000
@@ -25,7 +25,7 @@ Entry = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Found:
+class DatedPages:
     """Entries in the order of the service, each once, and whether they are all."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -45,7 +45,7 @@ def instant(text: Any) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-async def everything(asked: Asked, key: str, dated_by: Callable[[Entry], datetime | None]) -> Found:
+async def everything(asked: ToolRequest, key: str, dated_by: Callable[[Entry], datetime | None]) -> DatedPages:
     """All entries of a tool that gives commits, or as many as the caller wants.
 
     Parameters
@@ -64,7 +64,7 @@ async def everything(asked: Asked, key: str, dated_by: Callable[[Entry], datetim
     repos = arguments.get("repos")
     if isinstance(repos, list | tuple) and not repos:  # all of them
         repos = await all_names(asked)
-    found = Found()
+    found = DatedPages()
     # Repositories one by one: pages are longer in time, and progress has a total.
     series = [[repo] for repo in repos] if isinstance(repos, list | tuple) and wanted is None else [repos]
     for done, repo in enumerate(series):
@@ -76,11 +76,11 @@ async def everything(asked: Asked, key: str, dated_by: Callable[[Entry], datetim
 
 
 async def _one_series(
-    asked: Asked,
+    asked: ToolRequest,
     key: str,
     dated_by: Callable[[Entry], datetime | None],
     given: dict[str, Any],
-    found: Found,
+    found: DatedPages,
     wanted: int | None,
     size: str | None,
     most: int | None,

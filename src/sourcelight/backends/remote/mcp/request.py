@@ -16,7 +16,7 @@ from sourcelight.core.wire.request import SearchRequest
 Stream = Callable[[SearchRequest], AsyncGenerator[Event, None]]
 
 
-class Server(Protocol):
+class ToolServer(Protocol):
     """The tools of a service, wherever it offers them."""
 
     async def tool(self, name: str) -> ServerTool:
@@ -27,7 +27,7 @@ class Server(Protocol):
 
 
 @dataclass(slots=True)
-class Asked:
+class ToolRequest:
     """A call under way.
 
     Parameters
@@ -48,7 +48,7 @@ class Asked:
 
     name: str
     arguments: Mapping[str, Any]
-    server: Server
+    server: ToolServer
     stream: Stream
     base_url: str = ""
     observer: CallObserver | None = None

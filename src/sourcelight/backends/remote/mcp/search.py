@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 from sourcelight.backends.remote.mcp.payloads import TextChunk, files, is_cut, notes, notices, numbered_chunks
-from sourcelight.backends.remote.mcp.request import Asked
+from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.completeness import is_limiting
@@ -28,7 +28,7 @@ _MOST_CHUNKS = 3
 _MOST_CHUNK_CHARACTERS = 1024
 
 
-async def _keyword_search(asked: Asked) -> ToolResult:
+async def _keyword_search(asked: ToolRequest) -> ToolResult:
     query = files_query(asked.arguments["query"], everything=True)
     try:
         return await _streamed(asked, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1))
@@ -37,11 +37,11 @@ async def _keyword_search(asked: Asked) -> ToolResult:
         return await _asked(asked, closed)
 
 
-async def _nls_search(asked: Asked) -> ToolResult:
+async def _nls_search(asked: ToolRequest) -> ToolResult:
     return await _asked(asked)
 
 
-async def _streamed(asked: Asked, request: SearchRequest) -> ToolResult:
+async def _streamed(asked: ToolRequest, request: SearchRequest) -> ToolResult:
     batches: list[Any] = []
     said: list[str] = []
     whole = True
@@ -63,7 +63,7 @@ async def _streamed(asked: Asked, request: SearchRequest) -> ToolResult:
     return ToolResult("found_chunks", found_table(batches), facts, whole, tuple(dict.fromkeys(said)))
 
 
-async def _asked(asked: Asked, *said: str) -> ToolResult:
+async def _asked(asked: ToolRequest, *said: str) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("blocks",))
     blocks = _text_blocks(value) if isinstance(value, str) else [_block(asked, b) for b in value.get("blocks") or ()]
     rows = [row for block in blocks for row in block]
@@ -82,7 +82,7 @@ async def _asked(asked: Asked, *said: str) -> ToolResult:
     return ToolResult("found_chunks", table, facts, not cut, (*said, *told) if cut else told)
 
 
-def _block(asked: Asked, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _block(asked: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any]]:
     url = str(block.get("url") or "")
     where = asked.blob(url)
     place = {
@@ -148,7 +148,7 @@ def _row(
     }
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
+ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     "keyword_search": _keyword_search,
     "nls_search": _nls_search,
 }

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
-from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience, Secret, hide
+from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, Secret, hide
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.recording import Tape, tape
 from sourcelight.backends.remote.transport import refused
@@ -38,7 +38,7 @@ class ServerTool:
     schema: Mapping[str, Any]
 
 
-class ToolEndpoint:
+class McpSession:
     """A connection to one MCP endpoint of a service, opened by the first use and again after a fault.
 
     Parameters
@@ -53,7 +53,7 @@ class ToolEndpoint:
         How long and how often to try.
     """
 
-    def __init__(self, endpoint: Endpoint, path: str, credential: Credential, patience: Patience) -> None:
+    def __init__(self, endpoint: Endpoint, path: str, credential: Credential, patience: RetryPolicy) -> None:
         self.url = endpoint.url + path
         self._endpoint = endpoint
         self._credential = credential

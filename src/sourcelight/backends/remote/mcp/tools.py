@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience
+from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy
 from sourcelight.backends.remote.mcp import analyses, conversations, files, history, navigation, search
 from sourcelight.backends.remote.mcp.payloads import Payload
-from sourcelight.backends.remote.mcp.request import Asked, Stream
-from sourcelight.backends.remote.mcp.session import ServerTool, ToolEndpoint
+from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
+from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.errors import NotFound, UnsupportedCall
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
-_ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
+_ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **search.ANSWERS,
     **history.ANSWERS,
@@ -40,10 +40,10 @@ class RemoteTools:
         Searches the service: for what its tools would cut.
     """
 
-    def __init__(self, endpoint: Endpoint, credential: Credential, patience: Patience, stream: Stream) -> None:
+    def __init__(self, endpoint: Endpoint, credential: Credential, patience: RetryPolicy, stream: Stream) -> None:
         self._url = endpoint.url
         self._stream = stream
-        self._endpoints = {path: ToolEndpoint(endpoint, path, credential, patience) for path in (*_PATHS, _DEEP_SEARCH)}
+        self._endpoints = {path: McpSession(endpoint, path, credential, patience) for path in (*_PATHS, _DEEP_SEARCH)}
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool or an analysis; see `sourcelight.backends.remote.RemoteBackend.call`."""
@@ -55,7 +55,7 @@ class RemoteTools:
                 call=name,
                 accepted=tuple(_ANSWERS),
             )
-        return await answer(Asked(name, arguments, self, self._stream, self._url, observer))
+        return await answer(ToolRequest(name, arguments, self, self._stream, self._url, observer))
 
     async def tool(self, name: str) -> ServerTool:
         """The tool of that name on the first endpoint that has it."""
@@ -70,7 +70,7 @@ class RemoteTools:
         for endpoint in self._endpoints.values():
             await endpoint.aclose()
 
-    async def _having(self, name: str) -> ToolEndpoint:
+    async def _having(self, name: str) -> McpSession:
         there: dict[str, None] = {}
         absent: NotFound | None = None
         paths = (*_PATHS, _DEEP_SEARCH) if name.startswith("deepsearch") else _PATHS

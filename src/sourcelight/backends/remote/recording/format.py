@@ -36,7 +36,7 @@ _SAID = ("note", "value", "fault", "end")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedRequest:
     """A request: its number in the file, what kind it is of, the address, and what was asked, as plain values."""
 
     number: int
@@ -70,7 +70,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RecordedReply:
     """A part of an answer: `kind` is ``bytes``, ``note``, ``value``, ``fault`` or ``end``; `ms` since the beginning."""
 
     number: int
@@ -80,7 +80,7 @@ class Said:
     content: Any
 
 
-Line = Asked | Said
+Line = RecordedRequest | RecordedReply
 
 
 def head() -> bytes:
@@ -90,7 +90,7 @@ def head() -> bytes:
 
 def encoded(line: Line) -> bytes:
     """A line of the file."""
-    if isinstance(line, Asked):
+    if isinstance(line, RecordedRequest):
         return _dumped({"ask": line.number, "at": line.at, "kind": line.kind, "where": line.where, "what": line.what})
     if line.kind != "bytes":
         return _dumped({"of": line.number, "at": line.at, "ms": line.ms, line.kind: line.content})
@@ -115,7 +115,7 @@ def decoded(text: bytes) -> Line:
     if not isinstance(value, dict):
         raise ValueError("a line is no object")  # noqa: TRY004 - one kind of error for what is no line
     if "ask" in value:
-        return Asked(
+        return RecordedRequest(
             _number(value["ask"]),
             _number(value.get("at")),
             _text(value, "kind", KINDS),
@@ -124,15 +124,15 @@ def decoded(text: bytes) -> Line:
         )
     number, at, ms = _number(value.get("of")), _number(value.get("at")), int(value.get("ms", 0))
     if "text" in value:
-        return Said(number, at, ms, "bytes", _text(value, "text").encode())
+        return RecordedReply(number, at, ms, "bytes", _text(value, "text").encode())
     if "base64" in value:
         try:
-            return Said(number, at, ms, "bytes", base64.b64decode(_text(value, "base64"), validate=True))
+            return RecordedReply(number, at, ms, "bytes", base64.b64decode(_text(value, "base64"), validate=True))
         except binascii.Error as exc:
             raise ValueError("a portion is no base64") from exc
     for kind in _SAID:
         if kind in value:
-            return Said(number, at, ms, kind, value[kind])
+            return RecordedReply(number, at, ms, kind, value[kind])
     raise ValueError("a line of an unknown kind")
 
 
@@ -173,7 +173,7 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
             line = decoded(text)
         except ValueError as exc:
             raise errors.RecordingUnusable(path, f"line {at} can't be read: {exc}") from exc
-        if isinstance(line, Asked):
+        if isinstance(line, RecordedRequest):
             asked.add(line.number)
         elif line.number not in asked:
             raise errors.RecordingUnusable(path, f"line {at} answers request {line.number}, which is not there")

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sourcelight.backends.remote.recording.format import Asked, Said, fault_of, lines_of
+from sourcelight.backends.remote.recording.format import RecordedReply, RecordedRequest, fault_of, lines_of
 from sourcelight.backends.remote.recording.recorder import Hidden, Note
 from sourcelight.core.errors import NotRecorded, RecordingUnusable
 
@@ -20,12 +20,12 @@ _LOOK_S = 0.001
 _MOST_LOOKS = 30
 
 
-class _Entry:
+class _RecordedCall:
     """A recorded request, and what was said to it."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: RecordedRequest) -> None:
         self.asked = asked
-        self.said: list[Said] = []
+        self.said: list[RecordedReply] = []
 
 
 class Player:
@@ -50,17 +50,17 @@ class Player:
         self.path = Path(path).expanduser()
         self._speed = speed
         self._lock = threading.Lock()
-        self._by_key: dict[str, list[_Entry]] = {}
+        self._by_key: dict[str, list[_RecordedCall]] = {}
         self._next: dict[str, int] = {}
         self._awaited: dict[int, int] = {}
-        entries: dict[int, _Entry] = {}
+        entries: dict[int, _RecordedCall] = {}
         try:
             data = self.path.read_bytes()
         except OSError as exc:
             raise RecordingUnusable(str(self.path), f"can't be read: {exc.strerror or exc}") from exc
         for line in sorted(lines_of(data, str(self.path)), key=lambda line: line.at):
-            if isinstance(line, Asked):
-                entries[line.number] = _Entry(line)
+            if isinstance(line, RecordedRequest):
+                entries[line.number] = _RecordedCall(line)
                 self._by_key.setdefault(line.key, []).append(entries[line.number])
             else:
                 entries[line.number].said.append(line)
@@ -83,8 +83,8 @@ class Player:
     def close(self) -> None:
         """Nothing is held."""
 
-    def _found(self, kind: str, where: str, what: Any) -> _Entry:
-        asked = Asked(1, 1, kind, where, what)
+    def _found(self, kind: str, where: str, what: Any) -> _RecordedCall:
+        asked = RecordedRequest(1, 1, kind, where, what)
         with self._lock:
             there = self._by_key.get(asked.key)
             if not there:
@@ -93,7 +93,7 @@ class Player:
             self._next[asked.key] = at + 1
             return there[min(at, len(there) - 1)]
 
-    def _missing(self, asked: Asked) -> NotRecorded:
+    def _missing(self, asked: RecordedRequest) -> NotRecorded:
         others = list(dict.fromkeys(e.asked.words for e in self._entries if e.asked.kind == asked.kind))
         elsewhere = [
             e.asked.where for e in self._entries if e.asked.where != asked.where and e.asked.what == asked.what
@@ -116,7 +116,7 @@ class Player:
                 break
             await asyncio.sleep(_LOOK_S)
 
-    async def _said(self, entry: _Entry) -> AsyncIterator[Said]:
+    async def _said(self, entry: _RecordedCall) -> AsyncIterator[RecordedReply]:
         number, began = entry.asked.number, None
         loop = asyncio.get_running_loop()
         first = entry.said[0].ms if entry.said else 0
@@ -154,8 +154,10 @@ class Player:
         finally:
             await said.aclose()  # type: ignore[attr-defined]
 
-    async def _portions(self, entry: _Entry, first: Said | None, rest: AsyncIterator[Said]) -> AsyncIterator[bytes]:
-        one: Said | None = first
+    async def _portions(
+        self, entry: _RecordedCall, first: RecordedReply | None, rest: AsyncIterator[RecordedReply]
+    ) -> AsyncIterator[bytes]:
+        one: RecordedReply | None = first
         while one is not None:
             if one.kind == "fault":
                 raise fault_of(one.content)
@@ -166,7 +168,7 @@ class Player:
             one = await anext(rest, None)
         raise self._cut(entry)
 
-    def _cut(self, entry: _Entry) -> NotRecorded:
+    def _cut(self, entry: _RecordedCall) -> NotRecorded:
         words = entry.asked.words
         return NotRecorded(
             f"{self.path} has only the beginning of the answer to {words}: it was stopped while it was recorded",

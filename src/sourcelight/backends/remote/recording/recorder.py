@@ -12,7 +12,15 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from pathlib import Path
 from typing import IO, Any, cast
 
-from sourcelight.backends.remote.recording.format import Asked, Line, Said, encoded, fault_facts, head, lines_of
+from sourcelight.backends.remote.recording.format import (
+    Line,
+    RecordedReply,
+    RecordedRequest,
+    encoded,
+    fault_facts,
+    head,
+    lines_of,
+)
 from sourcelight.core.errors import RecordingUnusable, SourcelightError
 
 Hidden = Callable[[str], str]
@@ -101,7 +109,7 @@ class Recorder:
         with self._lock:
             self._count += 1
             self._at += 1
-            asked = Asked(self._count, self._at, kind, where, what)
+            asked = RecordedRequest(self._count, self._at, kind, where, what)
             self.asked.append(asked.words)
         self._write(asked)
         return asked.number
@@ -113,7 +121,7 @@ class Recorder:
             return self._at, round((time.monotonic() - self._began) * 1000)
 
     def _say(self, number: int, kind: str, content: Any, moment: tuple[int, int] | None = None) -> None:
-        self._write(Said(number, *(moment or self._moment()), kind, content))
+        self._write(RecordedReply(number, *(moment or self._moment()), kind, content))
 
     def _end(self, number: int, exc: BaseException, hidden: Hidden) -> None:
         if isinstance(exc, SourcelightError):

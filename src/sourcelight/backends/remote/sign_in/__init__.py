@@ -6,7 +6,7 @@ person agrees in the browser, and the answer comes back to a port on this machin
 user can read, and are renewed while they are used. No secret is in any message, repr or frame of an error.
 """
 
-from sourcelight.backends.remote.sign_in.session import SignedIn, SignInOptions
+from sourcelight.backends.remote.sign_in.session import OAuthCredential, SignInOptions
 from sourcelight.backends.remote.sign_in.tokens import TokenCache
 
-__all__ = ["SignInOptions", "SignedIn", "TokenCache"]
+__all__ = ["OAuthCredential", "SignInOptions", "TokenCache"]

@@ -62,7 +62,7 @@ class SignInOptions:
     open_browser: Callable[[str], bool] | None = None
 
 
-class SignedIn:
+class OAuthCredential:
     """A `Credential` of a person who signed in.
 
     Parameters
