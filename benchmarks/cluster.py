@@ -37,12 +37,12 @@ from cluster_processes import Cell, memory_mb, wait_until
 from corpus import cpu_s, machine, markdown, timed
 
 from sourcelight.backends.cluster.build.generations import BuildProgress, BuildReport, build_generation
-from sourcelight.backends.cluster.connection import Fleet
+from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.messages import HELLO
-from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_current, write_generation
-from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_current, write_generation
+from sourcelight.backends.cluster.storage.objects import ShardStorage
+from sourcelight.backends.cluster.worker.engines import EngineCache
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
@@ -114,7 +114,7 @@ def answered(engine: LocalEngine, query: str) -> tuple[int, float]:
     return rows, first
 
 
-def fan_out(fleet: Fleet) -> None:
+def fan_out(fleet: ClusterConnection) -> None:
     """Ask every worker for its shortest answer, at once, and wait for all."""
     import asyncio
 
@@ -131,9 +131,9 @@ def fan_out(fleet: Fleet) -> None:
 
 def shards(bench: Bench) -> Generation:
     """The generation of the corpus; built here if there is none."""
-    found = read_current(Storage(bench.storage))
+    found = read_current(ShardStorage(bench.storage))
     if found is None:
-        report = build_generation(Catalog.open([bench.folder]), Storage(bench.storage), workers=2)
+        report = build_generation(Catalog.open([bench.folder]), ShardStorage(bench.storage), workers=2)
         if report.failures:
             sys.exit(f"not built: {dict(report.failures)}")
         found = report.generation
@@ -144,11 +144,11 @@ def shards(bench: Bench) -> Generation:
 def one_process(bench: Bench) -> Iterator[LocalEngine]:
     """The engine of this process over the same shards, all of them on its disk."""
     generation = shards(bench)
-    storage = Storage(bench.storage)
+    storage = ShardStorage(bench.storage)
     cache = ShardCache(storage, bench.home / "cache")
     try:
         names = [entry.name for entry in generation.searchable]
-        with Engines(storage, cache).over(generation.id, names, Cancellation()) as (engine, failed):
+        with EngineCache(storage, cache).over(generation.id, names, Cancellation()) as (engine, failed):
             if failed:
                 sys.exit(f"not opened: {failed}")
             for query in (*RARE, MANY):
@@ -163,7 +163,7 @@ def clustered(bench: Bench) -> Iterator[tuple[Cell, ClusterEngine]]:
     """Four workers that hold the corpus, each shard opened once."""
     with cluster_processes.cell(bench.storage) as cell:
         cell.start(*WORKERS)
-        engine = ClusterEngine(Fleet([cell.address], bench.storage))
+        engine = ClusterEngine(ClusterConnection([cell.address], bench.storage))
         try:
             wait_until(lambda: len(engine.cluster.workers) == len(WORKERS), "workers join")
             engine.fleet.holders()
@@ -265,8 +265,8 @@ def endpoints(bench: Bench) -> None:
     for count in ENDPOINTS:
         with tempfile.TemporaryDirectory() as folder:
             names = [f"example.org/o/r{number}" for number in range(count * PER_ENDPOINT)]
-            entries = tuple(ShardEntry(RepositoryInfo(name), f"{at:064x}", 10**8) for at, name in enumerate(names))
-            write_generation(Storage(folder), Generation(entries=entries), "")
+            entries = tuple(StoredShard(RepositoryInfo(name), f"{at:064x}", 10**8) for at, name in enumerate(names))
+            write_generation(ShardStorage(folder), Generation(entries=entries), "")
             rows.append(_endpoints(bench, folder, count))
             print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
     head = ["endpoints", "repositories", "empty fan-out ms p50/p95", "search ms p50/p95", "CPU ms, client: fan-out"]
@@ -278,7 +278,7 @@ def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
     query = "zzqqxxyy_absent OR xq count:1"  # two alternatives: no hint is looked for when nothing is found
     with cluster_processes.cell(storage) as cell:
         cell.simulate(count, min(count, 4))
-        engine = ClusterEngine(Fleet([cell.address], storage))
+        engine = ClusterEngine(ClusterConnection([cell.address], storage))
         try:
             wait_until(lambda: len(engine.cluster.workers) == count, "endpoints join")
             _, placed_s, holders = timed(engine.fleet.holders)
@@ -331,7 +331,7 @@ def sizes(bench: Bench) -> None:
     with cluster_processes.cell(bench.storage) as cell:
         began = time.monotonic()
         cell.start("first")
-        engine = ClusterEngine(Fleet([cell.address], bench.storage))
+        engine = ClusterEngine(ClusterConnection([cell.address], bench.storage))
         try:
             wait_until(lambda: engine.cluster.workers, "a worker joins")
             rows.append(["start of a worker until it joined, s", f"{time.monotonic() - began:.1f}"])
@@ -416,9 +416,9 @@ def _built(folder: str, *, killed: bool) -> tuple[float, float, BuildReport, str
                 cell.kill(WORKERS[0])
 
         own = {"cluster": cell.address, "progress": heard}
-        _, wall, report = timed(lambda: build_generation(catalog, Storage(storage), **own))  # type: ignore[arg-type]
+        _, wall, report = timed(lambda: build_generation(catalog, ShardStorage(storage), **own))  # type: ignore[arg-type]
         cpu = cell.cpu_s()[1]
-        _, again, second = timed(lambda: build_generation(catalog, Storage(storage), cluster=cell.address))
+        _, again, second = timed(lambda: build_generation(catalog, ShardStorage(storage), cluster=cell.address))
         if len(second.current) != len(catalog.repositories):
             sys.exit(f"built again: {second.built}, failed: {dict(second.failures)}")
     return cpu, wall, report, f"{again:.1f}"

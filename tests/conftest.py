@@ -79,11 +79,11 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shards(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Storage with a generation of the sample fleet; tests must not change it."""
     from sourcelight.backends.cluster.build.generations import build_generation
-    from sourcelight.backends.cluster.storage import Storage
+    from sourcelight.backends.cluster.storage import ShardStorage
     from sourcelight.repos import Catalog
 
     storage = tmp_path_factory.mktemp("shards")
-    report = build_generation(Catalog.open(fleet), Storage(str(storage)))
+    report = build_generation(Catalog.open(fleet), ShardStorage(str(storage)))
     assert not report.failures
     return str(storage)
 

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from distributed.core import Server
 
-from sourcelight.backends.cluster.connection import Fleet
+from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.transport.exchange import serve_orders
-from sourcelight.backends.cluster.worker.handler import WorkerDesk
+from sourcelight.backends.cluster.worker.handler import RequestHandler
 
 T = TypeVar("T")
 Message = dict[str, Any]
@@ -30,7 +30,7 @@ class HarmedDesk:
     Unless it `keeps`, shards come when they are asked for, one after another, so that each can be harmed.
     """
 
-    def __init__(self, desk: WorkerDesk) -> None:
+    def __init__(self, desk: RequestHandler) -> None:
         self.desk = desk
         self.harm: Harm | None = None
         self.asked = 0
@@ -64,7 +64,7 @@ class DeskCell:
     """A scheduler, as far as services ask it, and workers; each with a server of its own on one loop."""
 
     def __init__(self, storage: str, folder: Path, names: tuple[str, ...] = ("w1", "w2", "w3")) -> None:
-        self.desks = {name: HarmedDesk(WorkerDesk(Storage(storage), folder / name)) for name in names}
+        self.desks = {name: HarmedDesk(RequestHandler(ShardStorage(storage), folder / name)) for name in names}
         self.servers: dict[str, Server] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="desk-cell")
@@ -125,7 +125,7 @@ def asked(
         desk.keeps = keeps
         desk.desk.cache.most_bytes = most_bytes
     try:
-        engine = ClusterEngine(Fleet([cell.address], storage, silence_s=100.0))
+        engine = ClusterEngine(ClusterConnection([cell.address], storage, silence_s=100.0))
         try:
             yield engine, cell
         finally:

@@ -14,7 +14,7 @@ import yaml
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from server.served import serving
-from sourcelight.backends.cluster.connection import Fleet
+from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
@@ -163,7 +163,7 @@ def test_a_search_that_is_dropped_leaves_nothing_running(clustered: sl.Client) -
         events = engine.stream(SearchRequest("e count:all"), Viewer.owner(), Cancellation())
         next(events)
         events.close()
-    fleet: Fleet = engine.fleet
+    fleet: ClusterConnection = engine.fleet
 
     async def tasks() -> int:
         return len([task for task in asyncio.all_tasks() if "Streams" in repr(task.get_coro())])

@@ -15,13 +15,13 @@ from cluster.desks import DeskCell, Harm, Messages
 from cluster.processes import wait_until
 from cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.connection import Fleet
-from sourcelight.backends.cluster.coordinator.requests import NoAnswer
-from sourcelight.backends.cluster.coordinator.slots import MOST_BYTES, Slots
+from sourcelight.backends.cluster.connection import ClusterConnection
+from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered
+from sourcelight.backends.cluster.coordinator.slots import MOST_BYTES, OrderedMerge
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.messages import Piece, fault_to_plain
+from sourcelight.backends.cluster.messages import ResultPiece, fault_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import FILES
 from sourcelight.core.cancellation import Cancellation
@@ -48,7 +48,7 @@ def cell(shards: str, tmp_path: Path) -> Iterator[DeskCell]:
 @pytest.fixture
 def engine(cell: DeskCell, shards: str) -> Iterator[ClusterEngine]:
     """The engine over them. It takes no worker for dead within a test: what is quicker was asked of another one."""
-    engine = ClusterEngine(Fleet([cell.address], shards, silence_s=100.0))
+    engine = ClusterEngine(ClusterConnection([cell.address], shards, silence_s=100.0))
     try:
         yield engine
     finally:
@@ -165,10 +165,10 @@ def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(t
     one, two = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
     one.commit({"a.txt": "tide\n"})
     two.commit({"a.txt": "tide\n"})
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     build_generation(Catalog.open(tmp_path / "src"), storage)
     cell = DeskCell(str(tmp_path / "storage"), tmp_path / "caches")
-    engine = ClusterEngine(Fleet([cell.address], str(tmp_path / "storage")))
+    engine = ClusterEngine(ClusterConnection([cell.address], str(tmp_path / "storage")))
 
     class Swapped(ClusterSearch):
         def _planned(self) -> Any:
@@ -213,7 +213,7 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     (name, *_) = search.accounting.planned
     for call in ("list_files", "commit_search"):
         arguments = {"repo": name} if call == "list_files" else {"repos": [name]}
-        with pytest.raises(NoAnswer, match=rf"{call} could not be answered.*w3: it runs sourcelight"):
+        with pytest.raises(NoWorkerAnswered, match=rf"{call} could not be answered.*w3: it runs sourcelight"):
             tools.call(call, arguments, ToolContext(engine, Viewer.owner()))
 
 
@@ -237,10 +237,10 @@ def test_workers_stop_when_whoever_asked_goes_away(cell: DeskCell, engine: Clust
 
 
 def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() -> None:
-    slots = Slots(["a", "b"])
+    slots = OrderedMerge(["a", "b"])
     first, second = slots.open(["a"]), slots.open(["b"])
     assert not slots.full(first)
-    slots.add(first, Piece(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MOST_BYTES])})))
+    slots.add(first, ResultPiece(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MOST_BYTES])})))
     assert slots.full(first)
     assert slots.full(second)
     slots.complete(first)

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.processes import Cell, wait_until
 from sourcelight.backends.cluster.build.generations import BuildProgress, build_generation
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
@@ -22,7 +22,7 @@ def test_workers_build_all_shards_though_one_of_them_is_killed(tmp_path: Path) -
     for name in NAMES:
         RepositoryBuilder(tmp_path / "src" / name).commit({f"{name}.py": f"def {name}(): pass\n"})
     catalog = Catalog.open([tmp_path / "src"])
-    storage = Storage(str(tmp_path / "shards"))
+    storage = ShardStorage(str(tmp_path / "shards"))
     cell = Cell(storage.url, tmp_path / "caches", ("b1", "b2"))
     try:
         client = dask_client(cell.address, None)

@@ -11,8 +11,8 @@ import pytest
 import sourcelight as sl
 from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
 from sourcelight.backends.cluster.messages import KEEP
-from sourcelight.backends.cluster.transport.connections import Connections
-from sourcelight.backends.cluster.transport.exchange import Exchange
+from sourcelight.backends.cluster.transport.connections import ConnectionPool
+from sourcelight.backends.cluster.transport.exchange import WorkerExchange
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
@@ -26,12 +26,12 @@ UNSEEN = ("gauge", "handbook", "board", "sol/hub")
 pytestmark = pytest.mark.timeout(240)
 
 
-class Recording(Connections):
+class Recording(ConnectionPool):
     """Connections that remember what was asked of workers."""
 
     orders: list[Mapping[str, Any]]
 
-    def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> Exchange:
+    def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> WorkerExchange:
         """As always, remembering the order; what a worker is told to keep is nobody's call."""
         if operation != KEEP:
             self.orders.append(order or {})

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.storage.generation import current_id, read_current
-from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.backends.cluster.worker.engines import EngineCache
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import LocalEngine
 
 
 def test_an_engine_stays_until_one_of_its_shards_goes(shards: str, tmp_path: Path) -> None:
-    storage = Storage(shards)
+    storage = ShardStorage(shards)
     generation, read = current_id(storage), read_current(storage)
     assert read is not None
     names = [entry.name for entry in read.searchable][:3]
     cache = ShardCache(storage, tmp_path)
-    engines = Engines(storage, cache)
+    engines = EngineCache(storage, cache)
 
     def over(*asked: str) -> LocalEngine:
         with engines.over(generation, asked, Cancellation()) as (engine, missing):
@@ -37,12 +37,12 @@ def test_an_engine_stays_until_one_of_its_shards_goes(shards: str, tmp_path: Pat
 
 
 def test_only_so_many_engines_are_kept(shards: str, tmp_path: Path) -> None:
-    storage = Storage(shards)
+    storage = ShardStorage(shards)
     generation, read = current_id(storage), read_current(storage)
     assert read is not None
     names = [entry.name for entry in read.searchable]
     cache = ShardCache(storage, tmp_path)
-    engines = Engines(storage, cache)
+    engines = EngineCache(storage, cache)
     try:
         with engines.over(generation, names[:1], Cancellation()) as (first, _):
             pass

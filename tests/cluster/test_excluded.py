@@ -12,7 +12,7 @@ import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.questions import searched
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.storage import ShardEntry, Storage
+from sourcelight.backends.cluster.storage import ShardStorage, StoredShard
 from sourcelight.backends.cluster.storage.generation import write_generation
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos import Catalog
@@ -88,7 +88,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def both(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sl.Client, sl.Client]]:
     """Clients over a cluster and over one machine."""
     folder = tmp_path_factory.mktemp("both")
-    report = build_generation(Catalog.open(source), Storage(str(folder / "shards")))
+    report = build_generation(Catalog.open(source), ShardStorage(str(folder / "shards")))
     assert not report.failures
     cell = Cell(str(folder / "shards"), folder / "caches", ("w1", "w2"))
     try:
@@ -131,9 +131,9 @@ def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl
 @pytest.mark.timeout(240)
 @pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
 def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "shards"))
+    storage = ShardStorage(str(tmp_path / "shards"))
     report = build_generation(Catalog.open(source), storage)
-    lost = ShardEntry(RepositoryInfo("lost"), problem="the disk was full")
+    lost = StoredShard(RepositoryInfo("lost"), problem="the disk was full")
     made = replace(report.generation, entries=(*report.generation.entries, lost))
     write_generation(storage, made, report.generation.id)
     cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))

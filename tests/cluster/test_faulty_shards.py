@@ -16,11 +16,11 @@ from fsspec.implementations.local import LocalFileSystem
 
 from cluster.desks import asked
 from cluster.questions import QUERY, Line, searched
-from sourcelight.backends.cluster.messages import Order
-from sourcelight.backends.cluster.storage import Storage, read_current
+from sourcelight.backends.cluster.messages import WorkerRequest
+from sourcelight.backends.cluster.storage import ShardStorage, read_current
 from sourcelight.backends.cluster.storage.generation import write_generation
 from sourcelight.backends.cluster.storage.shard_files import ShardFiles
-from sourcelight.backends.cluster.worker.engines import Engines, formats
+from sourcelight.backends.cluster.worker.engines import EngineCache, formats
 from sourcelight.backends.cluster.worker.search import shard_search
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
@@ -80,11 +80,11 @@ def test_storage_that_fails_is_named_and_what_is_missing_comes_when_it_is_back(
 
 
 def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold(own: Path, tmp_path: Path) -> None:
-    generation = read_current(Storage(str(own)))
+    generation = read_current(ShardStorage(str(own)))
     assert generation is not None
     lost, changed, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
     (own / "shards" / f"{lost.shard}.parquet").unlink()
-    file = max(ShardFiles.read(Storage(str(own)), changed.shard).files, key=lambda one: one.size)
+    file = max(ShardFiles.read(ShardStorage(str(own)), changed.shard).files, key=lambda one: one.size)
     object_ = own / "objects" / file.digest[:2] / file.digest
     object_.write_bytes(object_.read_bytes()[:-1] + b"?")
     with asked(str(own), tmp_path / "caches") as (engine, _):
@@ -142,7 +142,7 @@ def test_a_shard_that_is_harmed_on_a_disk_costs_no_row_and_is_fetched_again(
 def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_told(
     own: Path, tmp_path: Path, whole: list[Line]
 ) -> None:
-    storage = Storage(str(own))
+    storage = ShardStorage(str(own))
     generation = read_current(storage)
     assert generation is not None
     first = generation.searchable[0]
@@ -158,7 +158,7 @@ def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_tol
 
 
 def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp_path: Path) -> None:
-    storage = Storage(shards)
+    storage = ShardStorage(shards)
     generation = read_current(storage)
     assert generation is not None
     *entries, largest = sorted(generation.searchable, key=lambda entry: entry.size)
@@ -166,7 +166,7 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
     assert room < largest.size
     assert room < sum(entry.size for entry in entries)
     cache = ShardCache(storage, tmp_path / "cache", room)
-    own = Engines(storage, cache)
+    own = EngineCache(storage, cache)
     request = SearchRequest(QUERY)
     try:
         with cache.pinned([largest]) as (_, failed):
@@ -174,7 +174,7 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
         for entry in entries:
             with own.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
                 assert not failed
-                order = Order(generation.id, (entry.name,), request=request, limit=10**9)
+                order = WorkerRequest(generation.id, (entry.name,), request=request, limit=10**9)
                 for _ in shard_search(engine, order, Cancellation()).pieces(order.limit):
                     pass
             del engine
@@ -187,7 +187,7 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
 
 
 def test_shards_that_are_fetched_at_once_keep_the_bound_together(shards: str, tmp_path: Path) -> None:
-    storage = Storage(f"harmed://{shards}")
+    storage = ShardStorage(f"harmed://{shards}")
     generation = read_current(storage)
     assert generation is not None
     one, two, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)

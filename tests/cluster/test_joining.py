@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Gathered, joined
-from sourcelight.backends.cluster.coordinator.slots import Slots
-from sourcelight.backends.cluster.messages import Piece
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, JoinedRows, joined
+from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
+from sourcelight.backends.cluster.messages import ResultPiece
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases
 from sourcelight.core.errors import ClusterError
 
@@ -28,9 +28,9 @@ def batch_of(values: Sequence[tuple[str, str | None, list[int]]], kind: str = "c
     )
 
 
-def piece_of(phase: int, *names: str) -> Piece:
+def piece_of(phase: int, *names: str) -> ResultPiece:
     """A row of each repository."""
-    return Piece(phase, names, tuple(range(1, len(names) + 1)), batch_of([(name, None, []) for name in names]))
+    return ResultPiece(phase, names, tuple(range(1, len(names) + 1)), batch_of([(name, None, []) for name in names]))
 
 
 def names_of(batches: Sequence[Any]) -> list[list[str]]:
@@ -60,7 +60,7 @@ def test_rows_are_joined_as_they_are_in_the_order_given(data: st.DataObject) -> 
 
 
 def test_few_rows_share_a_batch_and_many_have_their_own() -> None:
-    gathered = Gathered()
+    gathered = JoinedRows()
     small, large = batch_of([("a", "Go", [1])]), batch_of([("b", "C", [])] * LARGE_ROWS)
     for kind, batch in ((0, small), (1, small), (1, small), (1, large), (1, small)):
         gathered.add(kind, batch, 0, batch.num_rows)
@@ -69,7 +69,7 @@ def test_few_rows_share_a_batch_and_many_have_their_own() -> None:
 
 
 def test_repositories_of_two_workers_come_by_name_in_one_batch() -> None:
-    slots = Slots(["a", "b", "c", "d"])
+    slots = OrderedMerge(["a", "b", "c", "d"])
     first, second = slots.open(["a", "c"]), slots.open(["b", "d"])
     slots.add(second, piece_of(FILES, "b", "d"))
     slots.add(first, piece_of(FILES, "a", "c"))
@@ -80,7 +80,7 @@ def test_repositories_of_two_workers_come_by_name_in_one_batch() -> None:
 
 
 def test_definitions_that_come_first_do_not_end_what_comes_after_them() -> None:
-    slots = Slots(["a", "b"])
+    slots = OrderedMerge(["a", "b"])
     copies = slots.open(["a", "b"])
     slots.add(copies, piece_of(SYMBOLS, "a", "b"))
     slots.add(copies, piece_of(FILES, "a", "b"))
@@ -89,8 +89,8 @@ def test_definitions_that_come_first_do_not_end_what_comes_after_them() -> None:
 
 
 @pytest.mark.parametrize("late", [piece_of(FILES, "a"), piece_of(COMMITS, "b")])
-def test_rows_out_of_their_order_are_refused_and_not_lost(late: Piece) -> None:
-    slots = Slots(["a", "b"])
+def test_rows_out_of_their_order_are_refused_and_not_lost(late: ResultPiece) -> None:
+    slots = OrderedMerge(["a", "b"])
     copies = slots.open(["a", "b"])
     slots.add(copies, piece_of(FILES, "b"))
     with pytest.raises(ClusterError, match="order"):
@@ -98,7 +98,7 @@ def test_rows_out_of_their_order_are_refused_and_not_lost(late: Piece) -> None:
 
 
 def test_what_was_not_given_on_when_time_ended_is_known() -> None:
-    slots = Slots(["a", "b", "c"])
+    slots = OrderedMerge(["a", "b", "c"])
     copies = slots.open(["a", "b", "c"])
     slots.add(copies, piece_of(FILES, "a", "b"))
     asked = iter([False, True])

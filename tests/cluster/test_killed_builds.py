@@ -10,7 +10,7 @@ import pytest
 from cluster.processes import CLI, close_pipes, start, wait_until
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.build.shards import build_shard
-from sourcelight.backends.cluster.storage import Storage, read_current
+from sourcelight.backends.cluster.storage import ShardStorage, read_current
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
@@ -34,7 +34,7 @@ sys.addaudithook(stop)
 def test_a_shard_that_was_built_of_the_same_state_is_not_built_again(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src").commit({"a.py": "def one(): pass\n"})
     (repository,) = Catalog.open(tmp_path / "src").repositories
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     first = build_shard(repository, storage, tmp_path / "work", max_file_size=DEFAULT_MAX_FILE_SIZE)
     again = build_shard(repository, storage, tmp_path / "unused", max_file_size=DEFAULT_MAX_FILE_SIZE)
     assert again == first
@@ -51,7 +51,7 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
     builders = {name: RepositoryBuilder(tmp_path / "src" / name) for name in names}
     for builder in builders.values():
         builder.commit({"a.txt": "tide\n"})
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     former = build_generation(Catalog.open(tmp_path / "src"), storage).generation
     for builder in builders.values():
         builder.commit({"b.txt": "tide\n"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sourcelight.backends.cluster.search import Plannings
+from sourcelight.backends.cluster.search import ClusterPlanCache
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.query import parse
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
@@ -16,7 +16,7 @@ def scopes_of(query: str) -> list[ScopedAlternative]:
 
 
 def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
-    kept = Plannings()
+    kept = ClusterPlanCache()
     scopes, others = scopes_of("tide"), scopes_of("ebb")
     one = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
     repositories = (one,)
@@ -30,7 +30,7 @@ def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
 
 
 def test_the_oldest_plans_are_let_go_of() -> None:
-    kept = Plannings()
+    kept = ClusterPlanCache()
     every = [scopes_of(f"tide{number}") for number in range(100)]
     for scopes in every:
         kept.keep(scopes, OWNER, (), ([], []))

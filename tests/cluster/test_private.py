@@ -14,7 +14,7 @@ import pytest
 
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.search import catalog_of
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.storage.generation import CURRENT, read_current
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder, git_environment, make_repo
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def _seen(storage: Storage, *granted: str) -> list[str]:
+def _seen(storage: ShardStorage, *granted: str) -> list[str]:
     generation = read_current(storage)
     assert generation is not None
     viewer = Viewer("ann", sees_private=False, granted=frozenset(granted))
@@ -46,7 +46,7 @@ def _seen(storage: Storage, *granted: str) -> list[str]:
 
 
 def test_a_grant_to_who_borrows_opens_nothing_of_the_lender(root: Path, tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "shards"))
+    storage = ShardStorage(str(tmp_path / "shards"))
     report = build_generation(Catalog.open([root]), storage)
     assert not report.failures
     assert _seen(storage) == ["open"]
@@ -56,7 +56,7 @@ def test_a_grant_to_who_borrows_opens_nothing_of_the_lender(root: Path, tmp_path
 
 
 def test_a_lender_that_is_not_published_can_not_be_granted(root: Path, tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "shards"))
+    storage = ShardStorage(str(tmp_path / "shards"))
     both = Catalog.open([root])
     catalog = Catalog.listed([one for one in both.repositories if one.name != "secret"])
     build_generation(catalog, storage)
@@ -64,7 +64,7 @@ def test_a_lender_that_is_not_published_can_not_be_granted(root: Path, tmp_path:
 
 
 def test_a_repository_whose_build_fails_is_as_private_as_it_is_now(root: Path, tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "shards"))
+    storage = ShardStorage(str(tmp_path / "shards"))
     assert not build_generation(Catalog.open([root]), storage).failures
     (root / "repos.toml").write_text(SETTINGS.replace("false", "true"))
     RepositoryBuilder(root / "open").commit({"open.py": "free = 2\n"})
@@ -82,7 +82,7 @@ def _failing(catalog: Catalog, *names: str) -> Catalog:
 
 
 def test_a_generation_that_does_not_say_who_borrows_shows_nothing_private(root: Path, tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "shards"))
+    storage = ShardStorage(str(tmp_path / "shards"))
     build_generation(Catalog.open([root]), storage)
     _make_format_1(tmp_path / "shards")
     assert _seen(storage, "borrower", "secret") == ["open"]

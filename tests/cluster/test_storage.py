@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.messages import Order, Piece
-from sourcelight.backends.cluster.storage import Storage, read_current, read_generation
+from sourcelight.backends.cluster.messages import ResultPiece, WorkerRequest
+from sourcelight.backends.cluster.storage import ShardStorage, read_current, read_generation
 from sourcelight.backends.cluster.storage.generation import current_id, write_generation
 from sourcelight.backends.cluster.storage.shard_files import ShardFiles
-from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.backends.cluster.worker.engines import EngineCache
 from sourcelight.backends.cluster.worker.search import shard_search
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache, key_of_shard
 from sourcelight.core.cancellation import Cancellation
@@ -24,32 +24,34 @@ from sourcelight.testing import RepositoryBuilder
 
 
 @pytest.fixture
-def storage(shards: str) -> Storage:
+def storage(shards: str) -> ShardStorage:
     """The sample fleet; not to be changed."""
-    return Storage(shards)
+    return ShardStorage(shards)
 
 
 @pytest.fixture
-def cache(storage: Storage, tmp_path: Path) -> Iterator[ShardCache]:
+def cache(storage: ShardStorage, tmp_path: Path) -> Iterator[ShardCache]:
     """A worker's cache over it."""
     cache = ShardCache(storage, tmp_path / "cache")
     yield cache
     cache.close()
 
 
-def found(engines: Engines, generation: str, name: str) -> int:
+def found(engines: EngineCache, generation: str, name: str) -> int:
     """How many rows a search for ``e`` gives in one repository."""
     with engines.over(generation, (name,), Cancellation()) as (engine, failed):
         assert not failed
-        order = Order(generation, (name,), request=SearchRequest("e count:all fork:yes archived:yes"), limit=10**9)
+        order = WorkerRequest(
+            generation, (name,), request=SearchRequest("e count:all fork:yes archived:yes"), limit=10**9
+        )
         search = shard_search(engine, order, Cancellation())
-        rows: int = sum(piece.batch.num_rows for piece in search.pieces(order.limit) if isinstance(piece, Piece))
+        rows: int = sum(piece.batch.num_rows for piece in search.pieces(order.limit) if isinstance(piece, ResultPiece))
         assert not search.outcome.failed
         return rows
 
 
 def test_a_content_is_kept_once_and_comes_back_the_same(tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     file = tmp_path / "file"
     file.write_bytes(b"content")
     digest, size = storage.put(file)
@@ -60,7 +62,7 @@ def test_a_content_is_kept_once_and_comes_back_the_same(tmp_path: Path) -> None:
 
 
 def test_other_content_than_was_kept_never_reaches_a_cache(tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     file = tmp_path / "file"
     file.write_bytes(b"content")
     digest, size = storage.put(file)
@@ -75,7 +77,7 @@ def test_other_content_than_was_kept_never_reaches_a_cache(tmp_path: Path) -> No
 def test_a_list_that_names_files_outside_of_a_shard_is_refused(tmp_path: Path) -> None:
     from sourcelight.backends.cluster.storage.shard_files import StoredFile
 
-    storage = Storage(str(tmp_path))
+    storage = ShardStorage(str(tmp_path))
     for path in ("../../etc/passwd", "/etc/passwd", "git/../../x", "other/x"):
         shard = ShardFiles((StoredFile(path, "0" * 64, 1),)).keep(storage)
         with pytest.raises(ShardDamaged, match="outside"):
@@ -85,7 +87,7 @@ def test_a_list_that_names_files_outside_of_a_shard_is_refused(tmp_path: Path) -
 def test_only_the_newest_of_two_builders_that_began_together_is_refused(tmp_path: Path) -> None:
     from sourcelight.backends.cluster.storage import Generation
 
-    storage = Storage(str(tmp_path))
+    storage = ShardStorage(str(tmp_path))
     first = write_generation(storage, Generation(), "")
     second = write_generation(storage, Generation(contexts={"a": {"repositories": []}}), first.id)
     with pytest.raises(ClusterError, match="meanwhile"):
@@ -99,7 +101,7 @@ def test_only_the_newest_of_two_builders_that_began_together_is_refused(tmp_path
 def test_a_generation_that_was_changed_is_refused(tmp_path: Path) -> None:
     from sourcelight.backends.cluster.storage import Generation
 
-    storage = Storage(str(tmp_path))
+    storage = ShardStorage(str(tmp_path))
     made = write_generation(storage, Generation(), "")
     file = tmp_path / "generations" / f"{made.id}.parquet"
     file.write_bytes(file.read_bytes() + b"x")
@@ -117,7 +119,7 @@ def test_a_build_of_what_did_not_change_builds_nothing_and_a_change_builds_one(t
     one, two = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
     one.commit({"a.py": "def one(): pass\n"})
     two.commit({"a.py": "def two(): pass\n"})
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     first = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(first.built) == 2
     again = build_generation(Catalog.open(tmp_path / "src"), storage)
@@ -132,7 +134,7 @@ def test_a_repository_that_fails_keeps_its_former_shard_and_is_named(tmp_path: P
     RepositoryBuilder(tmp_path / "src" / "one").commit({"a.py": "def one(): pass\n"})
     (tmp_path / "src" / "plain").mkdir()
     (tmp_path / "src" / "plain" / "a.txt").write_text("no git\n")
-    storage = Storage(str(tmp_path / "storage"))
+    storage = ShardStorage(str(tmp_path / "storage"))
     report = build_generation(Catalog.open([tmp_path / "src" / "one", tmp_path / "src" / "plain"]), storage)
     assert len(report.built) == 1
     assert len(report.failures) == 1
@@ -140,11 +142,11 @@ def test_a_repository_that_fails_keeps_its_former_shard_and_is_named(tmp_path: P
     assert len(report.generation.searchable) == 1
 
 
-def test_a_harmed_cache_is_fetched_again(storage: Storage, cache: ShardCache, tmp_path: Path) -> None:
+def test_a_harmed_cache_is_fetched_again(storage: ShardStorage, cache: ShardCache, tmp_path: Path) -> None:
     generation = read_current(storage)
     assert generation is not None
     entry = generation.searchable[0]
-    engines = Engines(storage, cache)
+    engines = EngineCache(storage, cache)
     whole = found(engines, generation.id, entry.name)
     assert whole
     cache.close()
@@ -157,7 +159,7 @@ def test_a_harmed_cache_is_fetched_again(storage: Storage, cache: ShardCache, tm
     with ShardCacheAgain(storage, tmp_path / "cache") as other:
         assert other.held() == {}
         assert not (tmp_path / "cache" / "index" / key).exists()
-        assert found(Engines(storage, other), generation.id, entry.name) == whole
+        assert found(EngineCache(storage, other), generation.id, entry.name) == whole
         assert set(other.held()) == {entry.shard}
 
 
@@ -171,12 +173,12 @@ class ShardCacheAgain(ShardCache):
         self.close()
 
 
-def test_two_workers_never_share_a_cache(storage: Storage, cache: ShardCache) -> None:
+def test_two_workers_never_share_a_cache(storage: ShardStorage, cache: ShardCache) -> None:
     with pytest.raises(ConfigurationError, match="another worker"):
         ShardCache(storage, cache.folder)
 
 
-def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: Storage, tmp_path: Path) -> None:
+def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: ShardStorage, tmp_path: Path) -> None:
     generation = read_current(storage)
     assert generation is not None
     entries = sorted(generation.searchable, key=lambda entry: entry.size)
@@ -199,25 +201,25 @@ def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: Storage, 
         assert len(kept) == len(cache.held())
 
 
-def test_a_shard_of_other_formats_is_refused_by_name(storage: Storage, cache: ShardCache, tmp_path: Path) -> None:
+def test_a_shard_of_other_formats_is_refused_by_name(storage: ShardStorage, cache: ShardCache, tmp_path: Path) -> None:
     from dataclasses import replace
 
     generation = read_current(storage)
     assert generation is not None
-    own = Storage(str(tmp_path / "other"))
+    own = ShardStorage(str(tmp_path / "other"))
     old = replace(generation.searchable[0], formats="index 0")
     made = write_generation(own, replace(generation, entries=(old,)), "")
-    with Engines(own, cache).over(made.id, (old.name,), Cancellation()) as (_, failed):
+    with EngineCache(own, cache).over(made.id, (old.name,), Cancellation()) as (_, failed):
         assert "index 0" in failed[old.name]
 
 
-def test_a_worker_that_is_told_to_stop_never_says_that_it_told_all(storage: Storage, cache: ShardCache) -> None:
+def test_a_worker_that_is_told_to_stop_never_says_that_it_told_all(storage: ShardStorage, cache: ShardCache) -> None:
     generation = read_current(storage)
     assert generation is not None
     names = tuple(entry.name for entry in generation.searchable)
     stop = Cancellation()
-    with Engines(storage, cache).over(generation.id, names, stop) as (engine, _):
-        order = Order(generation.id, names, request=SearchRequest("e count:all"), limit=10**9)
+    with EngineCache(storage, cache).over(generation.id, names, stop) as (engine, _):
+        order = WorkerRequest(generation.id, names, request=SearchRequest("e count:all"), limit=10**9)
         pieces = shard_search(engine, order, stop).pieces(order.limit)
         next(pieces)
         stop.cancel()

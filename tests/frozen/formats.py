@@ -11,7 +11,7 @@ from typing import Any
 
 import sourcelight as sl
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.repos import Catalog
 from sourcelight.repos.state import ScryptCost, State
 from sourcelight.testing import Answer, RepositoryBuilder, ScriptedService
@@ -41,7 +41,7 @@ def use_all_once(repository: RepositoryBuilder, home: Path) -> None:
     """Leave an index with its tables, a history, a generation, a state file and a recording below `home`."""
     with sl.open(repository.path, index=home / "index") as code:
         answer(code)
-    report = build_generation(Catalog.open(repository.path.parent), Storage(str(home / "shards")))
+    report = build_generation(Catalog.open(repository.path.parent), ShardStorage(str(home / "shards")))
     assert not report.failures
     state = State(str(home / "state.sqlite"), cost=CHEAP)
     state.accounts.create("grace", PASSWORD)

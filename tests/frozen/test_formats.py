@@ -10,7 +10,7 @@ import pytest
 import sourcelight as sl
 from frozen.formats import CHEAP, PASSWORD, answer, make_repository
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.storage import Storage, read_current
+from sourcelight.backends.cluster.storage import ShardStorage, read_current
 from sourcelight.repos import Catalog
 from sourcelight.repos.repository import key_of
 from sourcelight.repos.state import State
@@ -50,7 +50,7 @@ def test_an_index_and_a_history_answer_and_are_not_built_anew(home: Path) -> Non
 
 
 def test_a_generation_is_read_and_no_shard_of_it_is_built_anew(home: Path) -> None:
-    storage = Storage(str(home / "shards"))
+    storage = ShardStorage(str(home / "shards"))
     generation = read_current(storage)
     assert generation is not None
     before = files(home / "shards")

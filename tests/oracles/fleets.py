@@ -19,7 +19,7 @@ from oracles.questions import Drawer
 from oracles.repositories import Made, Shape
 from server.running_service import TOKEN, running
 from sourcelight.backends.cluster.build.generations import build_generation
-from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.repos import Catalog
 
 SHAPES = (
@@ -94,7 +94,7 @@ def served(client: sl.Client) -> Iterator[sl.Client]:
 def clustered(fleet: Fleet, folder: Path) -> Iterator[sl.Client]:
     """Client over two workers of a cluster, which hold the fleet as it is now."""
     storage = str(folder / "shards")
-    report = build_generation(Catalog.open([str(fleet.folder)]), Storage(storage))
+    report = build_generation(Catalog.open([str(fleet.folder)]), ShardStorage(storage))
     assert not report.failures, report.failures
     cell = Cell(storage, folder / "caches", names=("w1", "w2"))
     try:

@@ -43,7 +43,7 @@ def build(
 ) -> int:
     """Build the shards of all repositories below `paths`; fails when one could not be built."""
     from sourcelight.backends.cluster.build.generations import build_generation
-    from sourcelight.backends.cluster.storage import Storage
+    from sourcelight.backends.cluster.storage import ShardStorage
     from sourcelight.backends.cluster.transport.connections import check_address
     from sourcelight.backends.embedded import data_home
     from sourcelight.repos import Catalog, ServicePolicy
@@ -66,7 +66,7 @@ def build(
         try:
             report = build_generation(
                 catalog,
-                Storage(storage),
+                ShardStorage(storage),
                 cluster=cluster[0] if cluster else "",
                 tls=tls_files(tls),
                 work=None if work is None else work.expanduser().resolve(),
@@ -99,10 +99,10 @@ def opened(
         raise typer.BadParameter("--cluster and --storage belong together")
 
     def engine(limits: Limits) -> LocalEngine:
-        from sourcelight.backends.cluster.connection import Fleet
+        from sourcelight.backends.cluster.connection import ClusterConnection
         from sourcelight.backends.cluster.engine import ClusterEngine
 
-        return ClusterEngine(Fleet(cluster, storage, tls=tls_files(tls)), limits=limits)
+        return ClusterEngine(ClusterConnection(cluster, storage, tls=tls_files(tls)), limits=limits)
 
     return engine
 

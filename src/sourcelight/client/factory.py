@@ -91,7 +91,7 @@ def _clustered(
     paths: tuple[Place, ...], cluster: str | Sequence[str], storage: str, tls: Mapping[str, str] | None
 ) -> Any:
     from sourcelight.backends import embedded
-    from sourcelight.backends.cluster.connection import Fleet
+    from sourcelight.backends.cluster.connection import ClusterConnection
     from sourcelight.backends.cluster.engine import ClusterEngine
 
     if paths:
@@ -99,7 +99,7 @@ def _clustered(
     if not cluster or not storage:
         raise ConfigurationError("cluster= and storage= belong together: a scheduler's address, and a URL of shards")
     schedulers = (cluster,) if isinstance(cluster, str) else tuple(cluster)
-    engine = ClusterEngine(Fleet(schedulers, storage, tls=tls))
+    engine = ClusterEngine(ClusterConnection(schedulers, storage, tls=tls))
     return embedded.EmbeddedBackend(engine, name=f"cluster {', '.join(schedulers)}")
 
 

@@ -64,7 +64,7 @@ def _in_order(codes: Any) -> Any:
     return pa.DictionaryArray.from_arrays(kept, codes.dictionary.take(used))
 
 
-class Gathered:
+class JoinedRows:
     """Rows that wait for others to share a batch with; give them in the order in which they come."""
 
     def __init__(self) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from sourcelight.backends.cluster.coordinator.members import Member, Members
+from sourcelight.backends.cluster.coordinator.members import WorkerDirectory, WorkerInfo
 from sourcelight.backends.cluster.coordinator.streams import SILENCE_S
 from sourcelight.backends.cluster.storage.generation import Generation, current_id, read_generation
-from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.transport.connections import Connections, check_address, require_distributed
+from sourcelight.backends.cluster.storage.objects import ShardStorage
+from sourcelight.backends.cluster.transport.connections import ConnectionPool, check_address, require_distributed
 from sourcelight.core.errors import ClusterError, ConfigurationError
 
 GENERATION_S = 5.0
@@ -23,7 +23,7 @@ _STOP_S = 5.0
 T = TypeVar("T")
 
 
-class Fleet:
+class ClusterConnection:
     """The workers and shards of a cluster. Safe to share between threads; `close` it.
 
     Parameters
@@ -62,7 +62,7 @@ class Fleet:
             check_address(address, tls)
         self.schedulers = tuple(schedulers)
         self.tls = tls
-        self.storage = Storage(storage)
+        self.storage = ShardStorage(storage)
         self.silence_s = silence_s
         self._generation = self._read("")
         self._read_at = time.monotonic()
@@ -89,11 +89,11 @@ class Fleet:
             self._generation, self._read_at = found, time.monotonic()
         return found
 
-    def holders(self, of: Generation | None = None) -> dict[str, tuple[Member, ...]]:
+    def holders(self, of: Generation | None = None) -> dict[str, tuple[WorkerInfo, ...]]:
         """For each repository of a generation, by default the newest, the workers that hold its shard."""
         generation = of or self.generation
 
-        async def placed() -> dict[str, tuple[Member, ...]]:
+        async def placed() -> dict[str, tuple[WorkerInfo, ...]]:
             await self.members.ready()
             return self.members.holding(generation)
 
@@ -127,8 +127,8 @@ class Fleet:
         self._thread.join(_STOP_S)
         self._loop.close()
 
-    async def _connected(self, tls: Mapping[str, str] | None) -> Members:
-        return Members(Connections(tls), self.schedulers)
+    async def _connected(self, tls: Mapping[str, str] | None) -> WorkerDirectory:
+        return WorkerDirectory(ConnectionPool(tls), self.schedulers)
 
     def _refresh(self) -> None:
         try:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.cluster.connection import Fleet
-from sourcelight.backends.cluster.coordinator.members import Member, Turns
-from sourcelight.backends.cluster.coordinator.requests import Holders, NoAnswer
-from sourcelight.backends.cluster.messages import EXPLAIN, Order
+from sourcelight.backends.cluster.connection import ClusterConnection
+from sourcelight.backends.cluster.coordinator.members import ReplicaOrder, WorkerInfo
+from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
+from sourcelight.backends.cluster.messages import EXPLAIN, WorkerRequest
 from sourcelight.backends.cluster.partial_calls import sentence, waited
-from sourcelight.backends.cluster.search import ClusterSearch, Plannings, catalog_of, planned
+from sourcelight.backends.cluster.search import ClusterPlanCache, ClusterSearch, catalog_of, planned
 from sourcelight.backends.cluster.tool_calls import counted, delegated
 from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.batches.results import ToolResult
@@ -46,7 +46,7 @@ class ClusterView:
         Addresses of the cells' schedulers.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: ClusterConnection) -> None:
         self.schedulers = fleet.schedulers
         self._fleet = fleet
         self._clients: list[Any] = []
@@ -112,14 +112,14 @@ class ClusterEngine(LocalEngine):
 
     searches = ClusterSearch
 
-    def __init__(self, fleet: Fleet, *, limits: Limits | None = None) -> None:
+    def __init__(self, fleet: ClusterConnection, *, limits: Limits | None = None) -> None:
         self.fleet = fleet
         self.generation = fleet.generation
         super().__init__(
             catalog_of(self.generation.searchable, self.generation.contexts), IndexStore(os.devnull), limits=limits
         )
         self.cluster = ClusterView(fleet)
-        self.plannings = Plannings()
+        self.plannings = ClusterPlanCache()
         self._swapping = threading.Lock()
         self._at_rest = False
 
@@ -139,7 +139,7 @@ class ClusterEngine(LocalEngine):
             found._at_rest = True  # noqa: SLF001 - a copy of this one
         return found
 
-    def holders(self) -> dict[str, tuple[Member, ...]]:
+    def holders(self) -> dict[str, tuple[WorkerInfo, ...]]:
         """For each repository of this engine's generation the workers that hold its shard."""
         return self.fleet.holders(self.generation)
 
@@ -199,7 +199,7 @@ def explained_by_workers(
     if not names:
         return None
     fleet = engine.fleet
-    order = Order(
+    order = WorkerRequest(
         engine.generation.id,
         tuple(names),
         viewer=viewer.name,
@@ -207,11 +207,11 @@ def explained_by_workers(
         request=request,
         step=EXPLAIN,
     )
-    turns = Turns(fleet.members, engine.holders())
-    asking = Holders(turns, engine.generation, order, fleet.silence_s)
+    turns = ReplicaOrder(fleet.members, engine.holders())
+    asking = HolderRequests(turns, engine.generation, order, fleet.silence_s)
     messages = waited(engine, asking.each(), cancellation)
     if not messages:
-        raise NoAnswer("explain", [one for name in asking.skipped for one in turns.why(name)])
+        raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
     made = explained(engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages])
     lost = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
     return replace(made, warnings=(*made.warnings, *lost))

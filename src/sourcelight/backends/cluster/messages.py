@@ -27,7 +27,7 @@ ADD, MOST = "add", "most"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkerRequest:
     """What a worker is asked.
 
     Parameters
@@ -78,7 +78,7 @@ class Order:
         return {**plain, "arguments": dict(self.arguments), "request": request, "versions": versions()}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Order:
+    def from_plain(cls, plain: Mapping[str, Any]) -> WorkerRequest:
         """The order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
         if (plain.get("protocol"), plain.get("versions")) != (PROTOCOL, versions()):
             asked = plain.get("versions") or f"protocol {plain.get('protocol')}"
@@ -164,7 +164,7 @@ def _is_plain(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ResultPiece:
     """Rows of some repositories in one phase, in the order of their names; `ends` says where those of each end."""
 
     phase: int
@@ -174,14 +174,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class RepositoriesDone:
     """The files of these repositories are all told."""
 
     repositories: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class RepositoriesFailed:
     """These repositories can't be told by this worker, and why: said before what comes after them in the order.
 
     `unfit`: it has no shard of them that it can read, and another may have; else its engine failed at them.

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.cluster.coordinator.members import Tried, Turns, reasons
-from sourcelight.backends.cluster.coordinator.requests import Holders, NoAnswer
-from sourcelight.backends.cluster.messages import PART, RANK, Order
+from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
+from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
+from sourcelight.backends.cluster.messages import PART, RANK, WorkerRequest
 from sourcelight.backends.cluster.search import planned
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
@@ -25,7 +25,7 @@ _DATES = ("after", "before")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClusterToolCall:
     """A call, and for whom."""
 
     engine: ClusterEngine
@@ -33,9 +33,9 @@ class Call:
     arguments: Mapping[str, Any]
     context: ToolContext
 
-    def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> Order:
+    def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> WorkerRequest:
         """What workers are asked, of some repositories; `arguments` in place of those of the call."""
-        return Order(
+        return WorkerRequest(
             self.engine.generation.id,
             tuple(names),
             viewer=self.context.viewer.name,
@@ -52,20 +52,20 @@ class Call:
         if message["kind"] == "progress" and self.context.observer is not None:
             self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
 
-    def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> Holders:
+    def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> HolderRequests:
         """The workers of some repositories; `arguments` in place of those of the call."""
         fleet = self.engine.fleet
         order = self.order(names, step, arguments)
-        turns = Turns(fleet.members, self.engine.holders())
-        return Holders(turns, self.engine.generation, order, fleet.silence_s, heard=self.heard)
+        turns = ReplicaOrder(fleet.members, self.engine.holders())
+        return HolderRequests(turns, self.engine.generation, order, fleet.silence_s, heard=self.heard)
 
     def nowhere(self) -> ToolContext:
         """The context of somebody who may see nothing: what an answer over no repository is made with."""
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
-def in_parts(call: Call, steps: SplitHandler, needed: Sequence[Repository]) -> ToolResult:
-    """Answer a call by the workers that hold its repositories; raises `NoAnswer` when none answers for any."""
+def in_parts(call: ClusterToolCall, steps: SplitHandler, needed: Sequence[Repository]) -> ToolResult:
+    """Answer a call by the workers that hold its repositories; raises `NoWorkerAnswered` when none answers for any."""
     from sourcelight.engines import tools
 
     unnamed = not call.arguments.get("repos")
@@ -85,8 +85,8 @@ def in_parts(call: Call, steps: SplitHandler, needed: Sequence[Repository]) -> T
     return accounted(steps.join(call.arguments, call.context, part), skipped)
 
 
-def ranked(call: Call) -> ToolResult:
-    """Rank for a question over all workers; raises `NoAnswer` when none answers for any repository."""
+def ranked(call: ClusterToolCall) -> ToolResult:
+    """Rank for a question over all workers; raises `NoWorkerAnswered` when none answers for any repository."""
     from sourcelight.engines.tools.search import answer_of_parts, ranked_answer
 
     text = call.arguments["query"]
@@ -100,7 +100,7 @@ def ranked(call: Call) -> ToolResult:
     return accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
 
 
-def chosen(call: Call, text: str) -> list[str]:
+def chosen(call: ClusterToolCall, text: str) -> list[str]:
     """Names of the repositories that the filters of a question choose, of those the viewer may see."""
     from sourcelight.engines.execution.natural_language import filters_query, split_filters
 
@@ -110,7 +110,7 @@ def chosen(call: Call, text: str) -> list[str]:
     return planned(engine, call.context.viewer, call.context.cancellation, scopes)[2]
 
 
-def _dated(call: Call) -> Mapping[str, Any]:
+def _dated(call: ClusterToolCall) -> Mapping[str, Any]:
     """The arguments with dates as the moments that they are."""
     if not any(call.arguments.get(name) for name in _DATES):
         return call.arguments
@@ -119,15 +119,15 @@ def _dated(call: Call) -> Mapping[str, Any]:
     return {**call.arguments, **dates_of(call.name, call.arguments)[2]}
 
 
-def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, str]:
+def _skipped(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:
     """Repositories that nobody answered for, and what is said of each."""
     tried = {one: asking.turns.why(one) for one in asking.skipped}
     if not messages:
-        raise NoAnswer(name, [one for each in tried.values() for one in each])
+        raise NoWorkerAnswered(name, [one for each in tried.values() for one in each])
     return {one: sentence(one, each) for one, each in sorted(tried.items())}
 
 
-def sentence(name: str, tried: Sequence[Tried]) -> str:
+def sentence(name: str, tried: Sequence[FailedAttempt]) -> str:
     """What is said of a repository that no worker answered for."""
     return left_out(name, reasons(tried))
 

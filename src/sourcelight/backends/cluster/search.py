@@ -13,10 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sourcelight.backends.cluster.coordinator.members import Tried, Turns, reasons
-from sourcelight.backends.cluster.coordinator.slots import Slots
-from sourcelight.backends.cluster.coordinator.streams import Streams
-from sourcelight.backends.cluster.messages import Order
+from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
+from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
+from sourcelight.backends.cluster.coordinator.streams import WorkerStreams
+from sourcelight.backends.cluster.messages import WorkerRequest
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
@@ -36,15 +36,15 @@ from sourcelight.repos import Catalog, Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.backends.cluster.storage.generation import ShardEntry
+    from sourcelight.backends.cluster.storage.generation import StoredShard
 
 
 Planned = tuple[list[Plan], list[str]]
 
-Plannings = Kept[Planned]
+ClusterPlanCache = Kept[Planned]
 
 
-def catalog_of(entries: Iterable[ShardEntry], contexts: Mapping[str, Mapping[str, Any]] | None = None) -> Catalog:
+def catalog_of(entries: Iterable[StoredShard], contexts: Mapping[str, Mapping[str, Any]] | None = None) -> Catalog:
     """Some repositories of a generation as a catalog, with no place on this machine."""
     found = [
         Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
@@ -99,7 +99,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Accounting:
+class ShardAccounting:
     """What became of the shards that a search was planned on: each is in exactly one of the three.
 
     Attributes
@@ -116,16 +116,16 @@ class Accounting:
 
     planned: frozenset[str] = frozenset()
     done: frozenset[str] = frozenset()
-    skipped: dict[str, tuple[Tried, ...]] | None = None
+    skipped: dict[str, tuple[FailedAttempt, ...]] | None = None
     excluded: frozenset[str] = frozenset()
 
 
 class ClusterSearch(SearchExecution):
     """One search under way; `accounting` is whole when its events have ended."""
 
-    accounting: Accounting = Accounting()
-    _slots: Slots
-    _streams: Streams | None = None
+    accounting: ShardAccounting = ShardAccounting()
+    _slots: OrderedMerge
+    _streams: WorkerStreams | None = None
     _owners: OwnerPredicate
     _searched: int = 0
     _most_capped: int = 0
@@ -167,13 +167,13 @@ class ClusterSearch(SearchExecution):
     def _batches(self, plans: list[Plan], names: list[str], limit: int) -> Generator[Any, None, None]:
         """All rows, ranked where a search on one machine would rank them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
-        self._slots = Slots(names, phases_of(plans))
-        self._streams: Streams | None = None
+        self._slots = OrderedMerge(names, phases_of(plans))
+        self._streams: WorkerStreams | None = None
         if not names:
             return
         fleet = engine.fleet
         remaining = self.cancellation.remaining_s
-        order = Order(
+        order = WorkerRequest(
             engine.generation.id,
             (),
             viewer=self.viewer.name,
@@ -181,8 +181,8 @@ class ClusterSearch(SearchExecution):
             request=replace(self.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
             limit=limit,
         )
-        turns = Turns(fleet.members)
-        self._streams = Streams(turns, engine.generation, order, self._slots, silence_s=fleet.silence_s)
+        turns = ReplicaOrder(fleet.members)
+        self._streams = WorkerStreams(turns, engine.generation, order, self._slots, silence_s=fleet.silence_s)
         work: Future[None] = fleet.start(self._streams.run())
         ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
         try:
@@ -238,7 +238,7 @@ class ClusterSearch(SearchExecution):
             # No worker failed: the time that the query has was over before one could answer.
             self._told_late |= {name for name, tried in skipped.items() if not tried}
         done -= excluded
-        self.accounting = Accounting(frozenset(names), frozenset(done), skipped, frozenset(excluded))
+        self.accounting = ShardAccounting(frozenset(names), frozenset(done), skipped, frozenset(excluded))
 
     def _late(self, plans: list[Plan], scoper: ScopeResolver) -> list[str]:
         del plans, scoper
@@ -286,7 +286,7 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
     return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
 
 
-def missing(skipped: dict[str, tuple[Tried, ...]], shown: set[str]) -> Iterator[Skipped]:
+def missing(skipped: dict[str, tuple[FailedAttempt, ...]], shown: set[str]) -> Iterator[Skipped]:
     """One item for each repository that no worker told whole."""
     for name, tried in sorted(skipped.items()):
         partly = "Some of its matches are shown. " if name in shown else ""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sourcelight.backends.cluster.coordinator.members import Member
-from sourcelight.backends.cluster.coordinator.requests import NoAnswer, ask_one
-from sourcelight.backends.cluster.messages import CALL, RESEARCH, REST, SEARCH, Order, answer_from_plain
+from sourcelight.backends.cluster.coordinator.members import WorkerInfo
+from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered, ask_one
+from sourcelight.backends.cluster.messages import CALL, RESEARCH, REST, SEARCH, WorkerRequest, answer_from_plain
 from sourcelight.backends.cluster.partial_calls import (
-    Call,
+    ClusterToolCall,
     accounted,
     chosen,
     in_parts,
@@ -65,7 +65,7 @@ def delegated(
     """
     if name in _HERE or name.startswith("deepsearch"):
         return None
-    call = Call(engine, name, arguments, context)
+    call = ClusterToolCall(engine, name, arguments, context)
     if name == "nls_search":
         return ranked(call)
     from sourcelight.engines import tools
@@ -77,7 +77,7 @@ def delegated(
     return _gathered(call, needed)
 
 
-def _gathered(call: Call, needed: tuple[Repository, ...]) -> ToolResult:
+def _gathered(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult:
     """Answer a call on one worker that has all shards which it needs."""
     engine = call.engine
     total = size_of(engine, needed)
@@ -91,7 +91,7 @@ def _gathered(call: Call, needed: tuple[Repository, ...]) -> ToolResult:
     repo = str(call.arguments.get("repo", ""))
     try:
         return _asked(call, call.order(names), candidates_of(engine, repo, needed))
-    except NoAnswer:
+    except NoWorkerAnswered:
         waited(engine, engine.fleet.members.look(), call.context.cancellation)
     # Other workers may hold them now; where none can have all, one answers with what it can have.
     order = call.order(names, "" if len(names) == 1 else REST)
@@ -101,7 +101,7 @@ def _gathered(call: Call, needed: tuple[Repository, ...]) -> ToolResult:
     return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *lost.values())), lost)
 
 
-def _asked(call: Call, order: Order, candidates: Sequence[Member]) -> ToolResult:
+def _asked(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
     fleet = call.engine.fleet
     work = ask_one(fleet.members, CALL, order, candidates, what=call.name, silence_s=fleet.silence_s, heard=call.heard)
     return answer_from_plain(waited(call.engine, work, call.context.cancellation)["answer"])
@@ -115,7 +115,7 @@ def counted(
         return None
     holders = engine.holders()
     names = [repository.name for repository in engine.catalog.visible(viewer)]
-    groups: dict[Member, list[str]] = {}
+    groups: dict[WorkerInfo, list[str]] = {}
     for name in names:
         if not holders.get(name):
             return None
@@ -124,7 +124,7 @@ def counted(
     fleet = engine.fleet
     work = []
     for own in groups.values():
-        order = Order(
+        order = WorkerRequest(
             engine.generation.id,
             tuple(own),
             viewer=viewer.name,
@@ -184,11 +184,11 @@ def size_of(engine: ClusterEngine, repositories: Sequence[Repository]) -> int:
     return sum(sizes[repository.name] for repository in repositories)
 
 
-def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[Member]:
+def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[WorkerInfo]:
     """The workers to ask: those of the repository that is asked about, then those that hold most of what is needed."""
     holders = engine.holders()
     sizes = {entry.name: entry.size for entry in engine.generation.searchable}
-    held: dict[Member, int] = {}
+    held: dict[WorkerInfo, int] = {}
     for repository in needed:
         for member in holders.get(repository.name, ()):
             held[member] = held.get(member, 0) + sizes[repository.name]
@@ -209,7 +209,7 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
     """
     from sourcelight.engines.deepsearch.evidence.pins import StepResult
 
-    call = Call(engine, step, {}, context)
+    call = ClusterToolCall(engine, step, {}, context)
     if step == PIN:
         return StepResult(_pinned(call, asked))
     needed = _needed_workers(call, step, asked)
@@ -227,7 +227,7 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
     return waited(engine, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
-def _pinned(call: Call, asked: Any) -> Any:
+def _pinned(call: ClusterToolCall, asked: Any) -> Any:
     """The commits that a question is about; a repository that nobody answers for is one that could not be pinned."""
     names = chosen(call, asked.filters)
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(asked)})
@@ -238,7 +238,7 @@ def _pinned(call: Call, asked: Any) -> Any:
     return replace(found, failed=(*found.failed, *lost))
 
 
-def _needed_workers(call: Call, step: str, asked: Any) -> tuple[Repository, ...]:
+def _needed_workers(call: ClusterToolCall, step: str, asked: Any) -> tuple[Repository, ...]:
     """The repositories that a worker has to have: all that the viewer may see, or the question's alone.
 
     Without those that could not be pinned, which the answer names.

@@ -12,13 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.backends.cluster.build.shards import build_shard
-from sourcelight.backends.cluster.storage.generation import (
-    Generation,
-    ShardEntry,
-    read_current,
-    write_generation,
-)
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_current, write_generation
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
@@ -70,7 +65,7 @@ class BuildReport:
 
 def build_generation(
     catalog: Catalog,
-    storage: Storage,
+    storage: ShardStorage,
     *,
     cluster: str = "",
     tls: Mapping[str, str] | None = None,
@@ -118,14 +113,14 @@ def build_generation(
     repositories = sorted(catalog.repositories, key=lambda one: -_git_bytes(one))
     orders = [(one, known.get(one.name)) for one in repositories]
     run = _on_cluster(cluster, tls) if cluster else _here(workers)
-    found: dict[str, ShardEntry] = {}
+    found: dict[str, StoredShard] = {}
     tell = progress or (lambda _: None)
     with tempfile.TemporaryDirectory() as temporary:
         folder = os.fspath(work) if work is not None else temporary
         if cluster and work is None:
             folder = ""
         for name, outcome in run(orders, storage.url, folder, max_file_size, stop):
-            found[name] = outcome if isinstance(outcome, ShardEntry) else _set_aside(catalog.get(name), known, outcome)
+            found[name] = outcome if isinstance(outcome, StoredShard) else _set_aside(catalog.get(name), known, outcome)
             tell(BuildProgress(len(found), len(orders), name, found[name].problem or "done"))
     stop.check()
     names = {one.place: one.name for one in repositories if one.place}
@@ -148,13 +143,13 @@ def build_generation(
 
 
 def build_one(
-    repository: Repository, former: ShardEntry | None, storage: str, folder: str, max_file_size: int
-) -> ShardEntry | str:
+    repository: Repository, former: StoredShard | None, storage: str, folder: str, max_file_size: int
+) -> StoredShard | str:
     """Build one shard; gives its entry, or why it could not be built. What runs on a worker."""
     with tempfile.TemporaryDirectory() as temporary:
         try:
             return build_shard(
-                repository, Storage(storage), Path(folder or temporary), former, max_file_size=max_file_size
+                repository, ShardStorage(storage), Path(folder or temporary), former, max_file_size=max_file_size
             )
         except (SourcelightError, OSError, MemoryError) as fault:
             return str(fault) or type(fault).__name__
@@ -253,16 +248,16 @@ class _Present:
             )
 
 
-def _with_lenders(entry: ShardEntry, lenders: tuple[str, ...]) -> ShardEntry:
+def _with_lenders(entry: StoredShard, lenders: tuple[str, ...]) -> StoredShard:
     """An entry with the private repositories that it borrows from; a former shard keeps those that it was made of."""
     former = entry.lenders if entry.problem else ()
     return replace(entry, lenders=tuple(sorted({*lenders, *former})))
 
 
-def _set_aside(repository: Repository, known: Mapping[str, ShardEntry], problem: str) -> ShardEntry:
+def _set_aside(repository: Repository, known: Mapping[str, StoredShard], problem: str) -> StoredShard:
     former = known.get(repository.name)
     if former is None or not former.shard:
-        return ShardEntry(repository.facts, problem=problem)
+        return StoredShard(repository.facts, problem=problem)
     private = former.facts.private or repository.facts.private  # what was said since holds for the former shard, too
     return replace(former, facts=replace(former.facts, private=private), problem=problem)
 

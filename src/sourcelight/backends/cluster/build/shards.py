@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sourcelight.backends.cluster.storage.generation import ShardEntry, built_before, note_built
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.generation import StoredShard, built_before, note_built
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import HISTORY, INDEX, ShardFiles, fetch, publish
 from sourcelight.backends.cluster.worker.engines import formats
 from sourcelight.core.cancellation import Cancellation
@@ -38,14 +38,14 @@ def source_of(repository: Repository, max_file_size: int) -> str:
 
 def build_shard(
     repository: Repository,
-    storage: Storage,
+    storage: ShardStorage,
     folder: Path,
-    former: ShardEntry | None = None,
+    former: StoredShard | None = None,
     *,
     max_file_size: int,
     tell: Tell = lambda _: None,
     cancellation: Cancellation | None = None,
-) -> ShardEntry:
+) -> StoredShard:
     """Index a repository with all that goes with it, and put it into storage; gives its entry.
 
     What a former shard has is fetched first, so that only what is new is read. A shard that an earlier build made of
@@ -100,7 +100,7 @@ def build_shard(
     view = store.repository_folder(own.key).manifest().view_of(repository.facts.commit)
     if view is None:
         raise IndexFault(os.fspath(index), "the commit moved while it was indexed")
-    entry = ShardEntry(
+    entry = StoredShard(
         repository.facts,
         files.keep(storage),
         files.size,
@@ -114,7 +114,7 @@ def build_shard(
     return entry
 
 
-def _begin_with(former: ShardEntry, storage: Storage, folder: Path, key: str) -> None:
+def _begin_with(former: StoredShard, storage: ShardStorage, folder: Path, key: str) -> None:
     incoming = folder / f"incoming-{key}-{os.urandom(4).hex()}"
     try:
         files = ShardFiles.read(storage, former.shard).files

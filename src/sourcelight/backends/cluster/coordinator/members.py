@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.backends.cluster.messages import HELLO, KEEP, Order, versions
+from sourcelight.backends.cluster.messages import HELLO, KEEP, WorkerRequest, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
-from sourcelight.backends.cluster.transport.connections import Connections
+from sourcelight.backends.cluster.transport.connections import ConnectionPool
 from sourcelight.backends.cluster.transport.exchange import ConnectionBroke
 from sourcelight.core.errors import (
     Cancelled,
@@ -41,7 +41,7 @@ _ELSEWHERE = (StorageError, ShardDamaged, Cancelled, *GONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class FailedAttempt:
     """A worker that did not answer, and why.
 
     Attributes
@@ -60,7 +60,7 @@ class Tried:
     died: bool = False
 
     @classmethod
-    def of(cls, worker: str, error: BaseException, silence_s: float) -> Tried:
+    def of(cls, worker: str, error: BaseException, silence_s: float) -> FailedAttempt:
         """What an error says of a worker that may be silent for `silence_s` seconds."""
         if isinstance(error, WorkersUnreachable):
             return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
@@ -69,12 +69,12 @@ class Tried:
         return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
 
 
-def reasons(tried: Iterable[Tried]) -> str:
+def reasons(tried: Iterable[FailedAttempt]) -> str:
     """Who was asked, and why none of them answered, in words."""
     return "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
 
 
-def poisoned(tried: Iterable[Tried]) -> bool:
+def poisoned(tried: Iterable[FailedAttempt]) -> bool:
     """Whether two workers failed alike, or died at the work, so that a third would too."""
     found = list(tried)
     faults = [one.reason for one in found if one.engine]
@@ -93,7 +93,7 @@ _TELLERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class WorkerInfo:
     """A worker: its name, which stays the same when it starts again, and its address, which does not."""
 
     name: str
@@ -104,11 +104,11 @@ class Member:
 @dataclass(slots=True)
 class _Cell:
     address: str
-    members: tuple[Member, ...] = ()
+    members: tuple[WorkerInfo, ...] = ()
 
 
 @dataclass(slots=True)
-class Members:
+class WorkerDirectory:
     """The workers of all cells. On one event loop.
 
     Parameters
@@ -120,23 +120,23 @@ class Members:
         several it has one in each.
     """
 
-    connections: Connections
+    connections: ConnectionPool
     schedulers: Sequence[str]
     _cells: list[_Cell] = field(init=False)
-    _dropped: dict[str, Tried] = field(default_factory=dict)
-    _live: tuple[Member, ...] | None = None
+    _dropped: dict[str, FailedAttempt] = field(default_factory=dict)
+    _live: tuple[WorkerInfo, ...] | None = None
     _addresses: frozenset[str] = frozenset()
     _looked: float = 0.0
     _looking: asyncio.Task[None] | None = None
     _tellers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_TELLERS))
     _telling: set[asyncio.Task[None]] = field(default_factory=set)
-    _placed: tuple[str, tuple[Member, ...], dict[str, tuple[Member, ...]]] = ("", (), {})
+    _placed: tuple[str, tuple[WorkerInfo, ...], dict[str, tuple[WorkerInfo, ...]]] = ("", (), {})
 
     def __post_init__(self) -> None:
         self._cells = [_Cell(address) for address in self.schedulers]
 
     @property
-    def live(self) -> tuple[Member, ...]:
+    def live(self) -> tuple[WorkerInfo, ...]:
         """The workers that answered when they were last asked, of all cells."""
         if self._live is None:
             self._live = tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
@@ -163,18 +163,18 @@ class Members:
         await asyncio.shield(self._start())
 
     @property
-    def absent(self) -> tuple[Tried, ...]:
+    def absent(self) -> tuple[FailedAttempt, ...]:
         """The workers that schedulers know and nobody asks, and why."""
         here = {one.address for cell in self._cells for one in cell.members}
         return tuple(tried for address, tried in sorted(self._dropped.items()) if address in here)
 
-    def drop(self, member: Member, tried: Tried) -> None:
+    def drop(self, member: WorkerInfo, tried: FailedAttempt) -> None:
         """Ask this worker nothing until its scheduler has been asked again, and it answers."""
         self._dropped[member.address] = tried
         self._live = None
         self._start()
 
-    def holding(self, generation: Generation) -> dict[str, tuple[Member, ...]]:
+    def holding(self, generation: Generation) -> dict[str, tuple[WorkerInfo, ...]]:
         """For each repository the workers that hold its shard, the preferred one first; only those that live."""
         live = self.live
         known, workers, found = self._placed
@@ -194,19 +194,19 @@ class Members:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._looking
 
-    def _tell_holders(self, generation: Generation, places: dict[str, tuple[Member, ...]]) -> None:
+    def _tell_holders(self, generation: Generation, places: dict[str, tuple[WorkerInfo, ...]]) -> None:
         """Let each worker fetch what it is to hold, what it is first for before the rest."""
-        names: dict[Member, list[str]] = {}
+        names: dict[WorkerInfo, list[str]] = {}
         for replica in range(max(map(len, places.values()), default=0)):
             for name, members in places.items():
                 if replica < len(members):
                     names.setdefault(members[replica], []).append(name)
         for member, own in names.items():
-            task = asyncio.get_running_loop().create_task(self._tell(member, Order(generation.id, tuple(own))))
+            task = asyncio.get_running_loop().create_task(self._tell(member, WorkerRequest(generation.id, tuple(own))))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
-    async def _tell(self, member: Member, order: Order) -> None:
+    async def _tell(self, member: WorkerInfo, order: WorkerRequest) -> None:
         with contextlib.suppress(Exception):  # one that does not take it fetches when it is asked
             async with (
                 self._tellers,
@@ -216,10 +216,10 @@ class Members:
                 async for _ in said:
                     pass
 
-    def _places(self, generation: Generation, live: tuple[Member, ...]) -> dict[str, tuple[Member, ...]]:
+    def _places(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> dict[str, tuple[WorkerInfo, ...]]:
         sizes = {entry.shard: entry.size for entry in generation.searchable}
         replicas = REPLICAS if len(self._cells) == 1 else 1
-        holders: dict[str, list[Member]] = {shard: [] for shard in sizes}
+        holders: dict[str, list[WorkerInfo]] = {shard: [] for shard in sizes}
         for cell in range(len(self._cells)):
             by_name = {one.name: one for one in live if one.cell == cell}
             for shard, names in place(sizes, list(by_name), replicas=replicas).items():
@@ -253,15 +253,15 @@ class Members:
         cell.members = cell.members if found is None else found
         self._live = None
 
-    async def _known_to(self, number: int, scheduler: str) -> tuple[Member, ...] | None:
+    async def _known_to(self, number: int, scheduler: str) -> tuple[WorkerInfo, ...] | None:
         """The workers that a scheduler knows; None when it does not answer, whatever it says in place of it."""
         with contextlib.suppress(Exception):
             async with asyncio.timeout(ANSWER_S):
                 found = await self.connections.workers(scheduler)
-            return tuple(Member(name, address, number) for name, address in sorted(found.items()))
+            return tuple(WorkerInfo(name, address, number) for name, address in sorted(found.items()))
         return None
 
-    async def _answers(self, member: Member) -> bool:
+    async def _answers(self, member: WorkerInfo) -> bool:
         with contextlib.suppress(Exception):
             async with (
                 asyncio.timeout(ANSWER_S),
@@ -273,7 +273,7 @@ class Members:
 
 
 @dataclass(slots=True)
-class Turns:
+class ReplicaOrder:
     """The workers of some repositories, and what became of asking them.
 
     Parameters
@@ -291,12 +291,12 @@ class Turns:
         By repository the addresses that were asked.
     """
 
-    members: Members
-    holders: Mapping[str, tuple[Member, ...]] = field(default_factory=dict)
-    tried: dict[str, list[Tried]] = field(default_factory=dict)
+    members: WorkerDirectory
+    holders: Mapping[str, tuple[WorkerInfo, ...]] = field(default_factory=dict)
+    tried: dict[str, list[FailedAttempt]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
 
-    def next(self, name: str) -> Member | None:
+    def next(self, name: str) -> WorkerInfo | None:
         """The next worker to ask; None when all were, or it is no use."""
         if name in self.tried and poisoned(self.tried[name]):
             return None
@@ -307,9 +307,9 @@ class Turns:
                 return member
         return None
 
-    def groups(self, names: Sequence[str]) -> tuple[dict[Member, list[str]], list[str]]:
+    def groups(self, names: Sequence[str]) -> tuple[dict[WorkerInfo, list[str]], list[str]]:
         """The repositories by the next worker to ask, and those without one."""
-        groups: dict[Member, list[str]] = {}
+        groups: dict[WorkerInfo, list[str]] = {}
         lost = []
         for name in names:
             member = self.next(name)
@@ -319,15 +319,15 @@ class Turns:
                 groups.setdefault(member, []).append(name)
         return groups, lost
 
-    def ask(self, member: Member, names: Sequence[str]) -> None:
+    def ask(self, member: WorkerInfo, names: Sequence[str]) -> None:
         """Note that a worker is asked for these."""
         for name in names:
             self.asked.setdefault(name, set()).add(member.address)
 
-    def why(self, name: str) -> tuple[Tried, ...]:
+    def why(self, name: str) -> tuple[FailedAttempt, ...]:
         """Why nobody answered for a repository: who was asked, or else those whom nobody asks, with their reasons."""
         return tuple(self.tried.get(name, ())) or self.members.absent
 
-    def failed(self, name: str, tried: Tried) -> None:
+    def failed(self, name: str, tried: FailedAttempt) -> None:
         """Note that a worker did not answer for a repository."""
         self.tried.setdefault(name, []).append(tried)

@@ -17,14 +17,14 @@ from typing import Any
 from sourcelight.backends.cluster.coordinator.members import (
     GONE,
     RETRIED,
-    Member,
-    Members,
-    Tried,
-    Turns,
+    FailedAttempt,
+    ReplicaOrder,
+    WorkerDirectory,
+    WorkerInfo,
     poisoned,
     reasons,
 )
-from sourcelight.backends.cluster.messages import ADD, CALL, TELL, Order, fault_from_plain
+from sourcelight.backends.cluster.messages import ADD, CALL, TELL, WorkerRequest, fault_from_plain
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.core.errors import ClusterError
 
@@ -32,7 +32,7 @@ Message = Mapping[str, Any]
 
 
 async def messages_of(
-    members: Members, operation: str, order: Mapping[str, Any], member: Member, silence_s: float
+    members: WorkerDirectory, operation: str, order: Mapping[str, Any], member: WorkerInfo, silence_s: float
 ) -> AsyncGenerator[Message]:
     """Give the messages of a worker; that of kind ``end`` is the last. Closing the iterator stops its work.
 
@@ -53,7 +53,7 @@ async def messages_of(
 
 
 @dataclass(slots=True)
-class Holders:
+class HolderRequests:
     """The workers of a call's repositories, asked. On the event loop of `turns.members`.
 
     Parameters
@@ -73,9 +73,9 @@ class Holders:
         Repositories that no worker answers for.
     """
 
-    turns: Turns
+    turns: ReplicaOrder
     generation: Generation
-    order: Order
+    order: WorkerRequest
     silence_s: float
     heard: Callable[[Message], None] = lambda _: None
     skipped: list[str] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Holders:
                 return [task.result() for task in tasks]
         return []
 
-    async def _groups(self, names: Sequence[str]) -> dict[Member, list[str]]:
+    async def _groups(self, names: Sequence[str]) -> dict[WorkerInfo, list[str]]:
         """The next worker of each repository; those without one are skipped, once the schedulers were asked again."""
         turns = self.turns
         groups, lost = turns.groups(names)
@@ -151,32 +151,32 @@ class Holders:
         skipped = set(self.skipped)
         return [name for name in self.order.names if name not in skipped]
 
-    def _failed(self, member: Member, names: Sequence[str], fault: BaseException) -> None:
+    def _failed(self, member: WorkerInfo, names: Sequence[str], fault: BaseException) -> None:
         """Note why a worker did not answer; raises what another would say too."""
         if not isinstance(fault, RETRIED):
             raise fault
-        tried = Tried.of(member.name, fault, self.silence_s)
+        tried = FailedAttempt.of(member.name, fault, self.silence_s)
         if isinstance(fault, GONE):
             self.turns.members.drop(member, tried)
         for name in names:
             self._note(member, name, tried)
 
-    def _missing(self, member: Member, message: Message) -> list[str]:
+    def _missing(self, member: WorkerInfo, message: Message) -> list[str]:
         """Repositories that a worker answered without, as it could not have their shards."""
         for name, reason in message.get("failed", {}).items():
-            self._note(member, name, Tried(member.name, reason, engine=True))
+            self._note(member, name, FailedAttempt(member.name, reason, engine=True))
         return list(message.get("failed", {}))
 
-    def _note(self, member: Member, name: str, tried: Tried) -> None:
+    def _note(self, member: WorkerInfo, name: str, tried: FailedAttempt) -> None:
         self.turns.ask(member, (name,))
         self.turns.failed(name, tried)
 
     async def _follow(
         self,
-        member: Member,
+        member: WorkerInfo,
         names: Sequence[str],
-        order: Order,
-        met: Callable[[Member, Message], Coroutine[Any, Any, None]] | None = None,
+        order: WorkerRequest,
+        met: Callable[[WorkerInfo, Message], Coroutine[Any, Any, None]] | None = None,
     ) -> Message:
         plain = replace(order, names=tuple(names)).to_plain()
         async with contextlib.aclosing(messages_of(self.turns.members, CALL, plain, member, self.silence_s)) as said:
@@ -193,12 +193,12 @@ class Holders:
 class _Meeting:
     """Numbers of all workers of one ranking, put together when the last of them has said its own."""
 
-    def __init__(self, holders: Holders, token: str, count: int) -> None:
+    def __init__(self, holders: HolderRequests, token: str, count: int) -> None:
         self._holders, self._token, self._count = holders, token, count
         self._said: list[Sequence[Any]] = []
         self._whole: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
 
-    async def met(self, member: Member, message: Message) -> None:
+    async def met(self, member: WorkerInfo, message: Message) -> None:
         """Take one worker's numbers, and tell it those of all once they are known."""
         whole = self._whole
         self._said.append(message["numbers"])
@@ -215,19 +215,19 @@ class _Meeting:
                 pass
 
 
-class NoAnswer(ClusterError):
+class NoWorkerAnswered(ClusterError):
     """Raised when none of the workers that could answer did; `tried` says why."""
 
-    def __init__(self, what: str, tried: Sequence[Tried]) -> None:
+    def __init__(self, what: str, tried: Sequence[FailedAttempt]) -> None:
         self.tried = tuple(dict.fromkeys(tried))
         super().__init__(f"{what} could not be answered. Asked: {reasons(self.tried)}. Try again in a moment.")
 
 
 async def ask_one(
-    members: Members,
+    members: WorkerDirectory,
     operation: str,
-    order: Order,
-    candidates: Sequence[Member],
+    order: WorkerRequest,
+    candidates: Sequence[WorkerInfo],
     *,
     what: str,
     silence_s: float,
@@ -257,24 +257,24 @@ async def ask_one(
     SourcelightError
         What the call itself raises.
     """
-    tried: list[Tried] = []
+    tried: list[FailedAttempt] = []
     for member in candidates:
         if poisoned(tried):
             break
         try:
             return await _asked(members, operation, order, member, silence_s, heard)
         except RETRIED as error:
-            tried.append(Tried.of(member.name, error, silence_s))
+            tried.append(FailedAttempt.of(member.name, error, silence_s))
             if isinstance(error, GONE):
                 members.drop(member, tried[-1])
-    raise NoAnswer(what, tried or members.absent)
+    raise NoWorkerAnswered(what, tried or members.absent)
 
 
 async def _asked(
-    members: Members,
+    members: WorkerDirectory,
     operation: str,
-    order: Order,
-    member: Member,
+    order: WorkerRequest,
+    member: WorkerInfo,
     silence_s: float,
     heard: Callable[[Message], None],
 ) -> Message:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.backends.cluster.batch_merge import Gathered
-from sourcelight.backends.cluster.messages import Piece
+from sourcelight.backends.cluster.batch_merge import JoinedRows
+from sourcelight.backends.cluster.messages import ResultPiece
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.errors import ClusterError
 
@@ -26,7 +26,7 @@ _FIRST_BYTES, _TOGETHER_BYTES = 32 * 1024, 1024 * 1024
 
 
 @dataclass(slots=True)
-class _Part:
+class _PhasePart:
     """Rows of one repository in a batch that may hold others; of those that were given on only their number is kept."""
 
     phase: int
@@ -37,23 +37,23 @@ class _Part:
 
 
 @dataclass(slots=True, eq=False)
-class Copy:
+class ReplicaStream:
     """What one worker sent of one repository so far. All copies hold the same rows in the same order.
 
     `phase` is the one that is not told whole yet; `complete` is set by the worker's last message alone.
     """
 
-    parts: list[_Part] = field(default_factory=list)
+    parts: list[_PhasePart] = field(default_factory=list)
     rows: int = 0
     phase: int = 0
     complete: bool = False
 
 
 @dataclass(slots=True)
-class Slot:
+class RepositorySlot:
     """One repository: its copies, how many rows of it were given on, and why it was given up, if it was."""
 
-    copies: list[Copy] = field(default_factory=list)
+    copies: list[ReplicaStream] = field(default_factory=list)
     given: int = 0
     given_up: bool = False
 
@@ -67,7 +67,7 @@ class Slot:
         return self.given_up or any(copy.phase > phase for copy in self.copies)
 
 
-class Slots:
+class OrderedMerge:
     """The repositories of one search; filled by one thread, and read in order by another.
 
     Parameters
@@ -80,7 +80,7 @@ class Slots:
 
     def __init__(self, names: Sequence[str], phases: Sequence[int] = PHASES) -> None:
         self.names = sorted(names)
-        self.slots = {name: Slot() for name in self.names}
+        self.slots = {name: RepositorySlot() for name in self.names}
         self.changed = threading.Condition()
         self.bytes = 0
         self.waiting = False
@@ -90,15 +90,15 @@ class Slots:
         self._unsettled = len(self.names)
         self._given = False
 
-    def open(self, names: Sequence[str]) -> dict[str, Copy]:
+    def open(self, names: Sequence[str]) -> dict[str, ReplicaStream]:
         """New copies for a worker to fill."""
         with self.changed:
-            copies = {name: Copy() for name in names}
+            copies = {name: ReplicaStream() for name in names}
             for name, copy in copies.items():
                 self.slots[name].copies.append(copy)
             return copies
 
-    def add(self, copies: dict[str, Copy], piece: Piece) -> None:
+    def add(self, copies: dict[str, ReplicaStream], piece: ResultPiece) -> None:
         """Keep a piece: what comes before it in the order is told. What was not asked for is left alone.
 
         Raises `ClusterError` for rows of what was told to its end before: given on, they would be out of order.
@@ -111,7 +111,9 @@ class Slots:
                 if own is not None:
                     if own.phase > piece.phase or piece.phase not in self._phases:
                         raise ClusterError(f"rows of {name} came out of their order")
-                    own.parts.append(_Part(piece.phase, end - start, int(share * (end - start)), piece.batch, start))
+                    own.parts.append(
+                        _PhasePart(piece.phase, end - start, int(share * (end - start)), piece.batch, start)
+                    )
                     own.rows += end - start
                     self.bytes += own.parts[-1].size
                 start = end
@@ -120,7 +122,7 @@ class Slots:
                 copy.phase = max(copy.phase, piece.phase + (name < last))
             self._tell()
 
-    def passed(self, copies: dict[str, Copy], names: Sequence[str]) -> None:
+    def passed(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
         """The files of these are told."""
         with self.changed:
             for name in names:
@@ -128,7 +130,7 @@ class Slots:
                     copies[name].phase = _OVER
             self._tell()
 
-    def complete(self, copies: dict[str, Copy]) -> list[str]:
+    def complete(self, copies: dict[str, ReplicaStream]) -> list[str]:
         """These are told whole, by the worker's last word; gives those that no other worker told before."""
         with self.changed:
             first = [name for name in copies if not self.slots[name].complete]
@@ -139,7 +141,7 @@ class Slots:
             self._tell()
             return first
 
-    def drop(self, copies: dict[str, Copy]) -> list[str]:
+    def drop(self, copies: dict[str, ReplicaStream]) -> list[str]:
         """Forget what a worker sent of repositories that it did not tell whole; gives those that nobody told whole."""
         with self.changed:
             lost = []
@@ -195,7 +197,7 @@ class Slots:
 
         Rows of many repositories come in one batch where they are few.
         """
-        gathered = Gathered()
+        gathered = JoinedRows()
         more = True
         look = time.monotonic() + FIRST_S
         while more:
@@ -212,7 +214,7 @@ class Slots:
         phase, at = divmod(self._place, len(self.names) or 1)
         return (self._phases[phase], self.names[at]) if phase < len(self._phases) and self.names else None
 
-    def _gather(self, gathered: Gathered, stopped: Callable[[], bool], look: float) -> bool:
+    def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], look: float) -> bool:
         """Wait for rows that are worth giving, and from a moment on for any; False when there are no more."""
         while True:
             if self.fault is not None:
@@ -244,7 +246,7 @@ class Slots:
         """Bytes that wait for no others."""
         return _TOGETHER_BYTES if self._given else _FIRST_BYTES
 
-    def _more(self, phase: int, slot: Slot, gathered: Gathered) -> None:
+    def _more(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
         """Take rows of this phase that were not given yet, from the copy that has most."""
         if not slot.copies:
             return

@@ -10,14 +10,27 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.backends.cluster.coordinator.members import ASKED_WRONG, GONE, Member, Tried, Turns, poisoned
-from sourcelight.backends.cluster.coordinator.slots import Copy, Slots
-from sourcelight.backends.cluster.messages import SEARCH, Failed, Order, Passed, fault_from_plain
+from sourcelight.backends.cluster.coordinator.members import (
+    ASKED_WRONG,
+    GONE,
+    FailedAttempt,
+    ReplicaOrder,
+    WorkerInfo,
+    poisoned,
+)
+from sourcelight.backends.cluster.coordinator.slots import OrderedMerge, ReplicaStream
+from sourcelight.backends.cluster.messages import (
+    SEARCH,
+    RepositoriesDone,
+    RepositoriesFailed,
+    WorkerRequest,
+    fault_from_plain,
+)
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
-from sourcelight.backends.cluster.transport.exchange import Exchange
+from sourcelight.backends.cluster.transport.exchange import WorkerExchange
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
-from sourcelight.backends.cluster.worker.search import Outcome
+from sourcelight.backends.cluster.worker.search import SearchOutcome
 
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""
@@ -39,12 +52,12 @@ _TICK_S = 0.1
 
 @dataclass(slots=True, eq=False)
 class _Stream:
-    member: Member
-    copies: dict[str, Copy]
+    member: WorkerInfo
+    copies: dict[str, ReplicaStream]
     began: float
     heard: float
     task: asyncio.Task[None] | None = None
-    exchange: Exchange | None = None
+    exchange: WorkerExchange | None = None
     silent_ticks: int = 0
     hedged: bool = False
     hedge: bool = False
@@ -52,7 +65,7 @@ class _Stream:
 
 
 @dataclass(slots=True)
-class Streams:
+class WorkerStreams:
     """The streams of one search. On the event loop of `turns.members`; what arrives is put into `slots`.
 
     Attributes
@@ -61,12 +74,12 @@ class Streams:
         What workers said beside their matches, each with the repositories that it told whole before others.
     """
 
-    turns: Turns
+    turns: ReplicaOrder
     generation: Generation
-    order: Order
-    slots: Slots
+    order: WorkerRequest
+    slots: OrderedMerge
     silence_s: float = SILENCE_S
-    told: list[tuple[Outcome, frozenset[str]]] = field(default_factory=list)
+    told: list[tuple[SearchOutcome, frozenset[str]]] = field(default_factory=list)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
     _open: set[_Stream] = field(default_factory=set)
     _durations: list[float] = field(default_factory=list)
@@ -108,7 +121,7 @@ class Streams:
         if self._fault is not None:
             reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
             for name in left:
-                self.turns.failed(name, Tried("service", reason))
+                self.turns.failed(name, FailedAttempt("service", reason))
         self.slots.give_up(left)
 
     def _assign(self, names: Sequence[str]) -> None:
@@ -135,7 +148,7 @@ class Streams:
         if found:
             self._assign(found)
 
-    def _others(self, name: str, shard: str, holders: Sequence[Member]) -> tuple[Member, ...]:
+    def _others(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Who may be asked after all: who holds a repository by now, who was only busy, and who can fetch it."""
         live = self.turns.members.live
         asked = self.turns.asked.setdefault(name, set())
@@ -145,7 +158,7 @@ class Streams:
         found = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
         return tuple([member for member in found if member.address not in asked][:REPLICAS])
 
-    def _begin(self, member: Member, names: Sequence[str], *, hedge: bool = False) -> None:
+    def _begin(self, member: WorkerInfo, names: Sequence[str], *, hedge: bool = False) -> None:
         self.turns.ask(member, names)
         now = time.monotonic()
         stream = _Stream(member, self.slots.open(names), now, now, hedge=hedge)
@@ -171,7 +184,7 @@ class Streams:
         except ASKED_WRONG as error:
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
-            tried = Tried.of(stream.member.name, error, self.silence_s)
+            tried = FailedAttempt.of(stream.member.name, error, self.silence_s)
             if isinstance(error, GONE):
                 self._gone.add(stream.member.address)
                 self.turns.members.drop(stream.member, tried)
@@ -199,21 +212,21 @@ class Streams:
         if message["kind"] == "fault":
             raise fault_from_plain(message)
         for piece in message.get("pieces", ()):
-            if isinstance(piece, Passed):
+            if isinstance(piece, RepositoriesDone):
                 self.slots.passed(stream.copies, piece.repositories)
-            elif isinstance(piece, Failed):
+            elif isinstance(piece, RepositoriesFailed):
                 for name, reason in piece.reasons.items():
-                    self._retry(stream, (name,), Tried(stream.member.name, reason, engine=not piece.unfit))
+                    self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=not piece.unfit))
             else:
                 self.slots.add(stream.copies, piece)
         if message["kind"] != "end":
             return False
-        self._ended(stream, Outcome(**message["outcome"]))
+        self._ended(stream, SearchOutcome(**message["outcome"]))
         return True
 
-    def _ended(self, stream: _Stream, outcome: Outcome) -> None:
+    def _ended(self, stream: _Stream, outcome: SearchOutcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
-            self._retry(stream, (name,), Tried(stream.member.name, reason, engine=name in outcome.failed))
+            self._retry(stream, (name,), FailedAttempt(stream.member.name, reason, engine=name in outcome.failed))
         with self.slots.changed:  # whoever sees that all is told finds what was said of it
             first = self.slots.complete(stream.copies)
             self.told.append((outcome, frozenset(first)))
@@ -226,7 +239,7 @@ class Streams:
     def _told_by_others(self, stream: _Stream) -> bool:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
-    def _retry(self, stream: _Stream, names: Iterable[str], tried: Tried) -> None:
+    def _retry(self, stream: _Stream, names: Iterable[str], tried: FailedAttempt) -> None:
         """Ask the next worker for what this one will not tell, unless another is asked for it already."""
         lost = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in lost:
@@ -264,7 +277,7 @@ class Streams:
             if stream.hedged or stream.paused or not slow:
                 continue
             stream.hedged = True
-            groups: dict[Member, list[str]] = {}
+            groups: dict[WorkerInfo, list[str]] = {}
             for name in stream.copies:
                 member = None if self.slots.slots[name].complete else self.turns.next(name)
                 if member is not None:

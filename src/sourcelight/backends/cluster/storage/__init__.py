@@ -3,16 +3,16 @@
 Nothing that is written is ever changed, but for one small file that names the current generation.
 """
 
-from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_current, read_generation
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_current, read_generation
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import ShardFiles, StoredFile
 
 __all__ = [
     "Generation",
-    "ShardEntry",
     "ShardFiles",
-    "Storage",
+    "ShardStorage",
     "StoredFile",
+    "StoredShard",
     "read_current",
     "read_generation",
 ]

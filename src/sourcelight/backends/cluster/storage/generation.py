@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.repos.repository import UNKNOWN_LENDER
@@ -22,7 +22,7 @@ _WITHOUT_LENDERS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class ShardEntry:
+class StoredShard:
     """A repository of a generation.
 
     Parameters
@@ -67,32 +67,32 @@ class Generation:
     """One state of all repositories; `id` is the hash of the file that holds it."""
 
     number: int = 0
-    entries: tuple[ShardEntry, ...] = ()
+    entries: tuple[StoredShard, ...] = ()
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     id: str = ""
 
     @property
-    def searchable(self) -> tuple[ShardEntry, ...]:
+    def searchable(self) -> tuple[StoredShard, ...]:
         """The repositories that have a shard."""
         return tuple(entry for entry in self.entries if entry.shard)
 
     @property
-    def unbuilt(self) -> tuple[ShardEntry, ...]:
+    def unbuilt(self) -> tuple[StoredShard, ...]:
         """The repositories of which no shard could be built so far."""
         return tuple(entry for entry in self.entries if not entry.shard)
 
-    def entry(self, name: str) -> ShardEntry | None:
+    def entry(self, name: str) -> StoredShard | None:
         """Find a repository by name."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
 
-def read_current(storage: Storage) -> Generation | None:
+def read_current(storage: ShardStorage) -> Generation | None:
     """Give the newest generation; None when there is none yet. Raises `StorageError`."""
     named = current_id(storage)
     return read_generation(storage, named) if named else None
 
 
-def current_id(storage: Storage) -> str:
+def current_id(storage: ShardStorage) -> str:
     """Give the id of the newest generation; empty when there is none yet. Raises `StorageError`."""
     content = storage.read(CURRENT)
     try:
@@ -101,7 +101,7 @@ def current_id(storage: Storage) -> str:
         raise StorageError(storage.url, f"{CURRENT} can't be read ({error})") from error
 
 
-def read_generation(storage: Storage, generation: str) -> Generation:
+def read_generation(storage: ShardStorage, generation: str) -> Generation:
     """Read a generation by its id.
 
     Raises
@@ -127,7 +127,7 @@ def read_generation(storage: Storage, generation: str) -> Generation:
     return Generation(about["number"], entries, about["contexts"], generation)
 
 
-def write_generation(storage: Storage, generation: Generation, former: str) -> Generation:
+def write_generation(storage: ShardStorage, generation: Generation, former: str) -> Generation:
     """Write a generation and make it the current one, in one step; give it with its id.
 
     Parameters
@@ -151,7 +151,7 @@ def write_generation(storage: Storage, generation: Generation, former: str) -> G
 
     number = read_generation(storage, former).number + 1 if former else 1
     rows = [{**asdict(entry), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
-    columns = {name: [row[name] for row in rows] for name in ShardEntry.__dataclass_fields__}
+    columns = {name: [row[name] for row in rows] for name in StoredShard.__dataclass_fields__}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
     about = {"format": FORMAT, "number": number, "contexts": {k: dict(v) for k, v in generation.contexts.items()}}
@@ -166,13 +166,13 @@ def write_generation(storage: Storage, generation: Generation, former: str) -> G
     return replace(generation, number=number, id=made)
 
 
-def note_built(storage: Storage, entry: ShardEntry) -> None:
+def note_built(storage: ShardStorage, entry: StoredShard) -> None:
     """Remember a shard that is whole in storage, for builds that come before a generation names it."""
     row = {**asdict(entry), "facts": json.dumps(asdict(entry.facts))}
     storage.write(_noted(entry.name, entry.source), json.dumps(row).encode())
 
 
-def built_before(storage: Storage, name: str, source: str) -> ShardEntry | None:
+def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard | None:
     """Give the shard that was made of a repository in this state; None when there is none. Raises `StorageError`."""
     content = storage.read(_noted(name, source))
     try:
@@ -191,8 +191,8 @@ def _name(generation: str) -> str:
     return f"generations/{generation}.parquet"
 
 
-def _entry(row: Mapping[str, Any]) -> ShardEntry:
+def _entry(row: Mapping[str, Any]) -> StoredShard:
     facts = json.loads(row["facts"])
     facts["topics"] = tuple(facts["topics"])
     lenders = row.get("lenders", [UNKNOWN_LENDER] if facts["private"] else [])
-    return ShardEntry(**{**row, "facts": RepositoryInfo(**facts), "lenders": tuple(lenders)})
+    return StoredShard(**{**row, "facts": RepositoryInfo(**facts), "lenders": tuple(lenders)})

@@ -15,7 +15,7 @@ _PIECE = 4 * 1024 * 1024
 _LOCAL = frozenset({"file", "local"})
 
 
-class Storage:
+class ShardStorage:
     """A folder that all machines of a cluster reach, by the URL that fsspec reads.
 
     Parameters

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from sourcelight.backends.cluster.storage.objects import Storage, hash_of
+from sourcelight.backends.cluster.storage.objects import ShardStorage, hash_of
 from sourcelight.core.errors import RepositoryError, ShardDamaged
 from sourcelight.repos import Repository
 from sourcelight.repos.repository import common_dir
@@ -52,7 +52,7 @@ class ShardFiles:
         """Bytes of all files."""
         return sum(file.size for file in self.files)
 
-    def keep(self, storage: Storage) -> str:
+    def keep(self, storage: ShardStorage) -> str:
         """Write the list to storage, whose files are there by now; give the shard's id."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -70,7 +70,7 @@ class ShardFiles:
         return self.id
 
     @classmethod
-    def read(cls, storage: Storage, shard: str) -> ShardFiles:
+    def read(cls, storage: ShardStorage, shard: str) -> ShardFiles:
         """Read the list of a shard.
 
         Raises
@@ -99,7 +99,7 @@ class ShardFiles:
         return found
 
 
-def publish(repository: Repository, index: Path, history: Path, storage: Storage) -> ShardFiles:
+def publish(repository: Repository, index: Path, history: Path, storage: ShardStorage) -> ShardFiles:
     """Put a repository's git objects, its index and its history into storage, but for what is there.
 
     Parameters
@@ -135,7 +135,7 @@ def publish(repository: Repository, index: Path, history: Path, storage: Storage
 
 def fetch(
     files: Sequence[StoredFile],
-    storage: Storage,
+    storage: ShardStorage,
     objects: Path,
     target: Path,
     stop: Callable[[], None] = lambda: None,
@@ -178,7 +178,7 @@ def _own(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _git_files(repository: Repository, storage: Storage) -> Iterator[tuple[str, Callable[[], tuple[str, int]]]]:
+def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[str, Callable[[], tuple[str, int]]]]:
     """Names below a bare git directory, and what puts the file there into storage."""
     shared = Path(common_dir(repository.git_dir))
     with tempfile.TemporaryDirectory() as folder:

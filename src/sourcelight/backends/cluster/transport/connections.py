@@ -15,7 +15,7 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.transport.exchange import Exchange, Message, broken, heard, packed, words
+from sourcelight.backends.cluster.transport.exchange import Message, WorkerExchange, broken, heard, packed, words
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
 
@@ -139,7 +139,7 @@ _AT_ONCE = 32
 _Selector: Any = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 
 
-class Connections:
+class ConnectionPool:
     """Connections to schedulers and workers of one cluster, kept for the next question. On one event loop.
 
     Parameters
@@ -177,10 +177,10 @@ class Connections:
         finally:
             exchange.close()
 
-    def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> Exchange:
+    def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> WorkerExchange:
         """An order that is about to be given."""
         message: Message = {"op": operation} if order is None else {"op": operation, "order": packed(order)}
-        return Exchange(self, address, message)
+        return WorkerExchange(self, address, message)
 
     async def written(self, address: str, message: Message) -> Any:
         """A connection on which a message was written.

@@ -12,11 +12,20 @@ import pickle
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.cluster.messages import CALL, HELLO, KEEP, SEARCH, TELL, Failed, Passed, Piece
+from sourcelight.backends.cluster.messages import (
+    CALL,
+    HELLO,
+    KEEP,
+    SEARCH,
+    TELL,
+    RepositoriesDone,
+    RepositoriesFailed,
+    ResultPiece,
+)
 from sourcelight.core.errors import WorkersUnreachable
 
 if TYPE_CHECKING:
-    from sourcelight.backends.cluster.transport.connections import Connections
+    from sourcelight.backends.cluster.transport.connections import ConnectionPool
 
 
 _SMALL_BYTES = 1 << 16
@@ -58,11 +67,11 @@ def unpacked(written: bytes | Message) -> Message:
     return found
 
 
-def _piece_to_plain(piece: Piece | Passed | Failed, large: list[Any]) -> Message:
+def _piece_to_plain(piece: ResultPiece | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
     """A piece as values; a large batch is put to the others that travel beside the message, without a copy."""
-    if isinstance(piece, Passed):
+    if isinstance(piece, RepositoriesDone):
         return {"passed": piece.repositories}
-    if isinstance(piece, Failed):
+    if isinstance(piece, RepositoriesFailed):
         return {"failed": piece.reasons, "unfit": piece.unfit}
     plain: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
     if piece.batch.nbytes > _SMALL_BYTES:
@@ -71,14 +80,16 @@ def _piece_to_plain(piece: Piece | Passed | Failed, large: list[Any]) -> Message
     return {**plain, "batch": _batch_to_bytes(piece.batch)}
 
 
-def piece_from_plain(plain: Mapping[str, Any], large: Sequence[Any]) -> Piece | Passed | Failed:
+def piece_from_plain(
+    plain: Mapping[str, Any], large: Sequence[Any]
+) -> ResultPiece | RepositoriesDone | RepositoriesFailed:
     """The piece that values tell of, whose batch may be among the `large` ones."""
     if "passed" in plain:
-        return Passed(tuple(plain["passed"]))
+        return RepositoriesDone(tuple(plain["passed"]))
     if "failed" in plain:
-        return Failed(plain["failed"], plain["unfit"])
+        return RepositoriesFailed(plain["failed"], plain["unfit"])
     batch = large[plain["large"]] if "large" in plain else _batch_from_bytes(plain["batch"])
-    return Piece(plain["phase"], tuple(plain["repositories"]), tuple(plain["ends"]), batch)
+    return ResultPiece(plain["phase"], tuple(plain["repositories"]), tuple(plain["ends"]), batch)
 
 
 def _batch_to_bytes(batch: Any) -> bytes:
@@ -102,7 +113,7 @@ class ConnectionBroke(WorkersUnreachable):
     """Raised when a connection ends while the other side has a question in hand."""
 
 
-class Exchange:
+class WorkerExchange:
     """An order and what is answered, message by message, on one connection.
 
     Attributes
@@ -113,7 +124,7 @@ class Exchange:
         Whether the answer has ended.
     """
 
-    def __init__(self, connections: Connections, address: str, message: Message) -> None:
+    def __init__(self, connections: ConnectionPool, address: str, message: Message) -> None:
         self._connections = connections
         self._address = address
         self._message = message
@@ -161,7 +172,7 @@ class Exchange:
 
 
 async def heard(address: str, comm: Any) -> Any:
-    """What is said on a connection; raises as `Exchange.hear`."""
+    """What is said on a connection; raises as `WorkerExchange.hear`."""
     try:
         return await comm.read()
     except OSError as error:

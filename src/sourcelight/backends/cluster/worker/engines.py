@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_generation
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_generation
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
@@ -35,7 +35,7 @@ def formats() -> str:
     return f"index {INDEX_FORMAT}, history {HISTORY_FORMAT}, definitions {symbols_version()}, words {rules()}"
 
 
-class Engines:
+class EngineCache:
     """Engines over the shards of a cache. Safe to share between threads.
 
     Parameters
@@ -46,12 +46,12 @@ class Engines:
         Of the shards.
     """
 
-    def __init__(self, storage: Storage, cache: ShardCache) -> None:
+    def __init__(self, storage: ShardStorage, cache: ShardCache) -> None:
         self.cache = cache
         self._storage = storage
         self._store = IndexStore(os.fspath(cache.index_folder))
         self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
-        self._generations: OrderedDict[str, tuple[Generation, Mapping[str, ShardEntry]]] = OrderedDict()
+        self._generations: OrderedDict[str, tuple[Generation, Mapping[str, StoredShard]]] = OrderedDict()
         self._engines: OrderedDict[tuple[str, tuple[str, ...]], tuple[LocalEngine, tuple[Target, ...]]] = OrderedDict()
         self._guard = threading.Lock()
         cache.gone = self._forget
@@ -80,7 +80,7 @@ class Engines:
         with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
             yield self._engine(generation, repositories, read.contexts), failed | missing
 
-    def readable(self, generation: str, names: Sequence[str]) -> list[ShardEntry]:
+    def readable(self, generation: str, names: Sequence[str]) -> list[StoredShard]:
         """The shards of these repositories that this version reads; raises `ClusterError` where `over` does."""
         _, known = self._read(generation)
         ours = formats()
@@ -112,7 +112,7 @@ class Engines:
         self._store.forget(keys)
         self._histories.forget(keys)
 
-    def _read(self, generation: str) -> tuple[Generation, Mapping[str, ShardEntry]]:
+    def _read(self, generation: str) -> tuple[Generation, Mapping[str, StoredShard]]:
         """A generation, and its shards by the names of their repositories."""
         with self._guard:
             found = self._generations.get(generation)

@@ -15,20 +15,20 @@ from sourcelight.backends.cluster.messages import (
     PROTOCOL,
     SEARCH,
     TELL,
-    Failed,
-    Order,
-    Passed,
-    Piece,
+    RepositoriesDone,
+    RepositoriesFailed,
+    ResultPiece,
+    WorkerRequest,
     fault_to_plain,
     only_said,
     versions,
 )
-from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.worker.engines import Engines, formats
+from sourcelight.backends.cluster.storage.objects import ShardStorage
+from sourcelight.backends.cluster.worker.engines import EngineCache, formats
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import shard_search, viewer_of
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
-from sourcelight.backends.cluster.worker.tool_calls import Posts, called
+from sourcelight.backends.cluster.worker.tool_calls import StatsMailbox, called
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 
@@ -36,7 +36,7 @@ Message = dict[str, Any]
 _THREADS = 32
 
 
-class WorkerDesk:
+class RequestHandler:
     """Takes orders and carries them out beside each other, in threads of its own.
 
     Parameters
@@ -49,10 +49,10 @@ class WorkerDesk:
         Bytes that the cache may take; None: no bound.
     """
 
-    def __init__(self, storage: Storage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
+    def __init__(self, storage: ShardStorage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
         self.cache = ShardCache(storage, folder, most_bytes)
-        self._engines = Engines(storage, self.cache)
-        self._posts = Posts()
+        self._engines = EngineCache(storage, self.cache)
+        self._posts = StatsMailbox()
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
         self._keeping = ThreadPoolExecutor(1, "sourcelight-keeping")
         self._kept = Cancellation()
@@ -98,7 +98,7 @@ class WorkerDesk:
 
         def run() -> None:
             try:
-                last = work(Order.from_plain(plain), cancellation, outbox)
+                last = work(WorkerRequest.from_plain(plain), cancellation, outbox)
             except BaseException as fault:  # noqa: BLE001 - told to whoever asked
                 last = {"kind": "fault", **fault_to_plain(fault)}
             outbox.close(last)
@@ -141,28 +141,30 @@ class WorkerDesk:
 
     def _fetch_all(self, plain: Mapping[str, Any], cancellation: Cancellation) -> None:
         with contextlib.suppress(SourcelightError, OSError):  # another version asks, or storage fails
-            order = Order.from_plain(plain)
+            order = WorkerRequest.from_plain(plain)
             for entry in self._engines.readable(order.generation, order.names):
                 cancellation.check()
                 with contextlib.suppress(ClusterError, OSError):  # who asks for it is told why it is not here
                     self.cache.keep(entry, cancellation.check)
 
-    def _search(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
+    def _search(self, order: WorkerRequest, cancellation: Cancellation, outbox: Outbox) -> Message:
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
             if order.counts:
                 return self._count(order, engine, missing, cancellation)
             if missing:
-                outbox.put(Failed(dict(missing), unfit=True))
+                outbox.put(RepositoriesFailed(dict(missing), unfit=True))
             search = shard_search(engine, order, cancellation)
             for piece in search.pieces(order.limit):
-                outbox.put(piece, piece.batch.nbytes if isinstance(piece, Piece) else 0)
+                outbox.put(piece, piece.batch.nbytes if isinstance(piece, ResultPiece) else 0)
             outcome = search.outcome
             outcome.unfit = dict(missing)
             for name in outcome.failed:
                 self.cache.distrust(name)
             return {"kind": "end", "outcome": only_said(outcome)}
 
-    def _count(self, order: Order, engine: Any, missing: Mapping[str, str], cancellation: Cancellation) -> Message:
+    def _count(
+        self, order: WorkerRequest, engine: Any, missing: Mapping[str, str], cancellation: Cancellation
+    ) -> Message:
         if missing or order.request is None:
             return {"kind": "end", "counted": None, "failed": dict(missing)}
         table = engine.count(order.request, order.by, viewer_of(order), cancellation)
@@ -170,7 +172,7 @@ class WorkerDesk:
             raise Cancelled("the worker stopped")
         return {"kind": "end", "counted": table is not None, "table": table, "failed": {}}
 
-    def _call(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
+    def _call(self, order: WorkerRequest, cancellation: Cancellation, outbox: Outbox) -> Message:
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
             return called(order, engine, missing, cancellation, outbox, self._posts, self.cache.distrust)
 
@@ -185,7 +187,7 @@ def _joined(pieces: list[Any]) -> list[Message]:
         return [{"kind": "beat"}]
     found: list[Message] = []
     for piece in pieces:
-        if isinstance(piece, (Piece, Passed, Failed)):
+        if isinstance(piece, (ResultPiece, RepositoriesDone, RepositoriesFailed)):
             if not found or found[-1]["kind"] != "pieces":
                 found.append({"kind": "pieces", "pieces": []})
             found[-1]["pieces"].append(piece)

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.transport.connections import (
     check_address,
     check_listening,
@@ -24,7 +24,7 @@ from sourcelight.backends.cluster.transport.connections import (
     security_of,
 )
 from sourcelight.backends.cluster.transport.exchange import serve_orders
-from sourcelight.backends.cluster.worker.handler import WorkerDesk
+from sourcelight.backends.cluster.worker.handler import RequestHandler
 from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.process"
@@ -124,7 +124,7 @@ def _loopback(scheduler: str) -> str:
 @click.option("--sourcelight-cache-bytes", type=int, default=0)
 def dask_setup(worker: Any, sourcelight_storage: str, sourcelight_cache: str, sourcelight_cache_bytes: int) -> None:
     """Take orders of services on this worker."""
-    desk = WorkerDesk(Storage(sourcelight_storage), sourcelight_cache, sourcelight_cache_bytes or None)
+    desk = RequestHandler(ShardStorage(sourcelight_storage), sourcelight_cache, sourcelight_cache_bytes or None)
     worker.sourcelight = desk
     serve_orders(worker, desk)
 

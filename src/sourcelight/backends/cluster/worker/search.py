@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from sourcelight.backends.cluster.batch_merge import Cut, joined
-from sourcelight.backends.cluster.messages import Failed, Order, Passed, Piece
+from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultPiece, WorkerRequest
 from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
@@ -33,7 +33,7 @@ Definitions have one of their own where they come before the files of all reposi
 
 
 @dataclass(slots=True)
-class Outcome:
+class SearchOutcome:
     """What a search has to say beside its matches; by repository name where it is a mapping.
 
     `excluded` names the repositories of the order that the query does not search, as is known only here, where refs and
@@ -60,17 +60,17 @@ class Outcome:
     later_owners: list[str] = field(default_factory=list)
 
 
-class ShardSearch(SearchExecution):
+class ShardSearchExecution(SearchExecution):
     """One order carried out; `outcome` is whole when `pieces` has ended."""
 
-    outcome: Outcome
+    outcome: SearchOutcome
     _needed: Counter[str]
     _passing: list[str]
     _passed: list[str]
 
-    def pieces(self, limit: int) -> Iterator[Piece | Passed | Failed]:
+    def pieces(self, limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         """What is found, as it is found: repository by repository in each phase."""
-        self.outcome = Outcome()
+        self.outcome = SearchOutcome()
         engine = self.engine
         self.cancellation.limit(self._allowed_s())
         scoper = ScopeResolver(engine, self.viewer, self.cancellation)
@@ -85,7 +85,7 @@ class ShardSearch(SearchExecution):
             raise Cancelled("the worker stopped")
         self._finish(plans, scoper)
 
-    def _found(self, plans: list[Plan], limit: int) -> Iterator[Piece | Passed | Failed]:
+    def _found(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         most = max(limit, CANDIDATES)
         searching = [plan for plan in plans if plan.searches]
         both = any(plan.text is not None and plan.symbols is not None for plan in searching)
@@ -117,7 +117,7 @@ class ShardSearch(SearchExecution):
             if self.cancellation.cancelled:
                 raise Cancelled("stopped on request")
             if self.failed.keys() - told:
-                yield Failed({name: why for name, why in self.failed.items() if name not in told})
+                yield RepositoriesFailed({name: why for name, why in self.failed.items() if name not in told})
                 told.update(self.failed)
             found += match_count(whole)
             yield from phases.pieces(whole)
@@ -125,7 +125,7 @@ class ShardSearch(SearchExecution):
                 self.outcome.limit_hit = True
                 return
             if single and self._passed:
-                yield Passed(tuple(self._passed))
+                yield RepositoriesDone(tuple(self._passed))
                 self._passed.clear()
 
     def _heard(self, part: SearchPart) -> None:
@@ -176,7 +176,7 @@ class Phases:
     symbols_first: bool
     _last: tuple[int, str] = (REPOSITORIES, "")
 
-    def pieces(self, batch: Any) -> Iterator[Piece]:
+    def pieces(self, batch: Any) -> Iterator[ResultPiece]:
         """A batch with the repositories that its rows are of, cut where a new phase begins."""
         if not batch.num_rows:
             return
@@ -191,7 +191,7 @@ class Phases:
                 start, stop = runs[first][0], runs[at - 1][1]
                 # Rows of one repository may be of several types, as paths beside contents.
                 ends = {name: end - start for name, (_, end) in zip(names[first:at], runs[first:at], strict=True)}
-                yield Piece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, stop - start))
+                yield ResultPiece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, stop - start))
                 first = at
 
     def _phase(self, kind: str, name: str) -> int:
@@ -231,7 +231,7 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
         yield joined([cut for _, cut in sorted(cuts, key=itemgetter(0))])
 
 
-def shard_search(engine: LocalEngine, order: Order, cancellation: Cancellation) -> ShardSearch:
+def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearchExecution:
     """A search as an order asks for it; raises `QueryError`, as a search on one machine does."""
     request = order.request
     if request is None:
@@ -239,10 +239,10 @@ def shard_search(engine: LocalEngine, order: Order, cancellation: Cancellation) 
     read = engine.read(request)
     if isinstance(read, float):
         raise ClusterError("there was not even time to read the query")
-    return ShardSearch(engine, *read, request, viewer_of(order), cancellation, time.monotonic())
+    return ShardSearchExecution(engine, *read, request, viewer_of(order), cancellation, time.monotonic())
 
 
-def viewer_of(order: Order) -> Viewer:
+def viewer_of(order: WorkerRequest) -> Viewer:
     """For whom: the repositories of the order are all that exist."""
     names = frozenset(order.names)
     return Viewer(order.viewer, sees_private=False, granted=names, only=names)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sourcelight.backends.cluster.storage.generation import ShardEntry
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.generation import StoredShard
+from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.engines.storage.folder import held
@@ -57,7 +57,7 @@ class ShardCache:
         When another worker uses the folder.
     """
 
-    def __init__(self, storage: Storage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
+    def __init__(self, storage: ShardStorage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
         self.storage = storage
         self.folder = Path(folder)
         self.most_bytes = most_bytes
@@ -86,7 +86,7 @@ class ShardCache:
 
     @contextlib.contextmanager
     def pinned(
-        self, entries: Collection[ShardEntry], stop: Callable[[], None] = lambda: None
+        self, entries: Collection[StoredShard], stop: Callable[[], None] = lambda: None
     ) -> Iterator[tuple[list[Repository], dict[str, str]]]:
         """Hold shards while a request runs; gives the repositories, and by name why one could not be had.
 
@@ -107,7 +107,7 @@ class ShardCache:
             with self._guard:
                 self._pinned.subtract(keys)
 
-    def keep(self, entry: ShardEntry, stop: Callable[[], None]) -> None:
+    def keep(self, entry: StoredShard, stop: Callable[[], None]) -> None:
         """Have a shard here if there is room for it beside all others; `stop` is called between files and may raise.
 
         Raises `ClusterError` and `OSError` when it can't be fetched.
@@ -133,7 +133,7 @@ class ShardCache:
         """Let another worker use the folder."""
         self._closing.close()
 
-    def _repository(self, key: str, entry: ShardEntry, stop: Callable[[], None]) -> Repository:
+    def _repository(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> Repository:
         with self._guard:
             known = self._trusted(key)
             if known is not None:
@@ -152,7 +152,7 @@ class ShardCache:
         known = self._held.get(key)
         return known if known is not None and known.trusted else None
 
-    def _fetch(self, key: str, entry: ShardEntry, stop: Callable[[], None]) -> None:
+    def _fetch(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> None:
         files = ShardFiles.read(self.storage, entry.shard)
         again = key in self._held
         self._make_room(key, files.size)
@@ -241,7 +241,7 @@ class ShardCache:
             yield
 
 
-def key_of_shard(entry: ShardEntry) -> str:
+def key_of_shard(entry: StoredShard) -> str:
     """What a shard's folders are called: a readable stem and the start of the shard's id."""
     return _key_of(entry.name, entry.shard)
 

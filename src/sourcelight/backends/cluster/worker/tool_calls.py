@@ -13,7 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.backends.cluster.messages import ADD, EXPLAIN, MOST, PART, RANK, RESEARCH, REST, Order, answer_to_plain
+from sourcelight.backends.cluster.messages import (
+    ADD,
+    EXPLAIN,
+    MOST,
+    PART,
+    RANK,
+    RESEARCH,
+    REST,
+    WorkerRequest,
+    answer_to_plain,
+)
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
 from sourcelight.core.batches.results import ToolProgress, ToolResult
@@ -27,7 +37,7 @@ WAIT_S = 30.0
 _STEP_S = 0.1
 
 
-class Posts:
+class StatsMailbox:
     """Numbers for rankings that wait for them, by token. Safe to share between threads."""
 
     def __init__(self) -> None:
@@ -53,7 +63,7 @@ class Posts:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class StatsBarrier:
     """The `Exchange` of one ranking: says its numbers to whoever asked, and waits for those of all."""
 
     say: Callable[[Mapping[str, Any]], None]
@@ -84,12 +94,12 @@ Message = dict[str, Any]
 
 
 def called(
-    order: Order,
+    order: WorkerRequest,
     engine: LocalEngine,
     missing: Mapping[str, str],
     cancellation: Cancellation,
     outbox: Outbox,
-    posts: Posts,
+    posts: StatsMailbox,
     distrust: Callable[[str], None],
 ) -> Message:
     """Carry out a call; gives the last message.
@@ -119,14 +129,18 @@ def called(
     return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
 
 
-def _whole(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
+def _whole(
+    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+) -> ToolResult:
     from sourcelight.engines import tools
 
     del outbox, posts
     return _carried("", None) if missing else tools.call(order.tool, order.arguments, context)
 
 
-def _rest(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
+def _rest(
+    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+) -> ToolResult:
     """All of a call about one repository, without others that can't be had; these are told as ``missing``."""
     asked = str(order.arguments.get("repo", "")).strip("/")
     if asked in missing or len(missing) == len(order.names):
@@ -135,7 +149,9 @@ def _rest(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox
     return replace(answer, attributes={**answer.attributes, "missing": dict(missing)})
 
 
-def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
+def _part(
+    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+) -> ToolResult:
     from sourcelight.engines import tools
 
     del outbox, posts
@@ -148,26 +164,32 @@ def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox
     return _carried("part", tools.part_of(order.tool, arguments, context))
 
 
-def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
+def _ranked(
+    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+) -> ToolResult:
     from sourcelight.engines.tools.search import ranked_part
 
     if missing:
         return _carried("ranked", None)  # all begin again without these, or with another worker's copy
-    meeting = Meeting(lambda said: outbox.put(said, urgent=True), posts.open(order.token), context.cancellation)
+    meeting = StatsBarrier(lambda said: outbox.put(said, urgent=True), posts.open(order.token), context.cancellation)
     try:
         return _carried("ranked", ranked_part(order.arguments["query"], context, meeting))
     finally:
         posts.close(order.token)
 
 
-def _explained(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
+def _explained(
+    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+) -> ToolResult:
     del missing, outbox, posts
     if order.request is None:
         raise ClusterError("an order to explain nothing")
     return _carried("explained", context.engine.explain(order.request, context.viewer, context.cancellation))
 
 
-def _researched(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
+def _researched(
+    order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
+) -> ToolResult:
     from sourcelight.engines.deepsearch.steps import done
 
     del posts
