@@ -14,8 +14,8 @@ import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend, Step, batch, progress, run
 from server.running_service import TOKEN, ScriptedEngine, Service, running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.client.exhaustive import Exhaustive
-from sourcelight.client.queries import Part, Seen
+from sourcelight.client.exhaustive import ExhaustiveSearch
+from sourcelight.client.queries import ObservedValues, QueryPart
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import parse
@@ -152,7 +152,7 @@ CAPPED: list[Step] = [batch(0), progress(Skipped("shard-match-limit", "result li
 
 def test_requests_are_bounded_and_the_parts_left_are_named() -> None:
     backend = ScriptedBackend(CAPPED)
-    everything = Exhaustive(backend, most_requests=3)
+    everything = ExhaustiveSearch(backend, most_requests=3)
 
     async def collect() -> list[Event]:
         return [event async for event in everything.stream(SearchRequest("foo"))]
@@ -187,18 +187,18 @@ def test_a_part_whose_service_breaks_is_named() -> None:
 
 def test_parts_cover_all_that_was_not_seen() -> None:
     query = parse("foo")
-    parts = Part().cut(query, Seen(("a.b/c", "d")))
+    parts = QueryPart().cut(query, ObservedValues(("a.b/c", "d")))
     assert [part.label for part in parts] == [r"repo:^a\.b/c$", "repo:^d$", r"-repo:^(?:a\.b/c|d)$"]
-    inside = parts[0].cut(query, Seen(languages=("C++", "no such language")))
+    inside = parts[0].cut(query, ObservedValues(languages=("C++", "no such language")))
     assert [part.label.split(" ", 1)[1] for part in inside] == ["type:repo", "lang:C++", "-lang:C++"]
-    folders = inside[1].cut(query, Seen(paths=("src/x/a.cc", "src/x/b/c.cc", "src/x/b/d.cc")))
+    folders = inside[1].cut(query, ObservedValues(paths=("src/x/a.cc", "src/x/b/c.cc", "src/x/b/d.cc")))
     assert [part.label.rsplit(" ", 1)[1] for part in folders] == [
         r"file:^src/x/a\.cc",
         "file:^src/x/b/",
         r"-file:^(?:src/x/a\.cc|src/x/b/)",
     ]
-    assert folders[0].cut(query, Seen(paths=("src/x/a.cc",))) == ()
-    assert folders[2].cut(query, Seen(paths=("src/x/a.cc",))) == ()
+    assert folders[0].cut(query, ObservedValues(paths=("src/x/a.cc",))) == ()
+    assert folders[2].cut(query, ObservedValues(paths=("src/x/a.cc",))) == ()
 
 
 def test_a_service_that_finds_nothing_in_time_is_asked_for_its_repositories() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from client.scripted import COMPLETE, ScriptedBackend, batch, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.portal import Bell, call, current_board, iterate
+from sourcelight.client.portal import WakeEvent, call, current_board, iterate
 from sourcelight.core.batches import MatchBatch
 from sourcelight.display.notebook import Snapshot
 
@@ -39,7 +39,7 @@ def _interrupt_when(event: threading.Event, pressed: list[float] | None = None) 
     return thread
 
 
-def _wait_for_ever(bell: Bell, begun: threading.Event) -> None:
+def _wait_for_ever(bell: WakeEvent, begun: threading.Event) -> None:
     begun.set()
     while True:
         bell.wait(0)
@@ -48,7 +48,7 @@ def _wait_for_ever(bell: Bell, begun: threading.Event) -> None:
 def test_an_interrupt_while_waiting_leaves_nothing_locked() -> None:
     main = threading.get_ident()
     for number in range(200):
-        bell, begun = Bell(), threading.Event()
+        bell, begun = WakeEvent(), threading.Event()
 
         def press(begun: threading.Event, after_s: float) -> None:
             assert begun.wait(5)

@@ -51,7 +51,7 @@ class Backend(Protocol):
         """Give back connections, threads and files."""
 
 
-class Forwarding:
+class BackendWrapper:
     """What another backend answers; for backends that search in their own way and leave all else to that one.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.client import AsyncClient
-from sourcelight.client.completions import Known, closed, opened
+from sourcelight.client.completions import Completions, closed, opened
 from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.overview import ShowsOverview
@@ -62,7 +62,7 @@ class Client(ShowsOverview, BlockingMethods):
         return self._client.services
 
     @property
-    def known(self) -> Known:
+    def known(self) -> Completions:
         """Names that answers have brought, for completion; asks nobody."""
         return self._client.known
 

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from sourcelight.client.backend import Backend
-from sourcelight.client.completions import Known
-from sourcelight.client.exhaustive import AT_ONCE, Exhaustive, check_unlimited
+from sourcelight.client.completions import Completions
+from sourcelight.client.exhaustive import AT_ONCE, ExhaustiveSearch, check_unlimited
 from sourcelight.client.explanation import QueryExplanation, from_tree
 from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
@@ -21,8 +21,8 @@ from sourcelight.client.progress import IncompleteAnswer, IncompleteCount, paint
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.queries import QueryText, bounded, everything
 from sourcelight.client.result import Export, SearchResult, metadata
-from sourcelight.client.search_many import Many, ManyResult, labelled
-from sourcelight.client.search_run import Run, consume, settled, unbroken
+from sourcelight.client.search_many import ManyResult, SearchManyRun, labelled
+from sourcelight.client.search_run import SearchRun, consume, settled, unbroken
 from sourcelight.client.stop_button import watch
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, ToolResult
@@ -55,10 +55,10 @@ class AsyncClient(ShowsOverview, Methods):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._last: Run | Many | None = None
+        self._last: SearchRun | SearchManyRun | None = None
         self._last_export: Export | None = None
         self._last_frame: DataFrame | None = None
-        self._known = Known()
+        self._known = Completions()
 
     async def __aenter__(self) -> Self:
         """Use the client in ``async with``; it is closed at the end."""
@@ -90,7 +90,7 @@ class AsyncClient(ShowsOverview, Methods):
         return getattr(self._backend, "clients", {})
 
     @property
-    def known(self) -> Known:
+    def known(self) -> Completions:
         """Names that answers have brought, for completion; asks nobody."""
         self._known.add("repository", getattr(self._backend, "names", tuple)())  # what this process knows anyway
         return self._known
@@ -367,7 +367,7 @@ class AsyncClient(ShowsOverview, Methods):
 
         return counts_frame(table, run.result().attrs | {"query": str(query)})
 
-    async def _count(self, run: Run, by: tuple[str, ...], progress: ProgressChoice) -> Any:
+    async def _count(self, run: SearchRun, by: tuple[str, ...], progress: ProgressChoice) -> Any:
         from sourcelight.display.frames.aggregates import Counter
 
         counter = Counter(by)
@@ -438,7 +438,7 @@ class AsyncClient(ShowsOverview, Methods):
             "timeout_s": timeout_s,
         }
         runs = {name: self._run(query, exhaustive=exhaustive, kept=True, **options) for name, query in named.items()}
-        many = Many(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
+        many = SearchManyRun(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
         self._last = many
         await watch(many.state, many.work(), progress, client=self)
         return many.result()
@@ -539,7 +539,7 @@ class AsyncClient(ShowsOverview, Methods):
         self._last_frame = frame
         return frame
 
-    def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> Run:
+    def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> SearchRun:
         """A search, not begun yet; `kept` where all of its rows are, so that they can be brought into order."""
         request = SearchRequest(str(query), default_matches=CLIENT_MATCHES, **options)
         if exhaustive:
@@ -549,15 +549,17 @@ class AsyncClient(ShowsOverview, Methods):
 
             return federated_run(self._backend, request, exhaustive=exhaustive, kept=kept)
         if not exhaustive:
-            return Run(self._backend, request)
+            return SearchRun(self._backend, request)
         if self._backend.local:
-            return Run(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
-        run = Run(self._backend, request)
-        backend = Exhaustive(self._backend, told=run.state.cut)
+            return SearchRun(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
+        run = SearchRun(self._backend, request)
+        backend = ExhaustiveSearch(self._backend, told=run.state.cut)
         run.backend, run.held = backend, backend.held
         return run
 
-    async def _drive(self, run: Run, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice) -> None:
+    async def _drive(
+        self, run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice
+    ) -> None:
         """Run a search to its end under a painter."""
 
         async def noticed(event: MatchBatch) -> None:

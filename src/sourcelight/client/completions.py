@@ -23,7 +23,7 @@ _COLUMNS = {
 }
 
 
-class Known:
+class Completions:
     """Repositories, languages, authors and paths that were seen, the newest last; safe to use from any thread."""
 
     def __init__(self) -> None:

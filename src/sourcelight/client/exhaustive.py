@@ -11,8 +11,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.client.backend import Backend, Forwarding
-from sourcelight.client.queries import Part, finds_names, seen_in
+from sourcelight.client.backend import Backend, BackendWrapper
+from sourcelight.client.queries import QueryPart, finds_names, seen_in
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.completeness import faults, limits
@@ -74,7 +74,7 @@ def _untold(done: int, known: int, matches: int) -> None:
     del done, known, matches
 
 
-class Exhaustive(Forwarding):
+class ExhaustiveSearch(BackendWrapper):
     """A backend that answers in full over one that caps its answers; see `AsyncClient.search`.
 
     The rows of a part are given when the part is whole, so that no file is ever given in two states; until then they
@@ -99,7 +99,7 @@ class Exhaustive(Forwarding):
         self._told = told or _untold
         self._most_requests = most_requests
         self._at_once = at_once
-        self._work: _Work | None = None
+        self._work: _PartQueue | None = None
 
     def held(self) -> list[MatchBatch]:
         """What had arrived for the newest search but was not given yet, when that was stopped."""
@@ -114,7 +114,7 @@ class Exhaustive(Forwarding):
             When the query can't be read, or itself limits what it finds.
         """
         query = check_unlimited(request)
-        work = self._work = _Work(self.backend, request, query, self._told, self._most_requests, self._at_once)
+        work = self._work = _PartQueue(self.backend, request, query, self._told, self._most_requests, self._at_once)
         async with aclosing(work.events()) as events:
             async for event in events:
                 yield event
@@ -136,7 +136,7 @@ def check_unlimited(request: SearchRequest) -> Query:
     return query
 
 
-class _Work:
+class _PartQueue:
     """One exhaustive search under way."""
 
     def __init__(
@@ -144,9 +144,9 @@ class _Work:
     ) -> None:
         self._backend, self._request, self._query = backend, request, query
         self._told, self._most_requests, self._at_once = told, most_requests, at_once
-        self._waiting: deque[Part] = deque([Part()])
-        self._running: dict[asyncio.Task[None], tuple[Part, _Answer]] = {}
-        self._incomplete: list[tuple[Part, _Answer]] = []
+        self._waiting: deque[QueryPart] = deque([QueryPart()])
+        self._running: dict[asyncio.Task[None], tuple[QueryPart, _Answer]] = {}
+        self._incomplete: list[tuple[QueryPart, _Answer]] = []
         self._cut_up: list[_Answer] = []
         self._given: set[tuple[Any, ...]] = set()
         self._known_facts: set[str] = set()
@@ -215,12 +215,12 @@ class _Work:
                 raise
             answer.fault = str(exc)
 
-    async def _take(self, part: Part, answer: _Answer) -> list[MatchBatch]:
+    async def _take(self, part: QueryPart, answer: _Answer) -> list[MatchBatch]:
         """What an answer adds to the stream; a capped one adds parts to ask for instead."""
         cut = await self._cut(part, answer) if answer.caps and not answer.broken else ()
         self._done += 1
         for item in answer.skipped:
-            if (part == Part() or limits((item,), ())) and not _CAP.search(item.reason):
+            if (part == QueryPart() or limits((item,), ())) and not _CAP.search(item.reason):
                 self._skipped.setdefault((item.reason, item.title), item)
         if cut:
             self._waiting.extend(cut)
@@ -236,9 +236,9 @@ class _Work:
             self._filters[found.kind, found.value, found.label] += found.count
         return list(self._fresh(answer))
 
-    async def _cut(self, part: Part, answer: _Answer) -> tuple[Part, ...]:
+    async def _cut(self, part: QueryPart, answer: _Answer) -> tuple[QueryPart, ...]:
         seen = seen_in(answer.batches, answer.filters)
-        if part == Part() and (not seen.repositories or any(_TIMEOUT.search(cap) for cap in answer.caps)):
+        if part == QueryPart() and (not seen.repositories or any(_TIMEOUT.search(cap) for cap in answer.caps)):
             seen = replace(seen, repositories=tuple(dict.fromkeys((*seen.repositories, *await self._enumerated()))))
         return part.cut(self._query, seen)
 

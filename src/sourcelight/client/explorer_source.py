@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.result import SearchResult
-from sourcelight.client.search_run import Run
+from sourcelight.client.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError, UnsupportedCall
 from sourcelight.display.notebook.result_view import headline, statements
@@ -89,7 +89,7 @@ class RunSource:
         The search, not begun yet.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: SearchRun) -> None:
         self._run = run
         self._backend = run.backend
         self._loop = asyncio.get_running_loop()

@@ -39,7 +39,7 @@ _UNWIND_AFTER_BREAK_S = 2.0
 _AHEAD = 8  # events that a producer may be ahead of its consumer; each holds a batch
 
 
-class Drawn(Protocol):
+class Drawable(Protocol):
     """What the waiting thread draws; see `sourcelight.display.notebook.Painter`."""
 
     def paint(self) -> None:
@@ -52,7 +52,7 @@ class Drawn(Protocol):
         """Note that the caller stopped the work."""
 
 
-class Bell:
+class WakeEvent:
     """Wakes the one thread that waits for it.
 
     An interrupt in the middle of waiting leaves nothing locked. A `threading.Event` may stay locked for ever where one
@@ -74,15 +74,15 @@ class Bell:
                 self._rung.get_nowait()
 
 
-class Board:
+class PaintBoard:
     """What a coroutine asks the thread that waits for it to draw, and to warn of."""
 
     def __init__(self) -> None:
-        self.bell = Bell()
+        self.bell = WakeEvent()
         self.warnings: list[Warning] = []
-        self._drawn: tuple[Drawn, ...] = ()
+        self._drawn: tuple[Drawable, ...] = ()
 
-    def add(self, drawn: Drawn) -> None:
+    def add(self, drawn: Drawable) -> None:
         """Have something drawn from now on."""
         self._drawn = (*self._drawn, drawn)
         self.bell.ring()
@@ -103,7 +103,7 @@ class Board:
             drawn.finish()
 
 
-_board: ContextVar[Board | None] = ContextVar("sourcelight_board", default=None)
+_board: ContextVar[PaintBoard | None] = ContextVar("sourcelight_board", default=None)
 
 
 def has_ended() -> bool:
@@ -111,7 +111,7 @@ def has_ended() -> bool:
     return _Loop.ended
 
 
-def current_board() -> Board | None:
+def current_board() -> PaintBoard | None:
     """The board of the thread that waits for the running coroutine; None when nobody waits: an `await` call."""
     return _board.get()
 
@@ -175,7 +175,7 @@ class _Task(Generic[T]):
     """A coroutine on the background loop, and the thread that waits for it."""
 
     def __init__(self, function: Callable[[], Awaitable[T]]) -> None:
-        self.board = Board()
+        self.board = PaintBoard()
         self.unwound = False
         self._function = function
         self._cancelled = False

@@ -26,7 +26,7 @@ _FILES = frozenset({"file", "path", "symbol"})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedValues:
     """What a capped answer showed: repositories, languages and paths, in the order in which they came."""
 
     repositories: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueryPart:
     """A part of a query.
 
     `names` are the repositories, or the entries of a folder (``src/``, ``setup.py``), that it is about; none: it is
@@ -67,7 +67,7 @@ class Part:
         left_out = ((f"-{field}", pattern(self.but)),) if self.but else ()
         return (*self.filters, *named, *left_out)
 
-    def cut(self, query: Query, seen: Seen) -> tuple[Part, ...]:
+    def cut(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         """Smaller parts that together are this one; none when it can't be cut any further."""
         if len(self.names) > 1:
             return tuple(replace(self, names=names) for names in _pieces(self.names))
@@ -79,19 +79,19 @@ class Part:
             return self._by_language(query, seen)
         return self._by_path(seen.paths) if self.step == "path" else ()
 
-    def _named_and_rest(self, found: Iterable[str]) -> tuple[Part, ...]:
+    def _named_and_rest(self, found: Iterable[str]) -> tuple[QueryPart, ...]:
         new = tuple(name for name in dict.fromkeys(found) if name and name not in self.but)
         if not new:
             return ()
         named = tuple(replace(self, names=names, but=()) for names in _pieces(new))
         return (*named, replace(self, but=(*self.but, *new)))
 
-    def _by_language(self, query: Query, seen: Seen) -> tuple[Part, ...]:
+    def _by_language(self, query: Query, seen: ObservedValues) -> tuple[QueryPart, ...]:
         if not all(_FILES & set(alternative.types) for alternative in query.plan):
             return ()
-        here = Part(self._all_filters(), step="path")
+        here = QueryPart(self._all_filters(), step="path")
         # A filter on files finds no repositories by name, so those are a part of their own.
-        names = () if not finds_names(query) else (Part((*self._all_filters(), ("type", "repo")), step="end"),)
+        names = () if not finds_names(query) else (QueryPart((*self._all_filters(), ("type", "repo")), step="end"),)
         known = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
         if not known:
             return (*names, *here.cut(query, seen))
@@ -99,7 +99,7 @@ class Part:
         rest = replace(here, filters=(*here.filters, *(("-lang", name) for name in known)))
         return (*names, *of_one, rest)
 
-    def _by_path(self, paths: Sequence[str]) -> tuple[Part, ...]:
+    def _by_path(self, paths: Sequence[str]) -> tuple[QueryPart, ...]:
         below = self.names[0] if self.names else ""
         if below and not below.endswith("/"):
             return ()
@@ -153,7 +153,7 @@ def _is_below(path: str, entry: str) -> bool:
     return path.startswith(entry)
 
 
-def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> Seen:
+def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> ObservedValues:
     """What record batches and suggested filters show."""
     found: dict[str, dict[str, None]] = {"repository": {}, "language": {}, "path": {}}
     for batch in batches:
@@ -165,7 +165,7 @@ def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> Seen:
         if item.kind in {"repo", "lang"} and item.label:
             name = "repository" if item.kind == "repo" else "language"
             found[name][item.label] = None
-    return Seen(tuple(found["repository"]), tuple(found["language"]), tuple(found["path"]))
+    return ObservedValues(tuple(found["repository"]), tuple(found["language"]), tuple(found["path"]))
 
 
 QueryText: TypeAlias = str | Expression

@@ -209,11 +209,11 @@ class SearchResult:
         return FacetPanel(self._filters, lambda chosen: faceted(self.query, chosen, kind), self._search_again)
 
     def _search_again(self, query: str) -> SearchResult:
-        from sourcelight.client.search_run import Run
+        from sourcelight.client.search_run import SearchRun
 
         if self._answerer is None:
             raise UnsupportedCall("this result is of no single search, so that there is no one to ask again")
-        return call(Run(self._answerer, replace(self.request, query=query)).whole)
+        return call(SearchRun(self._answerer, replace(self.request, query=query)).whole)
 
     def with_blame(self, *, progress: ProgressChoice = None) -> Frame:
         """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….

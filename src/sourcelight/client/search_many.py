@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.queries import QueryText
 from sourcelight.client.result import SearchResult, metadata
-from sourcelight.client.search_run import Run
+from sourcelight.client.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import escape, one_line
@@ -145,7 +145,7 @@ def labelled(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str
     return named
 
 
-class Many:
+class SearchManyRun:
     """Several searches from their requests to their statuses.
 
     Parameters
@@ -158,7 +158,7 @@ class Many:
         Searches under way at the same time.
     """
 
-    def __init__(self, runs: Mapping[str, Run], backend: str, at_once: int) -> None:
+    def __init__(self, runs: Mapping[str, SearchRun], backend: str, at_once: int) -> None:
         self.runs = dict(runs)
         self.state = ManyState({name: run.state for name, run in runs.items()})
         self._backend = backend
@@ -186,7 +186,7 @@ class Many:
             self._faults[0].result = self.result()
             raise self._faults[0]
 
-    async def _work_off(self, waiting: deque[tuple[str, Run]]) -> None:
+    async def _work_off(self, waiting: deque[tuple[str, SearchRun]]) -> None:
         while waiting:
             name, run = waiting.popleft()
             self.state.begin(name)

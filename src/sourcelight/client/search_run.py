@@ -20,7 +20,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.notebook import SearchState
 
 
-class Run:
+class SearchRun:
     """A search from its request to its status.
 
     Parameters
@@ -123,7 +123,7 @@ class Run:
         return made
 
 
-async def consume(run: Run, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
+async def consume(run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
     """Run a search to its end, and hand over its matches."""
     async with aclosing(run.events()) as events:
         async for event in events:
@@ -135,7 +135,7 @@ async def consume(run: Run, take: Callable[[MatchBatch], Awaitable[None]]) -> No
                     raise
 
 
-async def settled(run: Run, work: Awaitable[Any]) -> Any:
+async def settled(run: SearchRun, work: Awaitable[Any]) -> Any:
     """Await a part of a search that sends no events; its end, if it does not come well, is that of the search."""
     try:
         return await work

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, record_batch
-from sourcelight.client.federation.row_merge import Duplicates, arranged
+from sourcelight.client.federation.row_merge import DuplicateFilter, arranged
 from sourcelight.client.federation.service import distinct, served, short_name
 from sourcelight.core.batches import arrow_type
 
@@ -34,7 +34,7 @@ def names_of(rows: Sequence[Any], *, repository: str, kind: str = "repo") -> Any
 
 
 def test_a_row_at_the_same_commit_is_the_same_row() -> None:
-    known = Duplicates()
+    known = DuplicateFilter()
     assert list(known.fresh(0, file("r", "f", 1, 2, 3))) == [True] * 3
     assert list(known.fresh(1, file("r", "f", 2, 3, 4))) == [False, False, True]
     assert list(known.fresh(2, file("r", "f", 4, 5))) == [False, True]
@@ -44,14 +44,14 @@ def test_a_row_at_the_same_commit_is_the_same_row() -> None:
 
 
 def test_a_row_at_another_commit_is_another_row_and_noted() -> None:
-    known = Duplicates()
+    known = DuplicateFilter()
     known.fresh(0, file("r", "f", 1, commit="1" * 40))
     assert known.fresh(1, file("r", "f", 1, commit="2" * 40)).all()
     assert known.apart == {("r", ""): {0: "1" * 40, 1: "2" * 40}}
 
 
 def test_a_row_without_a_commit_is_nobody_elses() -> None:
-    known = Duplicates()
+    known = DuplicateFilter()
     known.fresh(0, file("r", "f", 1, commit=None))
     assert known.fresh(1, file("r", "f", 1, commit=None)).all()
     assert known.fresh(2, file("r", "f", 1)).all()
@@ -59,7 +59,7 @@ def test_a_row_without_a_commit_is_nobody_elses() -> None:
 
 
 def test_a_repository_found_by_name_is_the_same_everywhere() -> None:
-    known = Duplicates()
+    known = DuplicateFilter()
     assert known.fresh(0, names_of([0], repository="r")).all()
     assert not known.fresh(1, names_of([0], repository="r")).any()
 
@@ -70,7 +70,7 @@ def test_definitions_on_one_line_are_told_apart_by_their_names() -> None:
         columns = {"type": ["symbol"] * n, "repository": ["r"] * n, "commit": ["c" * 40] * n, "path": ["f"] * n}
         return record_batch({**columns, "line_number": [7] * n, "symbol": list(found), "match_count": [1] * n})
 
-    known = Duplicates()
+    known = DuplicateFilter()
     known.fresh(0, symbols("x", "y"))
     assert list(known.fresh(1, symbols("y", "z"))) == [False, True]
 

@@ -11,15 +11,15 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.client.backend import Forwarding
-from sourcelight.client.exhaustive import Exhaustive
+from sourcelight.client.backend import BackendWrapper
+from sourcelight.client.exhaustive import ExhaustiveSearch
 from sourcelight.client.federation.fan_out import answers, ask_all, did_not_answer
 from sourcelight.client.federation.service import Service, explanation_of
-from sourcelight.client.federation.stream_merge import Merge
-from sourcelight.client.federation.tool_calls import Calls
+from sourcelight.client.federation.stream_merge import StreamMerge
+from sourcelight.client.federation.tool_calls import FederatedTools
 from sourcelight.client.provenance import FEDERATION
 from sourcelight.client.queries import everything
-from sourcelight.client.search_run import Run
+from sourcelight.client.search_run import SearchRun
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.wire.request import SearchRequest
@@ -56,11 +56,11 @@ class FederatedBackend:
         self.local = all(service.backend.local for service in services)
         self.silence_s = silence_s
         self._close = close
-        self._calls = Calls(self.services, silence_s=silence_s)
+        self._calls = FederatedTools(self.services, silence_s=silence_s)
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events of all services as they arrive; rows that several give are given once."""
-        merge = Merge(self.services, request, silence_s=self.silence_s, kept=False)
+        merge = StreamMerge(self.services, request, silence_s=self.silence_s, kept=False)
         async with aclosing(merge.events()) as events:
             async for event in events:
                 yield event
@@ -120,7 +120,7 @@ class FederatedBackend:
             await self._close()
 
 
-class FederatedSearch(Forwarding):
+class FederatedSearch(BackendWrapper):
     """A federation for one search; calls go to the federation itself.
 
     Parameters
@@ -140,11 +140,11 @@ class FederatedSearch(Forwarding):
         self._silence_s = backend.silence_s
         self.clients = backend.clients
         self.folder_of = backend.folder_of
-        self._merge: Merge | None = None
+        self._merge: StreamMerge | None = None
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events as they arrive."""
-        self._merge = Merge(self.services, request, silence_s=self._silence_s, kept=self._kept)
+        self._merge = StreamMerge(self.services, request, silence_s=self._silence_s, kept=self._kept)
         async with aclosing(self._merge.events()) as events:
             async for event in events:
                 yield event
@@ -160,7 +160,7 @@ class FederatedSearch(Forwarding):
         return [] if self._merge is None else list(self._merge.held())
 
 
-def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kept: bool) -> Run:
+def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kept: bool) -> SearchRun:
     """The search of a `FederatedBackend`.
 
     Parameters
@@ -177,7 +177,7 @@ def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kep
     services = backend.services
     if exhaustive:
         request = replace(request, query=everything(request.query, request.pattern_type, request.version))
-    run = Run(backend, request)
+    run = SearchRun(backend, request)
     if exhaustive and not backend.local:
         tell = _summed(run.state.cut)
         services = [service if service.backend.local else _whole(service, tell) for service in services]
@@ -189,7 +189,7 @@ def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kep
 
 
 def _whole(service: Service, tell: Callable[[str], Callable[[int, int, int], None]]) -> Service:
-    return replace(service, backend=Exhaustive(service.backend, told=tell(service.name)))
+    return replace(service, backend=ExhaustiveSearch(service.backend, told=tell(service.name)))
 
 
 def _summed(told: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:

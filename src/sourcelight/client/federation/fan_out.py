@@ -33,7 +33,7 @@ _CALLS_ARE_SILENT = 10  # a tool may work for minutes without a word, where a se
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Generic[T]):
+class ServiceReply(Generic[T]):
     """What became of asking one service: `value`, or `fault`."""
 
     service: Service
@@ -42,16 +42,16 @@ class Told(Generic[T]):
     elapsed_s: float
 
 
-async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitable[T]]) -> list[Told[T]]:
+async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitable[T]]) -> list[ServiceReply[T]]:
     """Ask all of them at once; cancelling ends all, and waits until they have ended."""
 
-    async def one(service: Service) -> Told[T]:
+    async def one(service: Service) -> ServiceReply[T]:
         began = time.monotonic()
         try:
             value = await ask(service)
         except SourcelightError as fault:
-            return Told(service, None, fault, time.monotonic() - began)
-        return Told(service, value, None, time.monotonic() - began)
+            return ServiceReply(service, None, fault, time.monotonic() - began)
+        return ServiceReply(service, value, None, time.monotonic() - began)
 
     tasks = [asyncio.create_task(one(service)) for service in services]
     try:
@@ -62,7 +62,7 @@ async def ask_all(services: Sequence[Service], ask: Callable[[Service], Awaitabl
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def answers(told: Sequence[Told[T]]) -> list[tuple[Told[T], T]]:
+def answers(told: Sequence[ServiceReply[T]]) -> list[tuple[ServiceReply[T], T]]:
     """What was answered.
 
     Raises

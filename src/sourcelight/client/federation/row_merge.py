@@ -32,7 +32,7 @@ _FEW = 64
 _Key = tuple[str | None, ...]
 
 
-class Duplicates:
+class DuplicateFilter:
     """What has been given so far, by which service."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class OrderedRows:
     """Record batches in order with the column ``service``.
 
     Beside them, for each service, the matches and rows that are of it, and the rows that are of another one instead.
@@ -128,7 +128,7 @@ class Arranged:
 
 def arranged(
     given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: bool, most: int | None = None, repeated: bool = True
-) -> Arranged:
+) -> OrderedRows:
     """Bring the parts of an answer into order.
 
     Parameters
@@ -144,7 +144,7 @@ def arranged(
     repeated
         Whether several services may have given the same row.
     """
-    known = Duplicates()
+    known = DuplicateFilter()
     kept: list[Any] = []
     service: list[Numbers] = []
     file: list[Numbers] = []
@@ -161,7 +161,7 @@ def arranged(
             file.append(files[fresh])
             service.append(np.full(int(fresh.sum()), number, np.int64))
     if not kept:
-        return Arranged([], [0] * len(names), [0] * len(names), duplicates)
+        return OrderedRows([], [0] * len(names), [0] * len(names), duplicates)
     of, place = np.concatenate(service), np.concatenate(file)
     table = conform(kept)
     order = _order(table, of, place, whole=whole)
@@ -227,9 +227,9 @@ def _is_sorted(keys: Sequence[Numbers]) -> bool:
     return True
 
 
-def _cut(table: Any, duplicates: list[int], most: int | None) -> Arranged:
+def _cut(table: Any, duplicates: list[int], most: int | None) -> OrderedRows:
     services = len(duplicates)
-    made = Arranged([], [0] * services, [0] * services, duplicates)
+    made = OrderedRows([], [0] * services, [0] * services, duplicates)
     left = most
     for batch in table.to_batches(max_chunksize=_MOST_OF_ONE_BATCH):
         kept = batch if left is None else first_matches(batch, left)

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.client.federation.fan_out import first_of
-from sourcelight.client.federation.row_merge import Duplicates, arranged
+from sourcelight.client.federation.row_merge import DuplicateFilter, arranged
 from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatus, ServiceStatuses
 from sourcelight.core.batches.rows import first_matches, match_count
@@ -31,7 +31,7 @@ from sourcelight.core.wire.request import SearchRequest, display_limit, match_li
 
 
 @dataclass(slots=True)
-class Part:
+class ServiceStream:
     """What a service has said, and what became of it.
 
     Attributes
@@ -132,7 +132,7 @@ class Part:
                 yield Skipped(item.reason, title, item.message, item.severity, item.suggested)
 
 
-def services_of(parts: list[Part], now: float) -> ServiceStatuses:
+def services_of(parts: list[ServiceStream], now: float) -> ServiceStatuses:
     """How far all services are."""
     return ServiceStatuses(tuple(part.state(now) for part in parts))
 
@@ -142,7 +142,7 @@ _NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
 _MOST_NAMED = 20
 
 
-def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[SuggestedFilter, ...]:
+def filters_of(parts: Sequence[ServiceStream], *, whole: bool) -> tuple[SuggestedFilter, ...]:
     """Suggested filters, their counts added up, in the order of the wire.
 
     A row that several services gave counts for each of them; then, and unless `whole`, no count is the whole truth.
@@ -159,7 +159,7 @@ def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[SuggestedFilter, 
     return tuple(sorted(found.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
 
 
-def alerts_of(parts: Sequence[Part], known: Duplicates) -> Iterator[Alert]:
+def alerts_of(parts: Sequence[ServiceStream], known: DuplicateFilter) -> Iterator[Alert]:
     """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
     living = [part for part in parts if part.fault is None]
     found = any(part.found for part in living)
@@ -191,7 +191,7 @@ _AHEAD = 8  # events that services may be ahead of whoever takes them; each hold
 _TELL_S = 0.1
 
 
-class Merge:
+class StreamMerge:
     """A search under way.
 
     Rows are given as they arrive, those that another service gave before left out, up to the limit of the query.
@@ -211,12 +211,12 @@ class Merge:
     def __init__(self, services: Sequence[Service], request: SearchRequest, *, silence_s: float, kept: bool) -> None:
         self._request, self._silence_s, self._kept = request, silence_s, kept
         self._began = time.monotonic()
-        self._parts = [Part(number, service, self._began) for number, service in enumerate(services)]
+        self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
         self._limit, self._whole = limit_of(request)
         # What is shown is cut here: a service that cuts does not say what it counted twice with others.
         most = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
         self._most = min(most, default=None)
-        self._given = Duplicates()
+        self._given = DuplicateFilter()
         self._found = self._shown = 0
         self._introduced: set[str] = set()
         self._facts: list[RepositoryInfo] = []
@@ -230,7 +230,7 @@ class Merge:
         SourcelightError
             When no service came to its end: the fault of the first, with those of the others as its notes.
         """
-        queue: asyncio.Queue[tuple[Part, Event | None]] = asyncio.Queue(_AHEAD)
+        queue: asyncio.Queue[tuple[ServiceStream, Event | None]] = asyncio.Queue(_AHEAD)
         tasks = [asyncio.create_task(self._ask(part, queue)) for part in self._parts]
         running = len(tasks)
         try:
@@ -270,7 +270,7 @@ class Merge:
             for event in getattr(part.service.backend, "held", tuple)():
                 yield from (made for made in self._rows(part, event) if isinstance(made, MatchBatch))
 
-    async def _ask(self, part: Part, queue: asyncio.Queue[tuple[Part, Event | None]]) -> None:
+    async def _ask(self, part: ServiceStream, queue: asyncio.Queue[tuple[ServiceStream, Event | None]]) -> None:
         """Hand over the events of one service, and None at the end, however it comes."""
         fault: SourcelightError | None = None
         silence_s = None if part.service.backend.local else self._silence_s
@@ -296,7 +296,7 @@ class Merge:
         part.end(time.monotonic(), fault)
         await queue.put((part, None))
 
-    def _take(self, part: Part, event: Event | None) -> Iterator[Event]:
+    def _take(self, part: ServiceStream, event: Event | None) -> Iterator[Event]:
         if event is not None:
             part.note(event)
         if isinstance(event, MatchBatch):
@@ -308,7 +308,7 @@ class Merge:
             yield self._progress(done=False)
             yield services_of(self._parts, now)
 
-    def _rows(self, part: Part, event: MatchBatch) -> Iterator[Event]:
+    def _rows(self, part: ServiceStream, event: MatchBatch) -> Iterator[Event]:
         batch, sent = event.batch, match_count(event.batch)
         if self._kept and (self._most is None or part.found - part.repeated < self._most):
             part.batches.append(batch)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from sourcelight.client.federation.fan_out import (
+    ServiceReply,
     SummedProgress,
-    Told,
     answers,
     ask_all,
     call_one,
@@ -40,7 +40,7 @@ _NEXT = (RepositoryNotFound, RevisionNotFound, PathNotFound, UnsupportedCall)
 _CURSOR = "~"
 
 
-class Calls:
+class FederatedTools:
     """Answers calls for a federation.
 
     Parameters
@@ -145,7 +145,7 @@ class Calls:
 
     async def _of_many(self, name: str, arguments: Arguments, rule: Rule, observer: CallObserver | None) -> ToolResult:
         named = [str(one).strip("/") for one in arguments.get("repos") or ()]
-        lost: list[Told[Any]] = []
+        lost: list[ServiceReply[Any]] = []
         plan = [(service, arguments) for service in self._services]
         if named or rule.exclusive:
             plan, lost = await self._planned(arguments, named, exclusive=rule.exclusive)
@@ -173,7 +173,7 @@ class Calls:
 
     async def _asked(
         self, name: str, plan: Sequence[tuple[Service, Arguments]], observer: CallObserver | None
-    ) -> list[Told[ToolResult]]:
+    ) -> list[ServiceReply[ToolResult]]:
         summed = SummedProgress(observer)
         asked = {service.name: arguments for service, arguments in plan}
 
@@ -185,7 +185,7 @@ class Calls:
 
     async def _planned(
         self, arguments: Arguments, named: Sequence[str], *, exclusive: bool
-    ) -> tuple[list[tuple[Service, Arguments]], list[Told[Any]]]:
+    ) -> tuple[list[tuple[Service, Arguments]], list[ServiceReply[Any]]]:
         """Which repositories each service is asked about, and the services that could not say what they have.
 
         Raises
@@ -226,7 +226,7 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
     return heard
 
 
-def _said(told: Sequence[Told[Any]]) -> tuple[list[str], bool]:
+def _said(told: Sequence[ServiceReply[Any]]) -> tuple[list[str], bool]:
     """Notices of all services, and whether all answered in full."""
     answers = [(one.service.name, one.value) for one in told if one.value is not None]
     every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
@@ -236,7 +236,7 @@ def _said(told: Sequence[Told[Any]]) -> tuple[list[str], bool]:
     return [*notices, *faults], not faults and all(answer.complete for _, answer in answers)
 
 
-def _states(told: Sequence[Told[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
+def _states(told: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
     """What became of each service, as ``attrs["services"]`` has it."""
     owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.call import Caller, Date, Texts, date_text, texts
+from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, texts
 from sourcelight.client.portal import blocking
 from sourcelight.display.notebook import ProgressChoice
 
@@ -22,7 +22,7 @@ class AnalysisMethods:
     """
 
     async def ownership(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str | None = None,
         *,
@@ -72,7 +72,7 @@ class AnalysisMethods:
         return await self._call("ownership", arguments, progress)
 
     async def bus_factor(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str | None = None,
         *,
@@ -94,7 +94,7 @@ class AnalysisMethods:
         return await self._call("bus_factor", arguments, progress)
 
     async def survival(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str | None = None,
         *,
@@ -110,7 +110,7 @@ class AnalysisMethods:
         return await self._call("survival", arguments, progress)
 
     async def contributors(
-        self: Caller,
+        self: ToolCaller,
         repos: Texts | None = None,
         *,
         by: Texts | None = None,
@@ -157,7 +157,7 @@ class AnalysisMethods:
         return await self._call("contributors", arguments, progress)
 
     async def churn(
-        self: Caller,
+        self: ToolCaller,
         repos: Texts | None = None,
         *,
         by: Texts | None = None,
@@ -199,7 +199,7 @@ class AnalysisMethods:
         return await self._call("churn", arguments, progress)
 
     async def pickaxe(  # noqa: PLR0913 - what it can be asked, each by its name
-        self: Caller,
+        self: ToolCaller,
         pattern: str,
         repos: Texts | None = None,
         *,
@@ -243,7 +243,7 @@ class AnalysisMethods:
         return await self._call("pickaxe", arguments, progress)
 
     async def hotspots(
-        self: Caller,
+        self: ToolCaller,
         repos: Texts | None = None,
         *,
         files: Texts | None = None,
@@ -265,7 +265,7 @@ class AnalysisMethods:
         return await self._call("hotspots", arguments, progress)
 
     async def coupling(
-        self: Caller,
+        self: ToolCaller,
         repos: Texts | None = None,
         *,
         after: Date | None = None,
@@ -306,7 +306,7 @@ class AnalysisMethods:
         return await self._call("coupling", arguments, progress)
 
     async def identities(
-        self: Caller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
+        self: ToolCaller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
     ) -> DataFrame:
         """List the names and addresses under which people write, and what the mailmap makes of them.
 
@@ -315,7 +315,7 @@ class AnalysisMethods:
         return await self._call("identities", {"repos": texts(repos), "mailmap": _lines(mailmap)}, progress)
 
     async def identity_suggestions(
-        self: Caller,
+        self: ToolCaller,
         repos: Texts | None = None,
         *,
         mailmap: Texts | None = None,

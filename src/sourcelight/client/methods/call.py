@@ -18,7 +18,7 @@ Texts: TypeAlias = str | Iterable[str]
 Date: TypeAlias = str | date
 
 
-class Caller(Protocol):
+class ToolCaller(Protocol):
     """What a method's `self` can do."""
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, conversation_facts
-from sourcelight.client.methods.call import Caller, Texts, texts
+from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.stop_button import watch
 from sourcelight.core.batches.results import ToolResult
@@ -26,7 +26,7 @@ _HEX = re.compile(r"[0-9a-f]{40}")
 _SPECIAL = re.compile(r"[^\w./:@~+-]")
 
 
-class Asking(Caller, Protocol):
+class Asking(ToolCaller, Protocol):
     """What a method's `self` can do."""
 
     _last_answer: DeepSearchAnswer | None
@@ -188,7 +188,7 @@ class ConversationMethods:
         return DeepSearchAnswer(found, base_url="" if backend.local else backend.name, asker=self)
 
     async def deepsearch_list(
-        self: Caller,
+        self: ToolCaller,
         text: str | None = None,
         *,
         starred: bool | None = None,

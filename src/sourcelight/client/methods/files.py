@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.call import Caller, spelled
+from sourcelight.client.methods.call import ToolCaller, spelled
 from sourcelight.client.portal import blocking
 from sourcelight.display.notebook import ProgressChoice
 
@@ -16,7 +16,7 @@ class ToolMethods:
     """Awaited methods about repositories, files and text."""
 
     async def list_repos(
-        self: Caller,
+        self: ToolCaller,
         query: str = "",
         limit: int | None = None,
         after: str | None = None,
@@ -46,7 +46,7 @@ class ToolMethods:
         return await self._call("list_repos", arguments, progress)
 
     async def list_files(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str | None = None,
         revision: str | None = None,
@@ -79,7 +79,7 @@ class ToolMethods:
         return await self._call("list_files", {"repo": repo, "path": path, "revision": revision}, progress)
 
     async def read_file(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str,
         startLine: int | None = None,
@@ -119,7 +119,7 @@ class ToolMethods:
         bounds = spelled("read_file", startLine=(startLine, start_line), endLine=(endLine, end_line))
         return await self._call("read_file", {"repo": repo, "path": path, **bounds, "revision": revision}, progress)
 
-    async def keyword_search(self: Caller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
+    async def keyword_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
         """Search for exact words.
 
         Parameters
@@ -142,7 +142,7 @@ class ToolMethods:
         """
         return await self._call("keyword_search", {"query": query}, progress)
 
-    async def nls_search(self: Caller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
+    async def nls_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
         """Search in natural language: words in any of their forms, the best matching pieces of code first.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.methods.call import Caller, Date, Texts, date_text, spelled, texts
+from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, spelled, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import CallError
@@ -23,7 +23,7 @@ class HistoryMethods:
     """
 
     async def commit_search(  # noqa: PLR0913 - the service's own parameters, and their other spelling
-        self: Caller,
+        self: ToolCaller,
         repos: Texts | None = None,
         messageTerms: Texts | None = None,
         authors: Texts | None = None,
@@ -99,7 +99,7 @@ class HistoryMethods:
         return await self._call("commit_search", arguments, progress)
 
     async def diff_search(  # noqa: PLR0913 - the service's own parameters, and their other spelling
-        self: Caller,
+        self: ToolCaller,
         pattern: str,
         repos: Texts | None = None,
         added: bool | None = None,  # noqa: FBT001 - positional in the service's order
@@ -174,7 +174,7 @@ class HistoryMethods:
         return await self._call("diff_search", arguments, progress)
 
     async def compare_revisions(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         base: str,
         head: str,
@@ -214,7 +214,7 @@ class HistoryMethods:
         return await self._call("compare_revisions", arguments, progress)
 
     async def get_contributor_repos(
-        self: Caller,
+        self: ToolCaller,
         author: Texts,
         limit: int | None = None,
         minCommits: int | None = None,
@@ -249,7 +249,7 @@ class HistoryMethods:
         return await self._call("get_contributor_repos", {**who, "limit": limit, **found}, progress)
 
     async def blame(
-        self: Caller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
+        self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
     ) -> DataFrame:
         """Tell for each line of a file which commit brought it, as ``git blame`` does.
 
@@ -262,7 +262,9 @@ class HistoryMethods:
         """
         return await self._call("blame", {"repo": repo, "path": path, "revision": revision}, progress)
 
-    async def commit_details(self: Caller, repo: str, revision: str, *, progress: ProgressChoice = None) -> DataFrame:
+    async def commit_details(
+        self: ToolCaller, repo: str, revision: str, *, progress: ProgressChoice = None
+    ) -> DataFrame:
         """Show what one commit did; its message, people, times and trailers are in `attrs`.
 
         Returns a DataFrame with one row per changed file; columns as in ``columns_of("file_diffs")``.
@@ -270,7 +272,7 @@ class HistoryMethods:
         return await self._call("commit_details", {"repo": repo, "revision": revision}, progress)
 
     async def last_changes(
-        self: Caller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
+        self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
     ) -> DataFrame:
         """Tell for each of some files which commit changed it last.
 
@@ -279,7 +281,9 @@ class HistoryMethods:
         arguments = {"repo": repo, "paths": texts(paths), "revision": revision}
         return await self._call("last_changes", arguments, progress)
 
-    async def commits_behind(self: Caller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
+    async def commits_behind(
+        self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None
+    ) -> DataFrame:
         """List the commits behind a row of a frame that a method of history gave.
 
         Of `hotspots`, `coupling`, and `churn` by file, folder or kind of file, these are exactly the commits that the

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.methods.call import Caller, Texts, texts
+from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking, blocking_generator
 from sourcelight.client.progress import arriving
 from sourcelight.core.errors import MissingExtra
@@ -77,7 +77,7 @@ class NavigationMethods:
     """Awaited methods about navigation."""
 
     async def go_to_definition(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str,
         symbol: str,
@@ -117,7 +117,7 @@ class NavigationMethods:
         return await self._call("go_to_definition", arguments, progress)
 
     async def find_references(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str,
         symbol: str,
@@ -152,7 +152,7 @@ class NavigationMethods:
         return await self._call("find_references", arguments, progress)
 
     async def stream_references(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str,
         symbol: str,
@@ -191,7 +191,7 @@ class NavigationMethods:
                 yield answer_frame(part)
 
     async def symbols(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         kind: Texts | None = None,
         path: str | None = None,
@@ -223,7 +223,7 @@ class NavigationMethods:
         return await self._call("symbols", arguments, progress)
 
     async def outline(
-        self: Caller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
+        self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
     ) -> DataFrame:
         """List the definitions of one file with their depth.
 
@@ -244,7 +244,7 @@ class NavigationMethods:
         return await self._call("outline", {"repo": repo, "path": path, "revision": revision}, progress)
 
     async def imports(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str | None = None,
         revision: str | None = None,
@@ -272,7 +272,7 @@ class NavigationMethods:
         return await self._call("imports", {"repo": repo, "path": path, "revision": revision}, progress)
 
     async def dependency_graph(
-        self: Caller, repos: Texts | None = None, *, external: bool = True, progress: ProgressChoice = None
+        self: ToolCaller, repos: Texts | None = None, *, external: bool = True, progress: ProgressChoice = None
     ) -> DependencyGraph:
         """Find which repositories import which, from what their files import.
 
@@ -295,7 +295,7 @@ class NavigationMethods:
         return DependencyGraph(await self._call("dependency_graph", arguments, progress))
 
     async def repo_map(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         budget_lines: int = 200,
         revision: str | None = None,
@@ -325,7 +325,7 @@ class NavigationMethods:
         return await self._call("repo_map", arguments, progress)
 
     async def callers(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str,
         symbol: str,
@@ -357,7 +357,7 @@ class NavigationMethods:
         return await self._call("callers", arguments, progress)
 
     async def callees(
-        self: Caller,
+        self: ToolCaller,
         repo: str,
         path: str,
         symbol: str,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.completions import Known
+from sourcelight.client.completions import Completions
 from sourcelight.lab.magics.arguments import Option, unfinished
 from sourcelight.lab.magics.magics import COMMANDS, CONNECT, OPEN, OPTIONS
 from sourcelight.lab.magics.suggestions import Suggestion, decoded, literal_at, suggest, written
@@ -124,11 +124,11 @@ class Completion:
         ]
         return _result(shown, texts)
 
-    def _in_query(self, query: str, known: Known | None) -> dict[str, Any]:
+    def _in_query(self, query: str, known: Completions | None) -> dict[str, Any]:
         fragment, found = suggest(query, _names(known))
         return _result(fragment, found)
 
-    def _known(self) -> Known | None:
+    def _known(self) -> Completions | None:
         client = self.magics.chosen.known()
         return client.known if client is not None else None
 
@@ -146,7 +146,7 @@ def _length(text: str, fragment: str, *, raw: bool) -> int:
     return len(fragment)
 
 
-def _names(known: Known | None) -> Any:
+def _names(known: Completions | None) -> Any:
     return known.names if known is not None else lambda _kind: ()
 
 
