@@ -23,7 +23,7 @@ from display.batches_for_tests import lines
 from sourcelight import connect
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.display.notebook import SearchState, painter
-from sourcelight.display.notebook.widgets import Asked, Rows
+from sourcelight.display.notebook.widgets import ExplorerRows, RowQuery
 
 MATCHES = 50_000
 PER_EVENT = 10
@@ -168,18 +168,18 @@ def exploring() -> None:
         made = [event.batch for event in batches(100_000, per)]
 
         def opened(made: list[Any] = made) -> None:
-            rows = Rows()
+            rows = ExplorerRows()
             rows.take_in(made)
-            rows.rows(rows.select(Asked()).numbers[:60])
+            rows.rows(rows.select(RowQuery()).numbers[:60])
 
         print(f"| explorer opens 100,000 rows of {100_000 // per:,} batches | {best(opened):.3f} s |")
-    rows = Rows()
+    rows = ExplorerRows()
     rows.take_in(made)
     asked = {
-        "a filter by place": Asked(place="module1 *.py -pkg3"),
-        "a filter by text": Asked(text="error_77"),
-        "an order by path": Asked(sort="path"),
-        "an order by text": Asked(sort="text"),
+        "a filter by place": RowQuery(place="module1 *.py -pkg3"),
+        "a filter by text": RowQuery(text="error_77"),
+        "an order by path": RowQuery(sort="path"),
+        "an order by text": RowQuery(sort="text"),
     }
     for name, each in asked.items():
         took = best(lambda each=each: rows.rows(rows.select(each).numbers[:60]))  # type: ignore[misc]

@@ -15,7 +15,7 @@ import sourcelight as sl
 from backends.scripted_tools import ScriptedTools, schema, text, typed
 from sourcelight.backends.remote.mcp.payloads import files
 from sourcelight.core.errors import CallError, UnsupportedCall
-from sourcelight.display.notebook import Snapshot
+from sourcelight.display.notebook import ProgressSnapshot
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 READ = schema("repo", "path", repo="string", path="string", startLine="integer", endLine="integer", revision="string")
@@ -463,7 +463,7 @@ def test_an_interrupt_returns_at_once_and_hangs_up() -> None:
     service = one("read_file", READ, "wait")
     pressed = 0.0
 
-    def look(snapshot: Snapshot) -> None:
+    def look(snapshot: ProgressSnapshot) -> None:
         nonlocal pressed
         if snapshot.phase == "running" and snapshot.unit == "halfway" and not pressed:
             pressed = time.monotonic()
@@ -482,7 +482,7 @@ def test_an_interrupt_returns_at_once_and_hangs_up() -> None:
 
 
 def test_progress_of_the_service_arrives() -> None:
-    seen: list[Snapshot] = []
+    seen: list[ProgressSnapshot] = []
     ask(one("read_file", READ, FILE_FORMS["text"]), "read_file", "r/x", "a b.go", 3, 5, progress=seen.append)
     assert seen[-1].phase == "complete"
 

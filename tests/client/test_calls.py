@@ -22,7 +22,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import table_schema
-from sourcelight.display.notebook import Snapshot
+from sourcelight.display.notebook import ProgressSnapshot
 
 
 def answer(*, complete: bool = True, notices: tuple[str, ...] = (), **attributes: Any) -> ToolResult:
@@ -87,16 +87,16 @@ def test_a_page_that_was_asked_for_warns_of_nothing() -> None:
 
 
 def test_progress_goes_from_running_to_the_number_of_rows() -> None:
-    seen: list[Snapshot] = []
+    seen: list[ProgressSnapshot] = []
     Client(ScriptedBackend([], answers=[answer()])).list_files("r1", progress=seen.append)
     last = seen[-1]
     assert (last.phase, last.done, last.unit, last.title) == ("complete", 2, "rows", "list_files(repo='r1')")
 
     backend = ScriptedBackend([], answers=["wait"])
-    looks: list[Snapshot] = []
+    looks: list[ProgressSnapshot] = []
     stop = threading.Event()
 
-    def look(snapshot: Snapshot) -> None:
+    def look(snapshot: ProgressSnapshot) -> None:
         looks.append(snapshot)
         if snapshot.phase == "running" and backend.waiting.is_set() and snapshot.done and not stop.is_set():
             stop.set()
@@ -167,7 +167,7 @@ def test_cancelling_an_awaited_call_cancels_the_work() -> None:
 
 
 def test_a_call_that_fails_says_so_on_screen_too() -> None:
-    seen: list[Snapshot] = []
+    seen: list[ProgressSnapshot] = []
     client = Client(ScriptedBackend([]))
     with pytest.raises(UnsupportedCall, match="no script for nls_search"):
         client.nls_search("x", progress=seen.append)

@@ -10,7 +10,7 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import run
-from sourcelight.display.notebook import Snapshot
+from sourcelight.display.notebook import ProgressSnapshot
 from sourcelight.testing import RepositoryBuilder
 
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_opens_and_is_searched(folder: Path) -> None:
-    shown: list[Snapshot] = []
+    shown: list[ProgressSnapshot] = []
     with sl.open(folder, workers=1, progress=shown.append) as client:
         assert shown[-1].phase == "complete"
         result = client.search("foo")
@@ -58,7 +58,7 @@ def test_an_address_is_mirrored_first(folder: Path) -> None:
 
 
 def test_opening_nothing_says_where_it_looked(tmp_path: Path) -> None:
-    shown: list[Snapshot] = []
+    shown: list[ProgressSnapshot] = []
     with pytest.raises(sl.NoRepositories, match="absent"):
         sl.open(tmp_path / "absent", index=tmp_path / "index", progress=shown.append)
     assert shown[-1].phase == "failed"
@@ -68,7 +68,7 @@ def test_opening_nothing_says_where_it_looked(tmp_path: Path) -> None:
 def test_opening_can_be_interrupted(folder: Path) -> None:
     shown: list[Any] = []
 
-    def press(snapshot: Snapshot) -> None:
+    def press(snapshot: ProgressSnapshot) -> None:
         shown.append(snapshot)
         if len(shown) == 1:
             raise KeyboardInterrupt

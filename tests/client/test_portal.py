@@ -19,7 +19,7 @@ from client.scripted import COMPLETE, ScriptedBackend, batch, run
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.portal import WakeEvent, call, current_board, iterate
 from sourcelight.core.batches import MatchBatch
-from sourcelight.display.notebook import Snapshot
+from sourcelight.display.notebook import ProgressSnapshot
 
 SOON_S = 1.5
 """0.3 s are the promise; a busy machine may take its time to run a thread."""
@@ -101,7 +101,7 @@ def test_a_call_from_the_loop_itself_is_refused() -> None:
 def test_an_interrupt_returns_soon_and_keeps_rows() -> None:
     backend = ScriptedBackend([batch(0), batch(1), "wait"])
     client = Client(backend)
-    shown: list[Snapshot] = []
+    shown: list[ProgressSnapshot] = []
     pressed: list[float] = []
     thread = _interrupt_when(backend.waiting, pressed)
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -228,7 +228,7 @@ def test_only_the_calling_thread_draws() -> None:
 def test_a_fault_while_drawing_stops_the_search() -> None:
     backend = ScriptedBackend([batch(0), "wait"])
 
-    def draw(_: Snapshot) -> None:
+    def draw(_: ProgressSnapshot) -> None:
         raise LookupError("in the user's callable")
 
     with pytest.raises(LookupError):
@@ -270,8 +270,8 @@ def test_cancelling_an_awaited_search_keeps_rows() -> None:
 
 
 def test_an_awaited_search_draws_on_its_own_loop() -> None:
-    async def main() -> list[Snapshot]:
-        shown: list[Snapshot] = []
+    async def main() -> list[ProgressSnapshot]:
+        shown: list[ProgressSnapshot] = []
         await AsyncClient(ScriptedBackend(COMPLETE)).search("foo", progress=shown.append)
         return shown
 
@@ -282,7 +282,7 @@ def test_an_awaited_search_draws_on_its_own_loop() -> None:
 
 def test_a_fault_while_drawing_reaches_the_awaiting_caller() -> None:
     async def main() -> None:
-        def draw(snapshot: Snapshot) -> None:
+        def draw(snapshot: ProgressSnapshot) -> None:
             if snapshot.elapsed_s > 0.05:
                 raise LookupError("in the user's callable")
 

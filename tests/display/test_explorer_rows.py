@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch
-from sourcelight.display.notebook.widgets import Asked, Rows
+from sourcelight.display.notebook.widgets import ExplorerRows, RowQuery
 from sourcelight.display.notebook.widgets.explorer_rows import SORTS
 
 NAMES = ("src/a.py", "src/b.go", "test/A.py", "c", "src/test/ü.go")
@@ -19,7 +19,7 @@ files = st.tuples(
     st.sampled_from(["r1", "r2", "org/R1"]), st.sampled_from(NAMES), st.lists(st.sampled_from(TEXTS), max_size=4)
 )
 asked = st.builds(
-    Asked,
+    RowQuery,
     repository=st.sampled_from(["", "r1", "org/R1", "absent"]),
     language=st.sampled_from(["", None, "Go"]),
     place=st.sampled_from(["", "src", "-test", "*.py", "R1 go", "a.p?", "absent", "- src"]),
@@ -36,7 +36,7 @@ def _has(row: dict[str, Any], word: str) -> bool:
     return False
 
 
-def _naive(rows: list[dict[str, Any]], asked: Asked) -> list[int]:
+def _naive(rows: list[dict[str, Any]], asked: RowQuery) -> list[int]:
     def fits(row: dict[str, Any]) -> bool:
         words = asked.place.lower().split()
         unwanted = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
@@ -62,10 +62,10 @@ def _naive(rows: list[dict[str, Any]], asked: Asked) -> list[int]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(files, max_size=5), st.lists(st.integers(0, 5), max_size=3), asked)
-def test_a_selection_is_what_a_look_at_each_row_finds(found: Any, cuts: list[int], wanted: Asked) -> None:
+def test_a_selection_is_what_a_look_at_each_row_finds(found: Any, cuts: list[int], wanted: RowQuery) -> None:
     batches = [lines(repository, path, [(n + 1, text, []) for n, text in enumerate(texts)])
                for repository, path, texts in found]  # fmt: skip
-    rows = Rows()
+    rows = ExplorerRows()
     for cut in sorted(cuts):
         rows.take_in(batches[:cut])
     rows.take_in(batches)
@@ -89,20 +89,20 @@ def test_a_selection_is_what_a_look_at_each_row_finds(found: Any, cuts: list[int
 
 def test_rows_of_other_kinds_are_rows_too() -> None:
     commit = {"type": ["commit"], "repository": ["r1"], "commit": ["c" * 40], "message": ["Fix the foo\n\nIt broke."]}
-    rows = Rows()
+    rows = ExplorerRows()
     rows.take_in([paths("r1", ["foo.py"], (0, 3)), record_batch(commit), record_batch({"repository": []})])
-    assert rows.select(Asked(text="broke")).numbers.tolist() == [1]
-    assert rows.select(Asked(place="foo.py")).numbers.tolist() == [0]
+    assert rows.select(RowQuery(text="broke")).numbers.tolist() == [1]
+    assert rows.select(RowQuery(place="foo.py")).numbers.tolist() == [0]
     assert rows.rows([1])[0]["message"].startswith("Fix")
-    assert Rows().select(Asked(text="x", sort="path")).numbers.tolist() == []
+    assert ExplorerRows().select(RowQuery(text="x", sort="path")).numbers.tolist() == []
 
 
 def test_dictionaries_with_a_value_twice_are_read_right() -> None:
     twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["r1", "r1", "r2"]))
     other = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["r2"]))
     batches = [pa.record_batch([column], names=["repository"]) for column in (twice, other)]
-    rows = Rows()
+    rows = ExplorerRows()
     rows.take_in(batches)
-    assert rows.select(Asked(repository="r1")).numbers.tolist() == [0, 1]
-    assert rows.select(Asked(repository="r2")).numbers.tolist() == [2, 3]
-    assert rows.select(Asked()).repositories == (("r1", 2), ("r2", 2), (None, 1))
+    assert rows.select(RowQuery(repository="r1")).numbers.tolist() == [0, 1]
+    assert rows.select(RowQuery(repository="r2")).numbers.tolist() == [2, 3]
+    assert rows.select(RowQuery()).repositories == (("r1", 2), ("r2", 2), (None, 1))

@@ -17,7 +17,7 @@ from sourcelight.core.batches.ordering import group_order, most_frequent, tie_ke
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.wire.events import Alert, Progress, ProposedQuery, QuerySuggestion, Skipped, SuggestedFilter
 from sourcelight.display.frames import columns_of, documentation, pandas_dtype
-from sourcelight.display.frames.aggregates import Counter, counts_frame
+from sourcelight.display.frames.aggregates import MatchCounter, counts_frame
 from sourcelight.display.frames.facts import (
     alerts_frame,
     filters_frame,
@@ -137,7 +137,7 @@ def test_spans_are_one_row_per_match() -> None:
 
 
 def test_counts_by_columns_add_up_over_many_batches() -> None:
-    counter = Counter(["repository", "language"])
+    counter = MatchCounter(["repository", "language"])
     for k in range(200):
         counter.add(lines("r1", f"{k}.go", [(1, "foo foo", [(0, 3), (4, 7)])]))
     counter.add(paths("r2", ["foo"], (0, 3)))
@@ -158,7 +158,7 @@ def test_a_file_that_comes_again_counts_once_in_each_group() -> None:
     columns = ("repository", "path", "side")
     tables = []
     for size in (1, 4):
-        counters = Counter([]), Counter(["repository"]), Counter(["side", "repository"])
+        counters = MatchCounter([]), MatchCounter(["repository"]), MatchCounter(["side", "repository"])
         for at in range(0, len(rows), size):
             part = rows[at : at + size]
             values: dict[str, list[object]] = {name: [row[k] for row in part] for k, name in enumerate(columns)}
@@ -173,9 +173,9 @@ def test_a_file_that_comes_again_counts_once_in_each_group() -> None:
 
 
 def test_counts_of_nothing_are_zero_or_no_rows() -> None:
-    assert Counter([]).table().to_pylist() == [{"matches": 0, "files": 0}]
-    assert Counter(["language"]).table().num_rows == 0
-    assert counts_frame(Counter(["language"]).table(), {}).columns.tolist() == ["language", "matches", "files"]
+    assert MatchCounter([]).table().to_pylist() == [{"matches": 0, "files": 0}]
+    assert MatchCounter(["language"]).table().num_rows == 0
+    assert counts_frame(MatchCounter(["language"]).table(), {}).columns.tolist() == ["language", "matches", "files"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,9 +222,9 @@ def test_frames_and_spans_equal_those_made_row_by_row(files: list[tuple[str, str
 
 def test_counts_have_one_dtype_with_rows_without_and_with_nulls() -> None:
     by = ["repository", "path", "line_number", "symbol_kind", "author_date"]
-    empty, some = Counter(by), Counter(by)
+    empty, some = MatchCounter(by), MatchCounter(by)
     some.add(lines("r", "a.go", [(2, "x", [(0, 1)])]))
-    mixed = Counter(by)
+    mixed = MatchCounter(by)
     for batch in MIXED:
         mixed.add(batch)
     frames = [counts_frame(counter.table(), {}) for counter in (empty, some, mixed)]
@@ -238,7 +238,7 @@ def test_ties_are_broken_by_value_whatever_the_order_of_arrival() -> None:
     batches = [lines(name, f"{path}.go", [(1, "x", [(0, 1)])]) for name in "bca" for path in "zy"]
     frames = []
     for order in (batches, batches[::-1]):
-        counter = Counter(["repository", "path"])
+        counter = MatchCounter(["repository", "path"])
         for batch in order:
             counter.add(batch)
         frames.append(counts_frame(counter.table(), {}))

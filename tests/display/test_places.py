@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.display.notebook.views import Places, anchor, links
+from sourcelight.display.notebook.views import LinkResolver, anchor, links
 
 COMMIT = "c" * 40
 ROW = {"type": "content", "repository": "r", "commit": COMMIT, "path": "a dir/x#1.py", "line_number": 12, "url": None}
@@ -28,19 +28,19 @@ ROW = {"type": "content", "repository": "r", "commit": COMMIT, "path": "a dir/x#
     ],
 )  # fmt: skip
 def test_a_line_leads_to_its_code_host(url: str, words: str, href: str) -> None:
-    (found,) = Places(hosts={"r": url}).of(ROW)
+    (found,) = LinkResolver(hosts={"r": url}).of(ROW)
     assert (found.kind, found.words, found.href) == ("host", words, href)
 
 
 @pytest.mark.parametrize("url", ["https://example.org/o/r", "javascript:alert(1)", "https://[", "", "//github.com/x"])
 def test_a_host_that_is_not_known_gets_no_address_of_lines(url: str) -> None:
-    places = Places(hosts={"r": url})
+    places = LinkResolver(hosts={"r": url})
     assert [link for link in places.of(ROW) if not link.href.startswith("//github.com")] == []
     assert "<a" not in anchor("x", places.of(ROW))
 
 
 def test_a_row_of_a_service_leads_to_its_page_and_only_there() -> None:
-    places = Places("https://code.example")
+    places = LinkResolver("https://code.example")
     first = places.of(ROW)[0]
     assert first.href == f"https://code.example/r@{COMMIT}/-/blob/a%20dir/x%231.py?L12-12"
     said = places.of({**ROW, "url": "/r/-/blob/x.py?L12"})[0]
@@ -51,8 +51,10 @@ def test_a_row_of_a_service_leads_to_its_page_and_only_there() -> None:
 
 def test_a_commit_leads_to_its_page() -> None:
     row = {**ROW, "type": "commit", "path": None}
-    assert Places(hosts={"r": "https://github.com/o/r"}).of(row)[0].href == f"https://github.com/o/r/commit/{COMMIT}"
-    assert Places().of(row) == ()
+    assert (
+        LinkResolver(hosts={"r": "https://github.com/o/r"}).of(row)[0].href == f"https://github.com/o/r/commit/{COMMIT}"
+    )
+    assert LinkResolver().of(row) == ()
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_file_that_jupyterlab_shows_is_opened_there(lab: Path) -> None:
-    places = Places(folder_of=lambda _: str(lab / "repo"))
+    places = LinkResolver(folder_of=lambda _: str(lab / "repo"))
     (found,) = places.of({**ROW, "path": "javascript:alert(1)"})
     assert (found.kind, found.path, found.line) == ("lab", "repo/javascript:alert(1)", 12)
     assert found.href == "../repo/javascript%3Aalert%281%29#line=11"
@@ -88,13 +90,13 @@ def test_a_file_that_jupyterlab_shows_is_opened_there(lab: Path) -> None:
     "path", [".hidden/a.py", "absent.py", "../../outside.py", "../notes", "a\N{REPLACEMENT CHARACTER}"]
 )
 def test_what_jupyterlab_does_not_show_is_not_linked(lab: Path, path: str) -> None:
-    assert Places(folder_of=lambda _: str(lab / "repo")).of({**ROW, "path": path}) == ()
+    assert LinkResolver(folder_of=lambda _: str(lab / "repo")).of({**ROW, "path": path}) == ()
 
 
 def test_without_a_server_there_is_no_file_to_open(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JPY_PARENT_PID", str(os.getpid()))
     links._root.cache_clear()
-    assert Places(folder_of=lambda _: str(lab / "repo")).of({**ROW, "path": "javascript:alert(1)"}) == ()
+    assert LinkResolver(folder_of=lambda _: str(lab / "repo")).of({**ROW, "path": "javascript:alert(1)"}) == ()
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.completeness import Status
 from sourcelight.core.wire.events import Alert, ProposedQuery, QuerySuggestion, Skipped
-from sourcelight.display.notebook.result_view import ResultFacts, result_html, result_text
-from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.result_view import ResultView, result_html, result_text
+from sourcelight.display.notebook.views import LinkResolver
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -47,12 +47,12 @@ TAGS = {
 
 def facts(
     *batches: Any, status: Status = "complete", reasons: tuple[str, ...] = (), query: str = "foo", **more: Any
-) -> ResultFacts:
+) -> ResultView:
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
     given = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | more
-    given.setdefault("places", Places(hosts={fact.name: fact.url for fact in given["facts"]}))
-    return ResultFacts(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **given)
+    given.setdefault("places", LinkResolver(hosts={fact.name: fact.url for fact in given["facts"]}))
+    return ResultView(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **given)
 
 
 MANY = lines("r1", "a.go", [(i, f"foo {i}", [(0, 3)]) for i in range(1, 26)])

@@ -19,8 +19,8 @@ from sourcelight.core.wire.events import (
     Skipped,
     UnknownEvent,
 )
-from sourcelight.display.notebook import IndexState, Painter, SearchState, Snapshot, make_painter
-from sourcelight.display.notebook.painter import Lines
+from sourcelight.display.notebook import IndexState, Painter, ProgressSnapshot, SearchState, make_painter
+from sourcelight.display.notebook.painter import LineSurface
 
 LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", QuerySuggestion("more", "count:all"))
 
@@ -129,7 +129,7 @@ def test_an_index_can_stop_early(end: str) -> None:
 
 def test_a_painter_paints_ten_times_a_second_and_at_the_end() -> None:
     clock = Clock()
-    shown: list[Snapshot] = []
+    shown: list[ProgressSnapshot] = []
     painter = Painter(search(HIT), lambda: SimpleNamespace(draw=shown.append), clock)
     assert shown == []
     for _ in range(100):  # one second
@@ -172,7 +172,7 @@ def test_true_prints_lines_where_there_is_no_notebook(
 
 def test_lines_come_once_per_second_with_controls_visible(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    lines_ = Lines(clock)
+    lines_ = LineSurface(clock)
     state = search(HIT, Alert("\x1b[2J\u202e"))
     for _ in range(35):
         lines_.draw(state.snapshot())
@@ -191,7 +191,7 @@ def test_without_standard_error_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch
 
 def test_a_callable_gets_every_paint_even_when_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCELIGHT_PROGRESS", "off")
-    shown: list[Snapshot] = []
+    shown: list[ProgressSnapshot] = []
     make_painter(search(HIT), shown.append).paint()
     assert shown[0].done == 2
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sourcelight.display.notebook import Phase, Snapshot
+from sourcelight.display.notebook import Phase, ProgressSnapshot
 from sourcelight.display.notebook.progress_box import ProgressBox, bar_html, notes_html, status_html
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</code><script>x</script>\x1b[31m\u202e"
@@ -21,10 +21,10 @@ WORDS = {
 }
 
 
-def snapshot(phase: Phase, *, total: int | None = None, title: str = "foo", notes: Any = ()) -> Snapshot:
+def snapshot(phase: Phase, *, total: int | None = None, title: str = "foo", notes: Any = ()) -> ProgressSnapshot:
     """A moment with 1,234 matches."""
     facts = (("repositories", "2"), ("s", "1.5"), ("matches/s", "823"))
-    return Snapshot(title, phase, 1.5, 1234, total, "matches", facts, notes)
+    return ProgressSnapshot(title, phase, 1.5, 1234, total, "matches", facts, notes)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -39,7 +39,7 @@ def test_every_state_has_its_word_and_numbers(phase: Phase) -> None:
 
 
 def test_an_index_is_not_called_a_search() -> None:
-    shot = Snapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),), doing="Indexing")
+    shot = ProgressSnapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),), doing="Indexing")
     assert "</span> Indexing</b> <b>1</b> of 4 repositories" in status_html(shot)
 
 

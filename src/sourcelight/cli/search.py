@@ -37,7 +37,7 @@ from sourcelight.core.markup import visible
 if TYPE_CHECKING:
     from sourcelight.client import Client
     from sourcelight.core.wire.events import Alert
-    from sourcelight.display.notebook.state import Snapshot
+    from sourcelight.display.notebook.state import ProgressSnapshot
 
 
 _COUNTABLE = ("repository", "language", "path")
@@ -120,7 +120,7 @@ def opened(asked: Asked) -> Client:
         line.clear()
 
 
-def _shown(line: StatusLine) -> Callable[[Snapshot], None]:
+def _shown(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
     return lambda snapshot: line.show(snapshot.text)
 
 

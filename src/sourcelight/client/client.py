@@ -368,9 +368,9 @@ class AsyncClient(ShowsOverview, Methods):
         return counts_frame(table, run.result().attrs | {"query": str(query)})
 
     async def _count(self, run: SearchRun, by: tuple[str, ...], progress: ProgressChoice) -> Any:
-        from sourcelight.display.frames.aggregates import Counter
+        from sourcelight.display.frames.aggregates import MatchCounter
 
-        counter = Counter(by)
+        counter = MatchCounter(by)
         table: Any = None
 
         async def add(event: MatchBatch) -> None:

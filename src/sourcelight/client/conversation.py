@@ -19,7 +19,7 @@ from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError
 from sourcelight.core.tools.catalog import TABLES, table_of
-from sourcelight.display.notebook.answer_html import AnswerFacts, answer_html, answer_markdown, answer_page, answer_text
+from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -190,9 +190,9 @@ class DeepSearchAnswer:
         """Everything that is known of the answer, ready for JSON."""
         return {**self._facts, "turns": [list(turn) for turn in self._turns]}
 
-    def _shown(self) -> AnswerFacts:
+    def _shown(self) -> AnswerView:
         url = self.url if "://" in self.url else ""
-        return AnswerFacts(self.status, self.title, self.questions, self._turns, self._base_url, url)
+        return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url)
 
     def __repr__(self) -> str:
         return answer_text(self._shown())

@@ -14,8 +14,8 @@ from sourcelight.client.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError, UnsupportedCall
 from sourcelight.display.notebook.result_view import headline, statements
-from sourcelight.display.notebook.views import Places
-from sourcelight.display.notebook.widgets import Told
+from sourcelight.display.notebook.views import LinkResolver
+from sourcelight.display.notebook.widgets import SourceUpdate
 
 if TYPE_CHECKING:
     from sourcelight.display.notebook.widgets.explorer import Explorer
@@ -47,7 +47,7 @@ class ResultSource:
         return self._result.query
 
     @property
-    def places(self) -> Places:
+    def places(self) -> LinkResolver:
         """Where rows can be opened."""
         return self._result.places
 
@@ -55,10 +55,10 @@ class ResultSource:
         """The record batches."""
         return self._result._batches  # noqa: SLF001 - one room
 
-    def told(self) -> Told:
+    def told(self) -> SourceUpdate:
         """The status, and what there is to say."""
         shown = self._result._facts_to_show()  # noqa: SLF001 - one room
-        return Told(shown.status, headline(shown), tuple(statements(shown)))
+        return SourceUpdate(shown.status, headline(shown), tuple(statements(shown)))
 
     def stop(self) -> None:
         """Nothing: it is over."""
@@ -108,7 +108,7 @@ class RunSource:
         return self._run.request.query
 
     @property
-    def places(self) -> Places:
+    def places(self) -> LinkResolver:
         """Where rows can be opened, of the repositories known so far."""
         return self.result().places
 
@@ -116,15 +116,15 @@ class RunSource:
         """The record batches that have arrived."""
         return tuple(self._run.batches)
 
-    def told(self) -> Told:
+    def told(self) -> SourceUpdate:
         """Read this moment."""
         state = self._run.state
         if state.phase != "running":
             shown = self.result()._facts_to_show()  # noqa: SLF001 - one room
-            return Told(state.phase, headline(shown), tuple(statements(shown)))
+            return SourceUpdate(state.phase, headline(shown), tuple(statements(shown)))
         shot = state.snapshot()
         words = " \u00b7 ".join(f"{value} {name}" for name, value in shot.facts if name != "matches/s")
-        return Told("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notes)
+        return SourceUpdate("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notes)
 
     def stop(self) -> None:
         """Stop the search; what arrived stays. Nothing happens when it is over, or its loop is gone."""

@@ -21,7 +21,7 @@ from sourcelight.client.portal import SLICE_S, current_board
 from sourcelight.client.warning_display import show
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.display.notebook import CallState, Painter, ProgressChoice, make_painter
-from sourcelight.display.notebook.painter import Watched
+from sourcelight.display.notebook.painter import ProgressState
 
 
 async def _tick(painter: Painter) -> None:
@@ -32,7 +32,7 @@ async def _tick(painter: Painter) -> None:
 
 @asynccontextmanager
 async def painting(
-    watched: Watched, progress: ProgressChoice, stop: Callable[[], None] | None = None, after_s: float = 0.0
+    watched: ProgressState, progress: ProgressChoice, stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> AsyncIterator[None]:
     """Draw `watched` while the block runs, and its last state.
 

@@ -24,8 +24,8 @@ from sourcelight.display.frames.export import MatchWriter
 from sourcelight.display.frames.tables import explode, matches_table, to_pandas, to_polars
 from sourcelight.display.notebook import ProgressChoice, SearchState
 from sourcelight.display.notebook.call_state import ManyState
-from sourcelight.display.notebook.result_view import PAGE, ResultFacts, result_text
-from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.result_view import PAGE, ResultView, result_text
+from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.views.links import no_folder
 
 if TYPE_CHECKING:
@@ -170,9 +170,9 @@ class SearchResult:
     @cached_property
     def repositories(self) -> Frame:
         """DataFrame of the repositories with matches, by name, with their counts."""
-        from sourcelight.display.frames.aggregates import Counter
+        from sourcelight.display.frames.aggregates import MatchCounter
 
-        counter = Counter(["repository"])
+        counter = MatchCounter(["repository"])
         for batch in self._batches:
             counter.add(batch)
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
@@ -280,8 +280,8 @@ class SearchResult:
             raise
         writer.finish(metadata(self.attrs))
 
-    def _facts_to_show(self) -> ResultFacts:
-        return ResultFacts(
+    def _facts_to_show(self) -> ResultView:
+        return ResultView(
             query=self.query,
             status=self.status,
             reasons=self.reasons,
@@ -296,15 +296,15 @@ class SearchResult:
         )
 
     @property
-    def places(self) -> Places:
+    def places(self) -> LinkResolver:
         """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
         hosts = {fact.name: fact.url for fact in self._facts if fact.url}
         if self._services:
             addresses = {one.name: one.endpoint for one in self._services if "://" in one.endpoint}
-            return Places("", hosts, getattr(self._answerer, "folder_of", no_folder), addresses)
+            return LinkResolver("", hosts, getattr(self._answerer, "folder_of", no_folder), addresses)
         base_url = self.backend if "://" in self.backend else ""
         # Only a backend of this process knows folders; a service must not.
-        return Places(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))
+        return LinkResolver(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))
 
     def __repr__(self) -> str:
         return result_text(self._facts_to_show())

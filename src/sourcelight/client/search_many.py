@@ -21,7 +21,7 @@ from sourcelight.display.frames import NAME, SEARCHES
 from sourcelight.display.frames.export import MatchWriter
 from sourcelight.display.frames.tables import rows_table, to_pandas
 from sourcelight.display.notebook.call_state import ManyState, searches
-from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.views import LinkResolver
 
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
@@ -46,7 +46,7 @@ class ManyResult(SearchResult):
         self._results = dict(results)
 
     @property
-    def places(self) -> Places:
+    def places(self) -> LinkResolver:
         """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
         first = next(iter(self._results.values()))
         return replace(super().places, folder_of=first.places.folder_of)

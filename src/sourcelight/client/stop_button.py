@@ -9,11 +9,11 @@ from typing import Any
 from sourcelight.client.portal import current_board, note_interrupt
 from sourcelight.client.progress import painting
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.display.notebook.painter import Watched
+from sourcelight.display.notebook.painter import ProgressState
 
 
 async def watch(
-    state: Watched,
+    state: ProgressState,
     work: Coroutine[Any, Any, None],
     progress: ProgressChoice,
     after_s: float = 0.0,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import sourcelight as sl
-from sourcelight.display.notebook import Snapshot
+from sourcelight.display.notebook import ProgressSnapshot
 from sourcelight.lab.reports import changes, contributors
 from sourcelight.testing import RepositoryBuilder
 
@@ -25,7 +25,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
 
 
 def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> None:
-    seen: list[Snapshot] = []
+    seen: list[ProgressSnapshot] = []
     contributors(code, progress=seen.append)
     assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("complete", 7, 7)
     shown = " ".join(text for _, text in seen[-1].notes)
@@ -35,10 +35,10 @@ def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> 
 
 
 def test_an_interrupt_ends_a_report_at_once_and_is_shown(code: sl.Client) -> None:
-    seen: list[Snapshot] = []
+    seen: list[ProgressSnapshot] = []
     pressed: list[float] = []
 
-    def press(moment: Snapshot) -> None:
+    def press(moment: ProgressSnapshot) -> None:
         seen.append(moment)
         if moment.phase == "running" and not pressed:
             pressed.append(time.monotonic())
@@ -51,7 +51,7 @@ def test_an_interrupt_ends_a_report_at_once_and_is_shown(code: sl.Client) -> Non
 
 
 def test_a_report_that_fails_says_why(code: sl.Client) -> None:
-    seen: list[Snapshot] = []
+    seen: list[ProgressSnapshot] = []
     with pytest.raises(sl.RevisionNotFound):
         changes(code, "demo", "v1", "v9", progress=seen.append)
     assert seen[-1].phase == "failed"

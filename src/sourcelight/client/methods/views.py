@@ -11,7 +11,7 @@ from sourcelight.client.provenance import backend_of
 from sourcelight.core.errors import CallError, SourcelightError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import use_places
-from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.views.links import no_folder
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ViewMethods:
         CallError
             For lines that the file does not have.
         """
-        from sourcelight.display.notebook.views.file_view import FileFacts, FileView
+        from sourcelight.display.notebook.views.file_view import FileContent, FileView
 
         bounds = (lines, lines) if isinstance(lines, int) else tuple(lines or (0, 0))
         if len(bounds) != 2 or min(bounds) < (lines is not None) or bounds[0] > bounds[1]:
@@ -93,7 +93,7 @@ class ViewMethods:
             )
         commit = str(frame.attrs.get("commit") or "")
         texts = frame["line"].astype("object").tolist()
-        facts = FileFacts(repo, commit, path, texts, *bounds, places=await places_of(self.backend))
+        facts = FileContent(repo, commit, path, texts, *bounds, places=await places_of(self.backend))
         return FileView(facts, frame)
 
     async def view_commit(self: Shower, repo: str, revision: str, *, progress: ProgressChoice = None) -> DiffView:
@@ -156,31 +156,31 @@ class ViewMethods:
         return _diff(frame, repo, *ends, {}, await places_of(self.backend))
 
 
-def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, str], places: Places) -> DiffView:
-    from sourcelight.display.notebook.views.diff_view import DiffFacts, DiffView
+def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, str], places: LinkResolver) -> DiffView:
+    from sourcelight.display.notebook.views.diff_view import DiffContent, DiffView
 
     columns = ["path", "old_path", "status", "additions", "deletions", "binary", "patch", "truncated"]
     part = frame[columns].astype("object")
     rows = part.where(part.notna(), None).itertuples(index=False, name=None)
     files: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
     notices = tuple(frame.attrs.get("notices", ()))
-    return DiffView(DiffFacts(repo, base, head, files, about, places, notices), frame)
+    return DiffView(DiffContent(repo, base, head, files, about, places, notices), frame)
 
 
-async def places_of(backend: Backend) -> Places:
+async def places_of(backend: Backend) -> LinkResolver:
     """Where what a backend knows can be opened; a service has its own pages, so that it is asked nothing."""
     if not backend.local:
-        return Places(backend.name if "://" in backend.name else "")
+        return LinkResolver(backend.name if "://" in backend.name else "")
     hosts = {fact.name: fact.url for fact in await backend.repositories() if fact.url}
-    return Places("", hosts, getattr(backend, "folder_of", no_folder))
+    return LinkResolver("", hosts, getattr(backend, "folder_of", no_folder))
 
 
-def places_by_attrs(attrs: Mapping[Any, Any]) -> Places:
+def places_by_attrs(attrs: Mapping[Any, Any]) -> LinkResolver:
     """Places of an answer by the `attrs` of its frame; none where its client is closed or this thread is its loop."""
     try:
         return call(places_of, backend_of(attrs))
     except (SourcelightError, RuntimeError):
-        return Places()
+        return LinkResolver()
 
 
 use_places(places_by_attrs)

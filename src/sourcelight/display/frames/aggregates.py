@@ -17,7 +17,7 @@ _FILE = ("repository", "revision", "path")
 _MERGE_AT = 64
 
 
-class Counter:
+class MatchCounter:
     """Matches and files by the values of some columns; each file of a revision counts once in each group.
 
     Of the files it keeps a hash each: one can come again, in another commit's changes or with its definitions.

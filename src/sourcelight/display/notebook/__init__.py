@@ -5,7 +5,7 @@ Knows frames and markup, never clients or services. ipywidgets and IPython are l
 
 from sourcelight.display.notebook.call_state import AskState, CallState
 from sourcelight.display.notebook.painter import Painter, ProgressChoice, make_painter
-from sourcelight.display.notebook.state import IndexState, Phase, SearchState, Snapshot
+from sourcelight.display.notebook.state import IndexState, Phase, ProgressSnapshot, SearchState
 
 __all__ = [
     "AskState",
@@ -14,7 +14,7 @@ __all__ = [
     "Painter",
     "Phase",
     "ProgressChoice",
+    "ProgressSnapshot",
     "SearchState",
-    "Snapshot",
     "make_painter",
 ]

@@ -40,7 +40,7 @@ a{overflow-wrap:anywhere}"""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerFacts:
+class AnswerView:
     """What is shown of an answer.
 
     `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`; `turns` is what was
@@ -55,7 +55,7 @@ class AnswerFacts:
     url: str = ""
 
 
-def answer_markdown(shown: AnswerFacts) -> str:
+def answer_markdown(shown: AnswerView) -> str:
     """The questions, answers and sources as Markdown, ready for a file; hidden characters are shown."""
     parts = []
     for question in shown.questions:
@@ -72,14 +72,14 @@ def _taken_out(question: Mapping[str, Any]) -> list[str]:
     return [one_line(str(source.get("label") or ""), 300) for source in question.get("rejected") or ()]
 
 
-def answer_text(shown: AnswerFacts) -> str:
+def answer_text(shown: AnswerView) -> str:
     """What a plain terminal shows."""
     cited = sum(source.get("type") in {"file", "commit"} for q in shown.questions for source in q.get("sources") or ())
     head = f"Deep search: {shown.status}, {cited} citation{'' if cited == 1 else 's'}"
     return f"{head}\n\n{answer_markdown(shown)}".rstrip("\n")
 
 
-def answer_html(shown: AnswerFacts) -> str:
+def answer_html(shown: AnswerView) -> str:
     """What a notebook shows."""
     where = f" \u00b7 {link('conversation', shown.url)}" if shown.url else ""
     head = (
@@ -89,7 +89,7 @@ def answer_html(shown: AnswerFacts) -> str:
     return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(shown, 3)}</div>'
 
 
-def answer_page(shown: AnswerFacts) -> str:
+def answer_page(shown: AnswerView) -> str:
     """A whole page that needs nothing else."""
     title = escape(one_line(shown.title, 120))
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -101,7 +101,7 @@ def answer_page(shown: AnswerFacts) -> str:
     )
 
 
-def _body(shown: AnswerFacts, top: int) -> str:
+def _body(shown: AnswerView, top: int) -> str:
     def resolve(url: str) -> str:
         # Without a service there is nothing behind a relative address, and the front end has addresses of its own.
         found = own_address(url, shown.base_url)

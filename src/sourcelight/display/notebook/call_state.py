@@ -17,7 +17,7 @@ from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.completeness import Status
 from sourcelight.core.markup import one_line
 from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
-from sourcelight.display.notebook.state import Phase, SearchState, Snapshot
+from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchState
 
 _WORST: tuple[Status, ...] = ("interrupted", "failed", "limited", "partial")
 _MOST_RUNNING = 3
@@ -122,13 +122,13 @@ class ManyState:
         """Seconds since the start, or until the end."""
         return self._clock() - self._started if self._elapsed is None else self._elapsed
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         elapsed = self.elapsed_s
         running = [name for name in self.states if name in self._begun and self.states[name].phase == "running"]
         ended = sum(state.phase != "running" for state in self.states.values())
         doing = f": {', '.join(running[:_MOST_RUNNING])}" if running else ""
-        return Snapshot(
+        return ProgressSnapshot(
             title=f"{searches(len(self.states))}{doing}",
             phase=self.phase,
             elapsed_s=elapsed,
@@ -219,13 +219,13 @@ class CallState:
             self._elapsed = self._clock() - self._started
             self._phase, self._notes = phase, notes
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         at, running = self._latest, self._phase == "running"
         answered = self._phase in {"complete", "partial", "limited"}
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
         doing = f" \u00b7 {at.detail}" if running and at.detail else ""
-        return Snapshot(
+        return ProgressSnapshot(
             title=f"{self.title}{doing}",
             phase=self._phase,
             elapsed_s=elapsed,
@@ -271,7 +271,7 @@ class AskState(CallState):
         if progress.detail and not progress.total and step not in self.turns[-1:] and len(self.turns) < _KEPT:
             self.turns = (*self.turns, step)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         moment = super().snapshot()
         if moment.phase != "running":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.markup import escape, link, one_line
 from sourcelight.core.markup.sizes import size_text
-from sourcelight.display.notebook.views.links import Places
+from sourcelight.display.notebook.views.links import LinkResolver
 
 _ROWS = 20
 _STYLE = """<style>
@@ -37,7 +37,7 @@ def client_text(kind: str, name: str, repositories: Sequence[RepositoryOverview]
     return f"{kind}({name})" if repositories is None else f"{kind}({name}: {_sums(repositories)})"
 
 
-def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, places: Places) -> str:
+def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview] | None, places: LinkResolver) -> str:
     """The same with a table of the first repositories: sizes, and which indexes are ready."""
     if repositories is None:
         hint = "<code>repositories()</code> lists what the service has"
@@ -71,7 +71,7 @@ def _sums(repositories: Sequence[RepositoryOverview]) -> str:
     return text
 
 
-def _row(repository: RepositoryOverview, places: Places) -> str:
+def _row(repository: RepositoryOverview, places: LinkResolver) -> str:
     name = link(one_line(repository.name, 60), places.repository(repository.name))
     ready = [kind for kind, is_ready in repository.ready.items() if is_ready]
     missing = [kind for kind, is_ready in repository.ready.items() if not is_ready]

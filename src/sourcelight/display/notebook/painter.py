@@ -13,17 +13,17 @@ from typing import Protocol
 
 from sourcelight.display.frames.tables import with_first_frame
 from sourcelight.display.notebook.hidden_characters import show_hidden_characters
-from sourcelight.display.notebook.state import Snapshot
+from sourcelight.display.notebook.state import ProgressSnapshot
 
-ProgressChoice = bool | Callable[[Snapshot], object] | None
+ProgressChoice = bool | Callable[[ProgressSnapshot], object] | None
 INTERVAL_S = 0.1
 _LINE_INTERVAL_S = 1.0
 
 
-class Watched(Protocol):
+class ProgressState(Protocol):
     """What a painter draws."""
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read one moment."""
 
     def interrupt(self) -> None:
@@ -33,7 +33,7 @@ class Watched(Protocol):
 class Surface(Protocol):
     """Where a painter draws."""
 
-    def draw(self, snapshot: Snapshot) -> None:
+    def draw(self, snapshot: ProgressSnapshot) -> None:
         """Show a moment."""
 
 
@@ -54,7 +54,7 @@ class Painter:
 
     def __init__(
         self,
-        watched: Watched,
+        watched: ProgressState,
         open_surface: Callable[[], Surface] | None,
         clock: Callable[[], float] = time.monotonic,
         after_s: float = 0.0,
@@ -91,25 +91,25 @@ class Painter:
         self._due = self._clock() + INTERVAL_S
 
 
-class Called:
+class CallbackSurface:
     """Hands each moment to a callable of the user."""
 
-    def __init__(self, call: Callable[[Snapshot], object]) -> None:
+    def __init__(self, call: Callable[[ProgressSnapshot], object]) -> None:
         self._call = call
 
-    def draw(self, snapshot: Snapshot) -> None:
+    def draw(self, snapshot: ProgressSnapshot) -> None:
         """Call with the moment."""
         self._call(snapshot)
 
 
-class Lines:
+class LineSurface:
     """One plain line per second on standard error, and one at the end."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._due = clock() + _LINE_INTERVAL_S
 
-    def draw(self, snapshot: Snapshot) -> None:
+    def draw(self, snapshot: ProgressSnapshot) -> None:
         """Print when a second has passed or the work is over."""
         if snapshot.phase == "running" and self._clock() < self._due:
             return
@@ -132,7 +132,7 @@ def in_notebook() -> bool:
 
 
 def make_painter(
-    watched: Watched, progress: ProgressChoice, *, stop: Callable[[], None] | None = None, after_s: float = 0.0
+    watched: ProgressState, progress: ProgressChoice, *, stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> Painter:
     """The painter for a piece of work.
 
@@ -142,7 +142,7 @@ def make_painter(
         The work.
     progress
         None: a widget in a notebook, plain lines on a terminal, else nothing. True: also where standard error is no
-        terminal. False: nothing. A callable: called with each `Snapshot`.
+        terminal. False: nothing. A callable: called with each `ProgressSnapshot`.
         The environment variable ``SOURCELIGHT_PROGRESS=off`` silences widgets and lines.
     stop
         What a Stop button calls; None: no button. Only `await` calls can have one.
@@ -152,12 +152,12 @@ def make_painter(
     after_s = after_s if progress is None else 0.0
     if progress is not None and not isinstance(progress, bool):
         call = progress
-        return Painter(watched, lambda: Called(call))
+        return Painter(watched, lambda: CallbackSurface(call))
     if progress is False or os.environ.get("SOURCELIGHT_PROGRESS", "").lower() in {"off", "0", "no", "false"}:
         return Painter(watched, None)
     if in_notebook():
         return Painter(watched, lambda: _widget(stop), after_s=after_s)
-    return Painter(watched, Lines if progress or _is_terminal() else None, after_s=after_s)
+    return Painter(watched, LineSurface if progress or _is_terminal() else None, after_s=after_s)
 
 
 def _is_terminal() -> bool:
@@ -171,5 +171,5 @@ def _widget(stop: Callable[[], None] | None) -> Surface:
     try:
         from sourcelight.display.notebook.progress_box import ProgressBox
     except ImportError:
-        return Lines()
+        return LineSurface()
     return ProgressBox(stop)

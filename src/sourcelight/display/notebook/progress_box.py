@@ -14,7 +14,7 @@ from IPython.display import display
 from ipywidgets.widgets.widget_string import HTMLStyle
 
 from sourcelight.core.markup import escape, one_line
-from sourcelight.display.notebook.state import Phase, Snapshot
+from sourcelight.display.notebook.state import Phase, ProgressSnapshot
 
 _WORDS: dict[Phase, tuple[str, str]] = {
     "running": ("Searching", "\u2026"),
@@ -45,7 +45,7 @@ _SEVERITIES = {"warn": "warning", "warning": "warning", "error": "error"}
 _SHOWN_NOTES = 8
 
 
-def bar_html(snapshot: Snapshot) -> str:
+def bar_html(snapshot: ProgressSnapshot) -> str:
     """The bar: determinate only where a total is known, full at the end."""
     colour = _COLOURS[snapshot.phase]
     word = snapshot.doing if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
@@ -65,7 +65,7 @@ def bar_html(snapshot: Snapshot) -> str:
     )
 
 
-def status_html(snapshot: Snapshot) -> str:
+def status_html(snapshot: ProgressSnapshot) -> str:
     """The line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
     word = snapshot.doing if snapshot.phase == "running" else word
@@ -79,7 +79,7 @@ def status_html(snapshot: Snapshot) -> str:
     )
 
 
-def notes_html(snapshot: Snapshot) -> str:
+def notes_html(snapshot: ProgressSnapshot) -> str:
     """Skipped work and alerts; empty when there are none."""
     if not snapshot.notes:
         return ""
@@ -122,7 +122,7 @@ class ProgressBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
     def __repr__(self) -> str:
         return "sourcelight progress"  # stored notebooks compare this text, so it never changes
 
-    def draw(self, snapshot: Snapshot) -> None:
+    def draw(self, snapshot: ProgressSnapshot) -> None:
         """Show a moment; the first one displays the box."""
         for part, text in (
             (self.bar, bar_html(snapshot)),

@@ -18,7 +18,7 @@ from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.completeness import Status
 from sourcelight.core.markup import escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.display.notebook.views.links import Link, Places, anchor
+from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import LONGEST, cut
 
 PAGE = 10
@@ -28,7 +28,7 @@ _KNOWN = frozenset({*_EMPTY, SERVICE.name})
 
 
 @dataclass(frozen=True, slots=True)
-class ResultFacts:
+class ResultView:
     """What a view of an answer needs: its statements and its record batches, and where its rows can be opened.
 
     `page` is how many rows are shown; `services` is what became of each service, where there are several.
@@ -42,7 +42,7 @@ class ResultFacts:
     skipped: tuple[Skipped, ...]
     alerts: tuple[Alert, ...]
     facts: tuple[RepositoryInfo, ...]
-    places: Places = field(default_factory=Places)
+    places: LinkResolver = field(default_factory=LinkResolver)
     page: int = PAGE
     services: tuple[ServiceStatus, ...] = ()
 
@@ -63,7 +63,7 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
     return rows
 
 
-def headline(shown: ResultFacts) -> str:
+def headline(shown: ResultView) -> str:
     """One line: how much was found, and whether that is all."""
     many = f"{shown.matches:,} match{'' if shown.matches == 1 else 'es'}"
     rows = f"{shown.rows:,} row{'' if shown.rows == 1 else 's'}"
@@ -72,7 +72,7 @@ def headline(shown: ResultFacts) -> str:
     return f"{many} in {rows}{where}: {shown.status}"
 
 
-def statements(shown: ResultFacts) -> Iterator[tuple[str, str]]:
+def statements(shown: ResultView) -> Iterator[tuple[str, str]]:
     """(severity, text) of every reason, skipped item and alert, each once."""
     said: set[str] = set()
     for item in shown.skipped:
@@ -109,7 +109,7 @@ def place(row: dict[str, Any]) -> str:
     return f"{text}:{row['line_number']}" if row["line_number"] else text
 
 
-def result_text(shown: ResultFacts) -> str:
+def result_text(shown: ResultView) -> str:
     """The whole text: headline, query, statements, first page of rows."""
     parts = [f"SearchResult: {headline(shown)}", f"  query: {one_line(shown.query, _WIDTH)}"]
     parts += [f"  service {one_line(service_text(one), _WIDTH)}" for one in shown.services]
@@ -166,7 +166,7 @@ _CODE = frozenset({"path", "line", "symbol", "message"})
 _LONGEST_LINES = 200
 
 
-def result_html(shown: ResultFacts) -> str:
+def result_html(shown: ResultView) -> str:
     """The whole view."""
     rows = first_rows(shown.batches, shown.page)
     chunked = any(row["chunk"] is not None for row in rows)
@@ -180,7 +180,7 @@ def result_html(shown: ResultFacts) -> str:
     return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_banner(shown)}{body}{more}</div>'
 
 
-def _banner(shown: ResultFacts) -> str:
+def _banner(shown: ResultView) -> str:
     items = "".join(
         f'<li class="sl-{severity}"><b>{severity}</b> {escape(one_line(text, 500))}</li>'
         for severity, text in statements(shown)
@@ -192,7 +192,7 @@ def _banner(shown: ResultFacts) -> str:
     )
 
 
-def _services(shown: ResultFacts) -> str:
+def _services(shown: ResultView) -> str:
     """The status of each service, where there are several."""
     if not shown.services:
         return ""
@@ -210,7 +210,7 @@ def _marked(row: dict[str, Any], column: str) -> str:
     return highlight(*cut(row[column].removesuffix("\r"), starts, ends))
 
 
-def _cell(row: dict[str, Any], column: str, places: Places, opened: tuple[Link, ...]) -> str:
+def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[Link, ...]) -> str:
     value = row[column]
     if value is None:
         return ""
@@ -247,7 +247,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
 
-def _table(rows: list[dict[str, Any]], places: Places) -> str:
+def _table(rows: list[dict[str, Any]], places: LinkResolver) -> str:
     if not rows:
         return "<div>no matches</div>"
     columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
@@ -267,7 +267,7 @@ def _table(rows: list[dict[str, Any]], places: Places) -> str:
     return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
 
 
-def _chunks(rows: list[dict[str, Any]], places: Places) -> str:
+def _chunks(rows: list[dict[str, Any]], places: LinkResolver) -> str:
     """Matches in their surroundings: files, and in them chunks with line numbers."""
     pieces = []
     for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):

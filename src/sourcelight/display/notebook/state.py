@@ -20,7 +20,7 @@ _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ProgressSnapshot:
     """One moment of a piece of work, for painters and for callables given as ``progress``.
 
     `total` is what `done` counts up to, None when nobody knows; `facts` are (name, text) pairs to show; `notes` are
@@ -180,7 +180,7 @@ class SearchState:
         """Seconds since the start, or until the end."""
         return self._clock() - self._started if self._elapsed is None else self._elapsed
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         elapsed = self.elapsed_s
         repositories = max(len(self.repositories), self.repositories_count or 0)
@@ -193,7 +193,7 @@ class SearchState:
             for r in (self._end[1] if self._end else ())
             if r not in known and not r.startswith("alert: ") and r not in {n for _, n in notes}
         ]
-        return Snapshot(
+        return ProgressSnapshot(
             title=self.query,
             phase=self.phase,
             elapsed_s=elapsed,
@@ -264,7 +264,7 @@ class IndexState:
             self._elapsed = self._clock() - self._started
             self._phase = phase
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         at = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
@@ -280,7 +280,7 @@ class IndexState:
         if step := getattr(at, "step", ""):  # of a clone: git's own name for what it does, with its own count
             done, total, doing = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
         notes = [("error", self._reason)] if self._reason else []
-        return Snapshot(
+        return ProgressSnapshot(
             title=f"{self.title}: {doing}" if doing and self._phase == "running" else self.title,
             phase=self._phase,
             elapsed_s=elapsed,

@@ -25,8 +25,8 @@ from sourcelight.core.errors import CallError
 from sourcelight.display.frames.aggregates import GRAINS, compare_frames
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice
-from sourcelight.display.notebook.views import Places
-from sourcelight.display.notebook.views.file_view import FileFacts, FileView
+from sourcelight.display.notebook.views import LinkResolver
+from sourcelight.display.notebook.views.file_view import FileContent, FileView
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,7 +54,7 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
     return made
 
 
-def known_places(backend: Backend) -> Places:
+def known_places(backend: Backend) -> LinkResolver:
     """Where what a backend knows can be opened."""
     return call(places_of, backend)
 
@@ -66,7 +66,7 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in part.where(part.notna(), None).itertuples(index=False)]
 
 
-def _best(places: Places, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
+def _best(places: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
     found = places.commit(row["repository"] or "", row["commit"]) if not row.get("path") and row.get("commit") else ()
     for link in (*places.of(row), *found):
         if kind in {None, link.kind}:
@@ -180,7 +180,7 @@ def opened(frame: DataFrame, row: int, backend: Backend) -> FileView:
     commit = str(told.get("commit") or lines.attrs.get("commit") or "")
     line = int(told.get("line_number") or 0)
     texts = lines["line"].astype("object").tolist()
-    facts = FileFacts(
+    facts = FileContent(
         told["repository"], commit, told["path"], texts, line, line, _spans(frame, place), known_places(backend)
     )
     return FileView(facts, lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.display.notebook.views.links import Link, Places
+from sourcelight.display.notebook.views.links import Link, LinkResolver
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -23,7 +23,7 @@ class Links:
         The commit of each repository, by name, at which its files and people are shown.
     """
 
-    def __init__(self, places: Places, heads: Mapping[str, str]) -> None:
+    def __init__(self, places: LinkResolver, heads: Mapping[str, str]) -> None:
         self._places = places
         self._heads = heads
 
@@ -82,14 +82,14 @@ def links_of(code: Client, heads: Mapping[str, str]) -> Links:
     """What is known of pages for the repositories of a client."""
     services = {name: client.backend.name for name, client in code.services.items()}
     if services:
-        return Links(Places(services={name: url for name, url in services.items() if "://" in url}), heads)
+        return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)
     if not code.backend.local:
-        return Links(Places(code.backend.name if "://" in code.backend.name else ""), heads)
+        return Links(LinkResolver(code.backend.name if "://" in code.backend.name else ""), heads)
     known = code.repositories()
     hosts = {
         str(name): str(url) for name, url in zip(known["repository"], known["url"].fillna(""), strict=True) if str(url)
     }
-    return Links(Places("", hosts), heads)
+    return Links(LinkResolver("", hosts), heads)
 
 
 def _first(links: tuple[Link, ...] | list[Link]) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from sourcelight.display.notebook import Phase, ProgressChoice, Snapshot, make_painter
+from sourcelight.display.notebook import Phase, ProgressChoice, ProgressSnapshot, make_painter
 from sourcelight.lab.reports.model import Frame
 
 _SHOWN_AFTER_S = 0.5
@@ -60,7 +60,7 @@ class Stages:
             self._notes = (*self._notes, ("info", f"{self._names[self._done]}: {now - self._at:.1f} s"))
         self._done, self._at, self._doing = place, now, stage
 
-    def _take(self, snapshot: Snapshot) -> None:
+    def _take(self, snapshot: ProgressSnapshot) -> None:
         counted = f"{snapshot.done:,}" + (f" of {snapshot.total:,}" if snapshot.total else "")
         stage = self._names[self._done]
         self._doing = f"{stage}, {counted} {snapshot.unit}" if snapshot.done else stage
@@ -75,11 +75,11 @@ class Stages:
             self._elapsed = self._clock() - self._began
             self._phase = phase
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
         running = self._phase == "running"
         elapsed = self._clock() - self._began if self._elapsed is None else self._elapsed
-        return Snapshot(
+        return ProgressSnapshot(
             title=f"{self.title} \u00b7 {self._doing}" if running and self._doing else self.title,
             phase=self._phase,
             elapsed_s=elapsed,

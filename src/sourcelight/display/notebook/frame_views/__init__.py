@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sourcelight.display.notebook.views.links import Places
+from sourcelight.display.notebook.views.links import LinkResolver
 
-PlacesFinder = Callable[[Mapping[Any, Any]], Places]
+PlacesFinder = Callable[[Mapping[Any, Any]], LinkResolver]
 _finders: list[PlacesFinder] = []
 
 
@@ -16,6 +16,6 @@ def use_places(finder: PlacesFinder) -> None:
     _finders[:] = [finder]
 
 
-def places_of(attrs: Mapping[Any, Any]) -> Places:
+def places_of(attrs: Mapping[Any, Any]) -> LinkResolver:
     """Places of an answer by the `attrs` of its frame; without any where its client is not open."""
-    return _finders[0](attrs) if _finders else Places()
+    return _finders[0](attrs) if _finders else LinkResolver()

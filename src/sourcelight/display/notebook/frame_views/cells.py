@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sourcelight.core.markup import escape, highlight, link, one_line
-from sourcelight.display.notebook.views.links import Link, Places, anchor
+from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import cut
 
 SHORT_COMMIT = 10
@@ -38,7 +38,7 @@ def tail(text: str, width: int) -> str:
     return shown if len(shown) <= width else f"\u2026{shown[1 - width :]}"
 
 
-def cell_html(name: str, row: Mapping[str, Any], places: Places) -> str:
+def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
     """HTML of the cell `name` of a row."""
     value = row[name]
     if is_null(value):
@@ -83,7 +83,7 @@ def _spans(value: Any) -> list[int]:
         return [int(value)]
 
 
-def _text(name: str, value: str, row: Mapping[str, Any], places: Places) -> str:
+def _text(name: str, value: str, row: Mapping[str, Any], places: LinkResolver) -> str:
     commit = short_commit(value)
     if commit is not None:
         at = places.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()

@@ -8,7 +8,7 @@ from typing import Any
 from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.display.notebook.frame_views.cells import CODE_COLUMNS, cell_html, short_commit
 from sourcelight.display.notebook.frame_views.columns import displayed_columns, shown_rows
-from sourcelight.display.notebook.views.links import Places
+from sourcelight.display.notebook.views.links import LinkResolver
 
 _STYLE = """<style>
 .sl-frame{color:var(--jp-ui-font-color1,inherit);font-size:12px;max-width:100%}
@@ -39,7 +39,7 @@ def is_answer(frame: Any) -> bool:
     return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
-def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], Places]) -> str:
+def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], LinkResolver]) -> str:
     """HTML of a frame of an answer.
 
     Parameters
@@ -99,7 +99,7 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
     return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], places: Places) -> str:
+def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], places: LinkResolver) -> str:
     cells = "".join(f"<td{kind}>{cell_html(name, row, places)}</td>" for name, kind in kinds.items())
     return f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>'
 

@@ -3,6 +3,6 @@
 Every text is escaped before it gets here its tags; styles come from the theme and may be missing.
 """
 
-from sourcelight.display.notebook.views.links import Link, Places, anchor
+from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 
-__all__ = ["Link", "Places", "anchor"]
+__all__ = ["Link", "LinkResolver", "anchor"]

@@ -11,7 +11,7 @@ from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.core.markup.markdown import code_html
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
-from sourcelight.display.notebook.views.links import Places
+from sourcelight.display.notebook.views.links import LinkResolver
 from sourcelight.display.notebook.views.marked_text import STYLE, cut
 
 FILES = 20
@@ -22,7 +22,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileDiffRow:
     """A line of a patch: its `side` (``added``, ``removed``, ``context``, ``hunk`` or ``note``), numbers and text."""
 
     side: str
@@ -31,7 +31,7 @@ class Change:
     text: str
 
 
-def changes(patch: str) -> Iterator[Change]:
+def changes(patch: str) -> Iterator[FileDiffRow]:
     """The lines of a patch as git words it, its head left out."""
     old = new = 0
     inside = False
@@ -40,24 +40,24 @@ def changes(patch: str) -> Iterator[Change]:
         if found:
             inside = True
             old, new = int(found[1]), int(found[2])
-            yield Change("hunk", None, None, line)
+            yield FileDiffRow("hunk", None, None, line)
         elif not inside:
             continue
         elif line.startswith("+"):
-            yield Change("added", None, new, line[1:])
+            yield FileDiffRow("added", None, new, line[1:])
             new += 1
         elif line.startswith("-"):
-            yield Change("removed", old, None, line[1:])
+            yield FileDiffRow("removed", old, None, line[1:])
             old += 1
         elif line.startswith(" "):
-            yield Change("context", old, new, line[1:])
+            yield FileDiffRow("context", old, new, line[1:])
             old, new = old + 1, new + 1
         elif line.startswith("\\"):
-            yield Change("note", None, None, line[2:])
+            yield FileDiffRow("note", None, None, line[2:])
 
 
 @dataclass(frozen=True, slots=True)
-class DiffFacts:
+class DiffContent:
     """What a view of changes needs.
 
     `files` are rows of ``file_diffs``; `base` and `head` are commits; of a commit, `about` has its author, address,
@@ -69,22 +69,22 @@ class DiffFacts:
     head: str
     files: Sequence[Mapping[str, Any]]
     about: Mapping[str, str] = field(default_factory=dict)
-    places: Places = field(default_factory=Places)
+    places: LinkResolver = field(default_factory=LinkResolver)
     notices: tuple[str, ...] = ()
 
 
-def _counted(shown: DiffFacts) -> tuple[int, int]:
+def _counted(shown: DiffContent) -> tuple[int, int]:
     added = sum(file["additions"] or 0 for file in shown.files)
     return added, sum(file["deletions"] or 0 for file in shown.files)
 
 
-def _title(shown: DiffFacts) -> str:
+def _title(shown: DiffContent) -> str:
     if shown.about:
         return one_line(f"{shown.repository}@{shown.head[:10]}", 200)
     return one_line(f"{shown.repository}: {shown.base[:10]}…{shown.head[:10]}", 200)
 
 
-def _files(shown: DiffFacts) -> str:
+def _files(shown: DiffContent) -> str:
     many = len(shown.files)
     part = f"{FILES} of {many:,} files" if many > FILES else f"{many:,} file{'' if many == 1 else 's'}"
     added, removed = _counted(shown)
@@ -96,7 +96,7 @@ def _named(file: Mapping[str, Any]) -> str:
     return one_line(f"{moved}{file['path']}", 300)
 
 
-def diff_text(shown: DiffFacts) -> str:
+def diff_text(shown: DiffContent) -> str:
     """The view as plain text: the files, without their lines."""
     parts = [f"{_title(shown)}: {_files(shown)}"]
     if shown.about:
@@ -108,7 +108,7 @@ def diff_text(shown: DiffFacts) -> str:
     return "\n".join(parts)
 
 
-def diff_html(shown: DiffFacts) -> str:
+def diff_html(shown: DiffContent) -> str:
     """The view as HTML: each file opens and closes."""
     links = open_links(shown.places.commit(shown.repository, shown.head)) if shown.about else ""
     head = f'<div class="sl-title"><b>{escape(_title(shown))}</b>{_sums(shown)}{links}</div>'
@@ -127,7 +127,7 @@ def diff_html(shown: DiffFacts) -> str:
     return f'{STYLE}<div class="sl-view tex2jax_ignore">{head}{about}{notes}{files}{more}</div>'
 
 
-def _sums(shown: DiffFacts) -> str:
+def _sums(shown: DiffContent) -> str:
     added, removed = _counted(shown)
     many = len(shown.files)
     part = f"{FILES} of {many:,} files" if many > FILES else f"{many:,} file{'' if many == 1 else 's'}"
@@ -137,7 +137,7 @@ def _sums(shown: DiffFacts) -> str:
     )
 
 
-def _file(file: Mapping[str, Any], shown: DiffFacts, *, opened: bool) -> str:
+def _file(file: Mapping[str, Any], shown: DiffContent, *, opened: bool) -> str:
     numbers = (
         "binary"
         if file["binary"]
@@ -153,7 +153,7 @@ def _file(file: Mapping[str, Any], shown: DiffFacts, *, opened: bool) -> str:
     return f"<details{' open' if opened else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
 
 
-def _patch(file: Mapping[str, Any], shown: DiffFacts) -> str:
+def _patch(file: Mapping[str, Any], shown: DiffContent) -> str:
     rows = []
     found = list(changes(file["patch"]))
     language = language_of(file["path"])
@@ -195,7 +195,7 @@ class DiffView:
         DataFrame of the files; columns as in ``columns_of("file_diffs")``.
     """
 
-    def __init__(self, shown: DiffFacts, files: Any) -> None:
+    def __init__(self, shown: DiffContent, files: Any) -> None:
         self._shown = shown
         self.repository, self.base, self.head = shown.repository, shown.base, shown.head
         self.files = files

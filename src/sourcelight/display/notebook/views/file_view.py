@@ -9,7 +9,7 @@ from typing import Any
 from sourcelight.core.markup import escape, highlight, one_line, visible
 from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
-from sourcelight.display.notebook.views.links import Link, Places, anchor
+from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
 from sourcelight.display.notebook.views.marked_text import STYLE, cut
 
 AROUND = 10
@@ -20,7 +20,7 @@ _MAX_READ_CHARS = 150_000
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileContent:
     """What a view of a file needs.
 
     `lines` are all lines from the first; `first` and `last` bound those to highlight, 0 for none; `spans` are starts
@@ -34,10 +34,10 @@ class FileFacts:
     first: int = 0
     last: int = 0
     spans: tuple[Sequence[int], Sequence[int]] = ((), ())
-    places: Places = field(default_factory=Places)
+    places: LinkResolver = field(default_factory=LinkResolver)
 
 
-def _bounds(shown: FileFacts) -> tuple[int, int]:
+def _bounds(shown: FileContent) -> tuple[int, int]:
     """First and last line on show."""
     total = len(shown.lines)
     if not shown.first:
@@ -46,14 +46,14 @@ def _bounds(shown: FileFacts) -> tuple[int, int]:
     return first, min(total, max(shown.last, shown.first) + AROUND, first + _MOST - 1)
 
 
-def _title(shown: FileFacts) -> str:
+def _title(shown: FileContent) -> str:
     lines = ""
     if shown.first:
         lines = f":{shown.first}" + (f"-{shown.last}" if shown.last > shown.first else "")
     return one_line(f"{shown.repository}/{shown.path}{lines}", 300)
 
 
-def _part(shown: FileFacts) -> str:
+def _part(shown: FileContent) -> str:
     first, last = _bounds(shown)
     total = len(shown.lines)
     if not total:
@@ -63,7 +63,7 @@ def _part(shown: FileFacts) -> str:
     return f"lines {first:,} to {last:,} of {total:,}"
 
 
-def file_text(shown: FileFacts) -> str:
+def file_text(shown: FileContent) -> str:
     """The view as plain text; highlighted lines have a ``>`` in front."""
     first, last = _bounds(shown)
     wide = len(str(last))
@@ -75,7 +75,7 @@ def file_text(shown: FileFacts) -> str:
     return "\n".join([f"{_title(shown)} ({_part(shown)})", *body])
 
 
-def file_html(shown: FileFacts) -> str:
+def file_html(shown: FileContent) -> str:
     """The view as HTML."""
     first, last = _bounds(shown)
     rows = []
@@ -99,7 +99,7 @@ def file_html(shown: FileFacts) -> str:
     )
 
 
-def _tokens(shown: FileFacts, first: int, last: int) -> list[list[Token]]:
+def _tokens(shown: FileContent, first: int, last: int) -> list[list[Token]]:
     """Tokens of the lines on show; read from the beginning of the file, where a string or a comment may begin."""
     language = language_of(shown.path)
     before = sum(len(shown.lines[number]) for number in range(last))
@@ -132,7 +132,7 @@ class FileView:
         Where it can be opened, the best place first; each has `kind`, `words` and `href`.
     """
 
-    def __init__(self, shown: FileFacts, lines: Any) -> None:
+    def __init__(self, shown: FileContent, lines: Any) -> None:
         self._shown = shown
         self.repository, self.commit, self.path = shown.repository, shown.commit, shown.path
         self.first, self.last = shown.first, shown.last

@@ -125,7 +125,7 @@ def no_folder(_repository: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class LinkResolver:
     """Where the rows of one answer can be opened.
 
     Parameters

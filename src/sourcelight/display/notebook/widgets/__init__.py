@@ -4,6 +4,12 @@ Rows stay in Python. The page in the browser asks for what it shows, so that the
 notebook may hold, has neither code nor credentials in it. anywidget is loaded with `explorer` and `facets` alone.
 """
 
-from sourcelight.display.notebook.widgets.explorer_rows import Asked, Rows, Selection, Source, Told
+from sourcelight.display.notebook.widgets.explorer_rows import (
+    ExplorerRows,
+    RowQuery,
+    RowSelection,
+    RowSource,
+    SourceUpdate,
+)
 
-__all__ = ["Asked", "Rows", "Selection", "Source", "Told"]
+__all__ = ["ExplorerRows", "RowQuery", "RowSelection", "RowSource", "SourceUpdate"]

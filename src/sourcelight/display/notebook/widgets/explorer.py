@@ -18,7 +18,14 @@ import anywidget
 from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.static_pages import display_widget, replace_page
 from sourcelight.display.notebook.views.marked_text import Piece, pieces
-from sourcelight.display.notebook.widgets.explorer_rows import SORTS, Asked, Rows, Selection, Source, facts_of
+from sourcelight.display.notebook.widgets.explorer_rows import (
+    SORTS,
+    ExplorerRows,
+    RowQuery,
+    RowSelection,
+    RowSource,
+    facts_of,
+)
 
 _HERE = Path(__file__).parent
 _CHOICES = 200  # of a drop-down; what is left is counted in it
@@ -43,11 +50,11 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
     _esm = _HERE / "explorer.js"
     _css = _HERE / "explorer.css"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: RowSource) -> None:
         self._source = source
-        self._rows = Rows()
-        self._selections: dict[str, Selection] = {}
-        self._last = Asked()
+        self._rows = ExplorerRows()
+        self._selections: dict[str, RowSelection] = {}
+        self._last = RowQuery()
         self._reads: dict[tuple[int, int, int], Future[list[tuple[int, str]]]] = {}
         super().__init__()
         self.on_msg(self._on_message)
@@ -188,12 +195,12 @@ def _number(value: Any) -> int:
     return max(int(value), 0) if isinstance(value, int | float) and abs(value) < 2**53 else 0
 
 
-def _asked(value: Any) -> Asked:
+def _asked(value: Any) -> RowQuery:
     """What the page asks for; what does not fit is as if it had not been said."""
     given = value if isinstance(value, Mapping) else {}
     texts = {name: str(given.get(name) or "")[:1000] for name in ("repository", "place", "text", "sort")}
     language = given.get("language", "")
-    return Asked(
+    return RowQuery(
         repository=texts["repository"],
         language=None if language is None else str(language)[:1000],
         place=texts["place"],

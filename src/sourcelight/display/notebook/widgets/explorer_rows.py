@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.schema import arrow_type, matches_schema
 from sourcelight.display.notebook.state import Phase
-from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.views import LinkResolver
 
 Numbers = NDArray[np.int64]
 _COLUMNS = (
@@ -30,7 +30,7 @@ SORTS = ("repository", "path", "line_number", "language", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RowQuery:
     """What rows to show.
 
     `repository` and `language` are exact, empty for all (`language` None: rows without one); `place` holds words that
@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RowSelection:
     """Numbers of the rows asked for, in their order, and what there is to choose from: values with their counts.
 
     The counts of a choice are of the rows that the other filters leave, the most first.
@@ -106,7 +106,7 @@ class _Codes:
         return tuple((self.values[code], int(found[code])) for code in order.tolist() if found[code])
 
 
-class Rows:
+class ExplorerRows:
     """Rows of matches that can be filtered and sorted; batches come in as they arrive."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class Rows:
         self._tables.append(table)
         self._begins.append(self._begins[-1] + table.num_rows)
 
-    def select(self, asked: Asked) -> Selection:
+    def select(self, asked: RowQuery) -> RowSelection:
         """Find the rows that are asked for."""
         repositories, languages = self._codes["repository"], self._codes["language"]
         rest = self._at_place(asked.place)
@@ -143,7 +143,7 @@ class Rows:
         spoken = None if asked.language == "" else languages.codes == languages.code(asked.language)
         both = rest if here is None else rest & here
         both = both if spoken is None else both & spoken
-        return Selection(
+        return RowSelection(
             self._sorted(np.flatnonzero(both), asked),
             repositories.counts(rest if spoken is None else rest & spoken),
             languages.counts(rest if here is None else rest & here),
@@ -167,7 +167,7 @@ class Rows:
         ]
         return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
-    def _sorted(self, numbers: Numbers, asked: Asked) -> Numbers:
+    def _sorted(self, numbers: Numbers, asked: RowQuery) -> Numbers:
         if asked.sort not in SORTS or not len(numbers):
             return numbers
         if asked.sort == "text":
@@ -245,12 +245,12 @@ def _one(column: Any) -> Any:
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as `Places.of` takes it."""
+    """A row as `LinkResolver.of` takes it."""
     return {name: row[name] for name in ("type", "repository", "commit", "path", "line_number", "url")}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SourceUpdate:
     """One moment of the work behind the rows: its phase, its numbers in words, and (severity, text) notes."""
 
     phase: Phase
@@ -258,7 +258,7 @@ class Told:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows of one answer, finished or still arriving; safe to ask from the thread that draws."""
 
     @property
@@ -266,13 +266,13 @@ class Source(Protocol):
         """Text of the query."""
 
     @property
-    def places(self) -> Places:
+    def places(self) -> LinkResolver:
         """Where rows can be opened."""
 
     def batches(self) -> Sequence[Any]:
         """The record batches that are there; it only ever grows at its end."""
 
-    def told(self) -> Told:
+    def told(self) -> SourceUpdate:
         """Read this moment."""
 
     def result(self) -> Any:
