@@ -158,11 +158,11 @@ async def _watched(
             state.interrupt()
             raise
         notices = tuple(frame.attrs.get("notices", ()))
-        state.finish(ToolResult("", _Counted(rows), {}, not notices, notices))
+        state.finish(ToolResult("", _CountRow(rows), {}, not notices, notices))
     return frame
 
 
-class _Counted:
+class _CountRow:
     """As many rows as a bar counts."""
 
     def __init__(self, rows: int) -> None:

@@ -13,14 +13,14 @@ from sourcelight.lab.magics.suggestions import asked
 
 def load(shell: Any) -> None:
     """Add the magics and the completion to a shell; a second time changes nothing."""
-    from sourcelight.lab.magics.completion import Completion
+    from sourcelight.lab.magics.completion import Completer
     from sourcelight.lab.magics.magics import SourcelightMagics
 
-    if any(isinstance(each, Completion) for each in _loaded(shell)):
+    if any(isinstance(each, Completer) for each in _loaded(shell)):
         return
     magics = SourcelightMagics(shell)
     shell.register_magics(magics)
-    completion = Completion(shell, magics)
+    completion = Completer(shell, magics)
     completion.add()
     shell.input_transformers_cleanup.append(asked)
     shell.sourcelight = completion

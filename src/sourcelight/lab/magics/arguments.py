@@ -15,7 +15,7 @@ from sourcelight.core.errors import CallError
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class MagicOption:
     """An option: its long `name`, one `letter` or none, what it `takes` (empty: nothing), and what it is for.
 
     `repeats` tells whether it may stand more than once; `choices` are all its values, empty for any.
@@ -30,7 +30,7 @@ class Option:
 
 
 @dataclass(slots=True)
-class Line:
+class MagicLine:
     """A line that was split: values by the options' names, in order of appearance, and the rest."""
 
     values: dict[str, list[str]] = field(default_factory=dict)
@@ -46,19 +46,19 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class CursorContext:
     """Where a cursor stands, with the text there: in the name of an option, the value of `option`, or the rest."""
 
     where: str
     text: str
-    option: Option | None = None
+    option: MagicOption | None = None
 
 
 _WORD = re.compile(r"""(?P<name>--?[^\s=]*)(?P<equals>=)?""")
 _VALUE = re.compile(r""""(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"']\S*)""")
 
 
-def split(line: str, options: Sequence[Option], magic: str) -> Line:
+def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
     """Split a line.
 
     Raises
@@ -68,7 +68,7 @@ def split(line: str, options: Sequence[Option], magic: str) -> Line:
     """
     known = {f"--{option.name}": option for option in options}
     known |= {f"-{option.letter}": option for option in options if option.letter}
-    made = Line()
+    made = MagicLine()
     at = _blank(line, 0)
     while at < len(line):
         found = _WORD.match(line, at)
@@ -97,7 +97,7 @@ def split(line: str, options: Sequence[Option], magic: str) -> Line:
     return made
 
 
-def unfinished(line: str, options: Sequence[Option]) -> Unfinished:
+def unfinished(line: str, options: Sequence[MagicOption]) -> CursorContext:
     """Where the end of `line` stands."""
     known = {f"--{option.name}": option for option in options}
     known |= {f"-{option.letter}": option for option in options if option.letter}
@@ -107,18 +107,18 @@ def unfinished(line: str, options: Sequence[Option]) -> Unfinished:
         word = found["name"] if found else ""
         ends = found is not None and found.end() == len(line) and not found["equals"]
         if found is not None and ends and word.startswith("-") and any(name.startswith(word) for name in known):
-            return Unfinished("option", word)
+            return CursorContext("option", word)
         option = known.get(word)
         if found is None or word == "--" or option is None:
-            return Unfinished("rest", line[_blank(line, found.end()) :] if found and word == "--" else line[at:])
+            return CursorContext("rest", line[_blank(line, found.end()) :] if found and word == "--" else line[at:])
         at = found.end() if found["equals"] else _blank(line, found.end())
         if option.takes:
             value = _VALUE.match(line, at)
             if value is None or value.end() == len(line):
-                return Unfinished("value", line[at:], option)
+                return CursorContext("value", line[at:], option)
             at = value.end()
         at = _blank(line, at)
-    return Unfinished("rest", "")
+    return CursorContext("rest", "")
 
 
 def _blank(line: str, at: int) -> int:
@@ -127,7 +127,7 @@ def _blank(line: str, at: int) -> int:
     return at
 
 
-def _value(line: str, at: int, option: Option, magic: str) -> tuple[str, int]:
+def _value(line: str, at: int, option: MagicOption, magic: str) -> tuple[str, int]:
     found = _VALUE.match(line, at)
     if found is None or (found.end() < len(line) and not line[found.end()].isspace()):
         raise CallError(f"%{magic}: --{option.name} needs {option.takes}", call=magic, argument=option.name)
@@ -143,7 +143,7 @@ def _value(line: str, at: int, option: Option, magic: str) -> tuple[str, int]:
     return text, found.end()
 
 
-def table(options: Sequence[Option]) -> str:
+def table(options: Sequence[MagicOption]) -> str:
     """The options as lines of a help text."""
     rows = [
         (

@@ -11,7 +11,7 @@ from sourcelight.core.errors import NoClient
 _HOW = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"
 
 
-class Chosen:
+class ClientChoice:
     """The user's choice of a client.
 
     Parameters

@@ -14,9 +14,9 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.completions import Completions
-from sourcelight.lab.magics.arguments import Option, unfinished
+from sourcelight.lab.magics.arguments import MagicOption, unfinished
 from sourcelight.lab.magics.magics import COMMANDS, CONNECT, OPEN, OPTIONS
-from sourcelight.lab.magics.suggestions import Suggestion, decoded, literal_at, suggest, written
+from sourcelight.lab.magics.suggestions import Completion, decoded, literal_at, suggest, written
 
 if TYPE_CHECKING:
     from sourcelight.lab.magics.magics import SourcelightMagics
@@ -27,7 +27,7 @@ _QUERIES = {"search": "0", "stream": "0", "count": "0", "explain": "0", "explore
             "search_to": "1"}  # fmt: skip
 
 
-class Completion:
+class Completer:
     """The matcher of a shell.
 
     Parameters
@@ -78,25 +78,25 @@ class Completion:
             return self._in_command(text.lstrip())
         at = unfinished(text, OPTIONS[magic])
         if at.where == "option":
-            return _result(at.text, [Suggestion(name, "option") for name in _spellings(OPTIONS[magic], at.text)])
+            return _result(at.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], at.text)])
         if at.where == "value":
-            return _result(at.text, [Suggestion(v, "value") for v in self._choices(at.option) if v.startswith(at.text)])
+            return _result(at.text, [Completion(v, "value") for v in self._choices(at.option) if v.startswith(at.text)])
         return self._in_query(at.text, self._known()) if magic != "ask" else _nothing()
 
     def _in_command(self, text: str) -> dict[str, Any]:
         command, blank, rest = text.partition(" ")
         if not blank:
-            return _result(text, [Suggestion(name, "command") for name in COMMANDS if name.startswith(text)])
+            return _result(text, [Completion(name, "command") for name in COMMANDS if name.startswith(text)])
         if command == "use":
             names = self.magics.chosen.names()
-            return _result(rest, [Suggestion(name, "client") for name in names if name.startswith(rest)])
+            return _result(rest, [Completion(name, "client") for name in names if name.startswith(rest)])
         options = {"open": OPEN, "connect": CONNECT}.get(command, ())
         at = unfinished(rest, options)
         if at.where == "option":
-            return _result(at.text, [Suggestion(name, "option") for name in _spellings(options, at.text)])
+            return _result(at.text, [Completion(name, "option") for name in _spellings(options, at.text)])
         return _nothing()
 
-    def _choices(self, option: Option | None) -> Iterator[str]:
+    def _choices(self, option: MagicOption | None) -> Iterator[str]:
         if option is None:
             return
         yield from option.choices
@@ -118,7 +118,7 @@ class Completion:
         fragment, found = suggest(decoded(literal.text, raw=literal.raw), _names(client.known))
         shown = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
         texts = [
-            Suggestion(text, one.kind)
+            Completion(text, one.kind)
             for one in found
             if (text := written(one.text, literal.quote, raw=literal.raw)) is not None
         ]
@@ -150,11 +150,11 @@ def _names(known: Completions | None) -> Any:
     return known.names if known is not None else lambda _kind: ()
 
 
-def _spellings(options: tuple[Option, ...], typed: str) -> list[str]:
+def _spellings(options: tuple[MagicOption, ...], typed: str) -> list[str]:
     return [f"--{option.name}" for option in options if f"--{option.name}".startswith(typed)]
 
 
-def _result(fragment: str, found: list[Suggestion]) -> dict[str, Any]:
+def _result(fragment: str, found: list[Completion]) -> dict[str, Any]:
     if not found:
         return _nothing()
     return {

@@ -17,26 +17,28 @@ from sourcelight.core.errors import CallError, NoClient, QueryError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import conjoined_text
 from sourcelight.display.notebook.cell_errors import whole_in_cells
-from sourcelight.lab.magics.arguments import Line, Option, replaced, split, table
-from sourcelight.lab.magics.client_choice import Chosen
+from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replaced, split, table
+from sourcelight.lab.magics.client_choice import ClientChoice
 
-_OUT = Option("out", "o", "name", "keep what comes in this variable")
-_QUIET = Option("quiet", "q", "", "show nothing; needs -o")
-_CLIENT = Option("client", "c", "name", "use the client of this variable")
-_VAR = Option("var", "", "name", "replace {name} by the variable's value; may stand more than once", repeats=True)
-_ROWS = Option("rows", "n", "number", "show so many rows")
-_TIMEOUT = Option("timeout", "", "seconds", "stop searching after so long")
-_EXHAUSTIVE = Option("exhaustive", "", "", "ask for everything, of a service that caps its answers too")
-_TB = Option("tb", "", "", "show the whole traceback of an error")
-_EXPLORE = Option("explore", "", "", "show an explorer of all rows")
+_OUT = MagicOption("out", "o", "name", "keep what comes in this variable")
+_QUIET = MagicOption("quiet", "q", "", "show nothing; needs -o")
+_CLIENT = MagicOption("client", "c", "name", "use the client of this variable")
+_VAR = MagicOption("var", "", "name", "replace {name} by the variable's value; may stand more than once", repeats=True)
+_ROWS = MagicOption("rows", "n", "number", "show so many rows")
+_TIMEOUT = MagicOption("timeout", "", "seconds", "stop searching after so long")
+_EXHAUSTIVE = MagicOption("exhaustive", "", "", "ask for everything, of a service that caps its answers too")
+_TB = MagicOption("tb", "", "", "show the whole traceback of an error")
+_EXPLORE = MagicOption("explore", "", "", "show an explorer of all rows")
 SEARCH = (
     _OUT,
     _QUIET,
     _CLIENT,
     _ROWS,
     _EXPLORE,
-    Option("lines", "", "number", "show so many lines around each match"),
-    Option("pattern", "", "type", f"how patterns are read: {', '.join(PATTERN_TYPES)}", choices=tuple(PATTERN_TYPES)),
+    MagicOption("lines", "", "number", "show so many lines around each match"),
+    MagicOption(
+        "pattern", "", "type", f"how patterns are read: {', '.join(PATTERN_TYPES)}", choices=tuple(PATTERN_TYPES)
+    ),
     _TIMEOUT,
     _EXHAUSTIVE,
     _VAR,
@@ -48,7 +50,7 @@ COMMITS = (
     _CLIENT,
     _ROWS,
     _EXPLORE,
-    Option("diff", "", "", "search the lines that commits changed, in place of their messages"),
+    MagicOption("diff", "", "", "search the lines that commits changed, in place of their messages"),
     _TIMEOUT,
     _EXHAUSTIVE,
     _VAR,
@@ -58,22 +60,22 @@ ASK = (
     _OUT,
     _QUIET,
     _CLIENT,
-    Option("more", "", "", "go on with the conversation of the last answer"),
+    MagicOption("more", "", "", "go on with the conversation of the last answer"),
     _TIMEOUT,
     _VAR,
     _TB,
 )
-OPEN = (_OUT, Option("worktree", "", "", "search work trees as they are on disk, in place of HEAD"))
+OPEN = (_OUT, MagicOption("worktree", "", "", "search work trees as they are on disk, in place of HEAD"))
 CONNECT = (
     _OUT,
-    Option("token-var", "", "name", "take the access token from this variable, so that no notebook holds it"),
-    Option("sign-in", "", "", "sign in by OAuth in the browser"),
+    MagicOption("token-var", "", "name", "take the access token from this variable, so that no notebook holds it"),
+    MagicOption("sign-in", "", "", "sign in by OAuth in the browser"),
 )
 OPTIONS = {"search": SEARCH, "commits": COMMITS, "ask": ASK}
 COMMANDS = ("open", "connect", "use", "status")
 
 
-def _documented(*options: Option) -> Callable[[Any], Any]:
+def _documented(*options: MagicOption) -> Callable[[Any], Any]:
     def add(method: Any) -> Any:
         method.__doc__ = f"{method.__doc__.rstrip()}\n\n    Options, in front of the rest:\n\n{table(options)}\n    "
         return method
@@ -99,7 +101,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self.chosen = Chosen(shell.user_ns)
+        self.chosen = ClientChoice(shell.user_ns)
 
     def remove(self) -> None:
         """Take the magics out of the shell."""
@@ -181,7 +183,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         url = words[0] if words else None
         self._keep(sourcelight.connect(url, token, sign_in="sign-in" in said), said)
 
-    def _keep(self, client: Client, said: Line) -> None:
+    def _keep(self, client: Client, said: MagicLine) -> None:
         name = said.last("out")
         if name:
             self._store(name, client)
@@ -198,10 +200,10 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     def _answered(
         self,
         magic: str,
-        options: Sequence[Option],
+        options: Sequence[MagicOption],
         line: str,
         cell: str | None,
-        answer: Callable[[Client, str, Line], Any],
+        answer: Callable[[Client, str, MagicLine], Any],
     ) -> Any:
         whole = False
         try:
@@ -220,7 +222,9 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             self._store(name, found if isinstance(found, SearchResult | DeepSearchAnswer) else found.result)
         return None if "quiet" in said else found
 
-    def _understood(self, magic: str, options: Sequence[Option], line: str, cell: str | None) -> tuple[Line, str]:
+    def _understood(
+        self, magic: str, options: Sequence[MagicOption], line: str, cell: str | None
+    ) -> tuple[MagicLine, str]:
         """The options of a magic, and what it looks for."""
         said = split(line, options, magic)
         text = _text(said.rest, cell, "\n" if magic == "ask" else " ")
@@ -234,16 +238,16 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise CallError(f"%{magic}: -q shows nothing, so that it needs -o", call=magic)
         return said, text
 
-    def _search(self, client: Client, query: str, said: Line) -> Any:
+    def _search(self, client: Client, query: str, said: MagicLine) -> Any:
         lines = _number(said, "lines")
         around = {"chunk_matches": True, "context_lines": lines} if lines is not None else {}
         return self._shown(client, query, said, said.last("pattern") or self.pattern_type, around)
 
-    def _commits(self, client: Client, query: str, said: Line) -> Any:
+    def _commits(self, client: Client, query: str, said: MagicLine) -> Any:
         kind = "diff" if "diff" in said else "commit"
         return self._shown(client, _of_type(kind, query, self.pattern_type), said, self.pattern_type, {})
 
-    def _shown(self, client: Client, query: str, said: Line, pattern_type: str, around: dict[str, Any]) -> Any:
+    def _shown(self, client: Client, query: str, said: MagicLine, pattern_type: str, around: dict[str, Any]) -> Any:
         given = said.last("timeout")
         found = client.search(
             query,
@@ -257,7 +261,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         explore = ("explore" in said or self.explore) and "quiet" not in said
         return found.explore() if explore else found
 
-    def _ask(self, client: Client, question: str, said: Line) -> Any:
+    def _ask(self, client: Client, question: str, said: MagicLine) -> Any:
         given = said.last("timeout")
         conversation = client.last_answer if "more" in said else None
         if "more" in said and conversation is None:
@@ -278,7 +282,7 @@ def _of_type(kind: str, query: str, pattern_type: str) -> str:
     return conjoined_text(query, pattern_type, f"type:{kind}")
 
 
-def _number(said: Line, name: str) -> int | None:
+def _number(said: MagicLine, name: str) -> int | None:
     value = said.last(name)
     if value is None:
         return None

@@ -41,7 +41,7 @@ Names = Callable[[str], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class Completion:
     """A text that may stand in place of the fragment, and what it is: ``filter`` or ``value``."""
 
     text: str
@@ -75,7 +75,7 @@ def term_of(query: str) -> str:
     return query[begin:]
 
 
-def suggest(query: str, names: Names) -> tuple[str, list[Suggestion]]:
+def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
     """The fragment at the end of `query`, and what may stand in its place, the likeliest first.
 
     Parameters
@@ -95,7 +95,7 @@ def suggest(query: str, names: Names) -> tuple[str, list[Suggestion]]:
         return term, []
     wanted = bare["name"].lower()
     fields = [
-        Suggestion(f"{bare['dash']}{name}:", "filter")
+        Completion(f"{bare['dash']}{name}:", "filter")
         for name, field in FIELDS.items()
         if name not in _HIDDEN and (field.negatable or not bare["dash"])
         and any(spelling.startswith(wanted) for spelling in (name, *field.aliases))
@@ -103,7 +103,7 @@ def suggest(query: str, names: Names) -> tuple[str, list[Suggestion]]:
     return term, fields
 
 
-def _values(field: str, typed: str, names: Names) -> Iterator[Suggestion]:
+def _values(field: str, typed: str, names: Names) -> Iterator[Completion]:
     wanted = _plain(typed)
     found: dict[str, None] = {}
     for text in _of(field, names):
@@ -117,7 +117,7 @@ def _values(field: str, typed: str, names: Names) -> Iterator[Suggestion]:
             found[f"{name}("] = None
     for written in found:
         if written != typed:
-            yield Suggestion(written, "value")
+            yield Completion(written, "value")
 
 
 def _of(field: str, names: Names) -> Iterator[tuple[str, str]]:

@@ -186,7 +186,7 @@ _COUNTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PlotData:
     """A frame to draw: its rows, the number in each, and in words what that counts and what is missing."""
 
     frame: DataFrame
@@ -201,7 +201,7 @@ class Source:
         return float(self.amounts.sum())
 
 
-def source_of(source: Any, value: str | None = None) -> Source:
+def source_of(source: Any, value: str | None = None) -> PlotData:
     """A result or a frame as something to draw.
 
     Raises
@@ -230,7 +230,7 @@ def source_of(source: Any, value: str | None = None) -> Source:
     else:
         values = pd.Series(1, index=frame.index)
         unit = "commits" if {"commit", "subject"} <= set(frame.columns) else "rows"
-    return Source(frame, values.astype("float64"), unit, _told(frame), _limits(frame))
+    return PlotData(frame, values.astype("float64"), unit, _told(frame), _limits(frame))
 
 
 def _told(frame: DataFrame) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.lab.plots.figure import (
     Figure,
-    Source,
+    PlotData,
     ThemeName,
     column_of,
     finish,
@@ -113,7 +113,7 @@ def over_time(
     return Figure("over_time", words, f"Stacked bars of {drawn.unit} by {chosen}: {said}.", draw)
 
 
-def dated(drawn: Source, date: str | None) -> str:
+def dated(drawn: PlotData, date: str | None) -> str:
     """The column of dates to go by: `date`, or the first known one that has any; ValueError where there is none."""
     names = [date] if date else [name for name in DATES if name in drawn.frame.columns]
     column = next((name for name in names if believed(drawn.frame[name]).any()), None)
@@ -133,7 +133,7 @@ def believed(dates: Any) -> Any:
 
 
 def _series(
-    drawn: Source, by: str | None, period: str | None, date: str | None, most: int
+    drawn: PlotData, by: str | None, period: str | None, date: str | None, most: int
 ) -> tuple[str, dict[str, Any], list[str], Any, str]:
     """Numbers by period: the column of dates, series, who is in the last one, periods, and their kind."""
     import pandas as pd

@@ -38,7 +38,7 @@ from sourcelight.lab.reports.other_files import (
 )
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
 from sourcelight.lab.reports.people import one_name_each
-from sourcelight.lab.reports.progress import Stages
+from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.requests import merged_changes
 from sourcelight.lab.reports.turnover import keys_of
@@ -106,7 +106,7 @@ def changes(
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="changes", argument="by")
     check_other_files("changes", other_files)
     paths = PathFilter("changes", only, exclude)
-    stages = Stages("Changes", _STAGES, draw=progress)
+    stages = ReportProgress("Changes", _STAGES, draw=progress)
     with stages:
         return _made(code, stages, repo, base, head, by, paths, other_files, title)
 
@@ -121,7 +121,7 @@ class _Between:
 
 
 def _made(
-    code: Client, stages: Stages, repo: str, base: str, head: str, by: str, paths: PathFilter,
+    code: Client, stages: ReportProgress, repo: str, base: str, head: str, by: str, paths: PathFilter,
     other_files: OtherFiles, title: str,
 ) -> Report:  # fmt: skip
     whole_diffs = stages.ask("files", code.compare_revisions, repo, base, head)
@@ -213,7 +213,7 @@ def _with_attrs(frame: Frame, source: Frame) -> Frame:
     return frame
 
 
-def _between(code: Client, stages: Stages, repo: str, base: str, head: str, oldest: str) -> _Between:
+def _between(code: Client, stages: ReportProgress, repo: str, base: str, head: str, oldest: str) -> _Between:
     """Commits between two revisions.
 
     A service that does not know of revisions that don't count (or passes over them: then `oldest`, the base, is among
@@ -231,12 +231,12 @@ def _between(code: Client, stages: Stages, repo: str, base: str, head: str, olde
     return _Between(_with_attrs(between, newer), int((~theirs.isin(set(ours))).sum()), [newer, older])
 
 
-def _own_date(commits: Frame, commit: str, code: Client, stages: Stages, repo: str) -> Any:
+def _own_date(commits: Frame, commit: str, code: Client, stages: ReportProgress, repo: str) -> Any:
     own = commits.loc[commits["commit"].astype("str") == commit, "commit_date"]
     return own.iloc[0] if len(own) else _date_of(code, stages, repo, commit)
 
 
-def _date_of(code: Client, stages: Stages, repo: str, commit: str) -> Any:
+def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> Any:
     """The committer date of a commit; None where it is not among the newest behind itself, by wrong clocks."""
     newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], count=50) if commit else None
     if newest is None:
@@ -245,7 +245,7 @@ def _date_of(code: Client, stages: Stages, repo: str, commit: str) -> Any:
     return own.iloc[0] if len(own) else None
 
 
-def _earlier_people(code: Client, stages: Stages, repo: str, base: str) -> Frame:
+def _earlier_people(code: Client, stages: ReportProgress, repo: str, base: str) -> Frame:
     """Who has commits behind base: a row a person, or a commit where the service can't tell."""
     try:
         people = stages.ask("earlier people", code.contributors, repos=[repo], revisions=[base])
@@ -254,7 +254,7 @@ def _earlier_people(code: Client, stages: Stages, repo: str, base: str) -> Frame
     return people[people["commits"] > 0]
 
 
-def _before(code: Client, stages: Stages, repo: str, base: str, started: Any, commits: Frame) -> Frame | None:
+def _before(code: Client, stages: ReportProgress, repo: str, base: str, started: Any, commits: Frame) -> Frame | None:
     """Commits behind base of as long a time before it as the newest commit is behind it; None for no such time."""
     newest = commits["commit_date"].max() if len(commits) else None
     if started is None or newest is None or not newest > started:
@@ -295,7 +295,7 @@ def _span(commits: Frame, started: Any) -> Span:
     return Span(min(oldest, started) if started is not None else None, newest)
 
 
-def _with_last(code: Client, stages: Stages, repo: str, head: str, diffs: Frame) -> Frame:
+def _with_last(code: Client, stages: ReportProgress, repo: str, head: str, diffs: Frame) -> Frame:
     """Changed files with the commit that changed each last."""
     present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
     last = stages.ask("last commits of files", code.last_changes, repo, present, head) if present else None

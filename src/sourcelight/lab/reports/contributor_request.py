@@ -68,7 +68,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ChangedLines:
     """Changed lines by kind of file, by folder and by file; None where a service can't tell.
 
     `behind` gives the way from a row of such a frame, by a column of it, to its commits; None: the frame itself has it.

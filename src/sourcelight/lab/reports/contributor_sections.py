@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sourcelight.lab.reports.contributor_request import LEFT_OUT, Owned, Places, Request
+from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request
 from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import behind, churn_figure, told_apart
 from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table, ThemedFigure
@@ -69,7 +69,7 @@ def people_section(people: Frame | None, commits: Frame, which: Request, link: L
     return Section("People", text, tuple(tables), (figure,) if labels else ())
 
 
-def places_section(code: Client, places: Places, which: Request, link: LinkOf) -> Section:
+def places_section(code: Client, places: ChangedLines, which: Request, link: LinkOf) -> Section:
     """Changed lines by kind of file, by directory and by file."""
     tables, figures = [], []
     written = "Lines of source and documentation that commits added and removed, as git log --numstat -M counts them."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.errors import CallError, SourcelightError, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
-from sourcelight.lab.reports.contributor_request import LEFT_OUT, Owned, Places, Request, check_dates
+from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request, check_dates
 from sourcelight.lab.reports.contributor_sections import ownership_sections, people_section, places_section
 from sourcelight.lab.reports.contributor_summary import OLD_DAYS, lead, nothing
 from sourcelight.lab.reports.history import (
@@ -36,7 +36,7 @@ from sourcelight.lab.reports.organizations import organizations_section, with_or
 from sourcelight.lab.reports.other_files import OtherFiles, check_other_files, sized_by_kinds
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
 from sourcelight.lab.reports.people import doubtful, one_name_each, people_numbers
-from sourcelight.lab.reports.progress import Stages
+from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.turnover import YEAR_DAYS, Turnover, keys_of, turnover, turnover_section
 from sourcelight.lab.reports.wording import day
@@ -121,12 +121,14 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     check_dates("contributors", since=since, until=until)
     paths = PathFilter("contributors", only, exclude)
     which = Request(repos, since, until, mailmap, join_addresses, other_files, paths)
-    stages = Stages("Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress)
+    stages = ReportProgress(
+        "Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress
+    )
     with stages:
         return _made(code, stages, which, by, title, ownership=ownership)
 
 
-def _made(code: Client, stages: Stages, which: Request, by: str, title: str, *, ownership: bool) -> Report:
+def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: str, *, ownership: bool) -> Report:
     notices: list[str] = []
     found = stages.ask("commits", code.commit_search, repos=which.repos, **which.dates)
     changes = _touched(code, stages, which) if which.paths and len(found) else None
@@ -243,7 +245,7 @@ def _instant(frame: Frame, name: str) -> Any:
     return pd.Timestamp(text) if text else None
 
 
-def _newest(code: Client, stages: Stages, which: Request) -> Any:
+def _newest(code: Client, stages: ReportProgress, which: Request) -> Any:
     """The date of the newest commit of all time; None where there is none."""
     newest = stages.ask("time before", code.commit_search, repos=which.repos, count=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
@@ -258,7 +260,7 @@ def _span(found: Frame, newest: Any) -> Span:
     return Span(_instant(found, "after"), min(ends))
 
 
-def _reason(code: Client, stages: Stages, which: Request, found: Frame, changes: Frame | None) -> str:
+def _reason(code: Client, stages: ReportProgress, which: Request, found: Frame, changes: Frame | None) -> str:
     """Why there is no commit to report on."""
     if changes is not None:
         return which.paths.reason(sorted(changes["path"].astype("str").unique()))
@@ -274,14 +276,14 @@ def _reason(code: Client, stages: Stages, which: Request, found: Frame, changes:
     return nothing(_instant(found, "after"), _instant(found, "before"), oldest, newest, known)
 
 
-def _touched(code: Client, stages: Stages, which: Request) -> Frame:
+def _touched(code: Client, stages: ReportProgress, which: Request) -> Frame:
     """The files that each commit of the time changed."""
     churn = partial(stages.ask, "commits", code.churn, file_kinds=which.counted)
     return changed_files("contributors", churn, which.repos, None, **which.dates)
 
 
 def _compared(
-    code: Client, stages: Stages, which: Request, found: Frame, commits: Frame, newest: Any
+    code: Client, stages: ReportProgress, which: Request, found: Frame, commits: Frame, newest: Any
 ) -> Turnover | None:
     """The people of the time against those of as long a time before; of all history, its last year.
 
@@ -320,7 +322,7 @@ def _when(commits: Frame, by: str, span: Span) -> Section:
     return Section("Time", "When commits were made.", (table, hours), (figure, card, change_sizes(commits)))
 
 
-def _places_of(changes: Frame, commits: Frame, which: Request) -> Places:
+def _places_of(changes: Frame, commits: Frame, which: Request) -> ChangedLines:
     """Changed lines by kind, directory and file, of the changes that count."""
     written = changes if which.written is None else changes[changes["file_kind"].astype("str").isin(which.written)]
 
@@ -333,7 +335,7 @@ def _places_of(changes: Frame, commits: Frame, which: Request) -> Places:
 
         return find
 
-    return Places(
+    return ChangedLines(
         churn_of(changes, "file_kind") if which.other_files == "apart" else None,
         churn_of(written, "directory", top_directory),
         churn_of(changes, "path"),
@@ -341,7 +343,7 @@ def _places_of(changes: Frame, commits: Frame, which: Request) -> Places:
     )
 
 
-def _places(code: Client, stages: Stages, which: Request, notices: list[str]) -> Places:
+def _places(code: Client, stages: ReportProgress, which: Request, notices: list[str]) -> ChangedLines:
     def churn(stage: str, *by: str, kinds: list[str] | None = None, what: str = "") -> Frame | None:
         return offered(
             lambda: stages.ask(
@@ -352,7 +354,7 @@ def _places(code: Client, stages: Stages, which: Request, notices: list[str]) ->
         )
 
     kinds = churn("folders", "file_kind", what="kinds of files") if which.other_files == "apart" else None
-    return Places(
+    return ChangedLines(
         kinds,
         churn("folders", "directory", kinds=which.written),
         churn("files", "path", "file_kind", kinds=which.counted),
@@ -362,7 +364,7 @@ def _places(code: Client, stages: Stages, which: Request, notices: list[str]) ->
 def _summary(
     commits: Frame,
     people: Frame | None,
-    places: Places,
+    places: ChangedLines,
     owned: list[Owned],
     which: Request,
     compared: Turnover | None,
@@ -410,7 +412,7 @@ def _summary(
     return numbers
 
 
-def _owned(code: Client, stages: Stages, names: list[str], which: Request, notices: list[str]) -> list[Owned]:
+def _owned(code: Client, stages: ReportProgress, names: list[str], which: Request, notices: list[str]) -> list[Owned]:
     found: list[Owned] = []
     for name in names:
         before = len(notices)
@@ -426,7 +428,7 @@ def _owned(code: Client, stages: Stages, names: list[str], which: Request, notic
     return found
 
 
-def _owned_here(code: Client, stages: Stages, name: str, which: Request, notices: list[str]) -> Owned | None:
+def _owned_here(code: Client, stages: ReportProgress, name: str, which: Request, notices: list[str]) -> Owned | None:
     """Who owns the lines of one repository; None where the service can't tell."""
     options: dict[str, Any] = {
         "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.written

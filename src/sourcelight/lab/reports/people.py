@@ -11,7 +11,7 @@ from sourcelight.lab.reports.model import Frame, Number
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
-    from sourcelight.lab.reports.progress import Stages
+    from sourcelight.lab.reports.progress import ReportProgress
 
 JOINED = "Identities with one address (in any case) are one person, after the mailmap."
 APART = "Each name and address is a person of its own, after the mailmap."
@@ -74,7 +74,7 @@ def people_numbers(people: Frame | None, *, join_addresses: bool) -> list[Number
 
 
 def doubtful(
-    code: Client, stages: Stages, people: Frame, repos: str | list[str] | None, mailmap: str | list[str] | None,
+    code: Client, stages: ReportProgress, people: Frame, repos: str | list[str] | None, mailmap: str | list[str] | None,
     *, join_addresses: bool,
 ) -> list[str]:  # fmt: skip
     """Say how many of the people of a report may be one person under several addresses; joining is for the reader."""

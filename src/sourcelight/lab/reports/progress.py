@@ -12,7 +12,7 @@ from sourcelight.lab.reports.model import Frame
 _SHOWN_AFTER_S = 0.5
 
 
-class Stages:
+class ReportProgress:
     """A report that is being made, as far as it has come; drawn while its block runs, and once at its end.
 
     Parameters
