@@ -36,7 +36,7 @@ from sourcelight.engines import tools
 from sourcelight.engines.tools import TOOLS, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.repository import visible
-from sourcelight.server.mcp.calls import Caller, Calls
+from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.protocol import make_server
 
 TOKEN = "slo_benchmark-token-of-no-value"  # noqa: S105 - made up, for a service that lives for a minute
@@ -105,11 +105,11 @@ def in_process(corpus: Corpus, arguments: Mapping[str, Any], rounds: int) -> tup
         engine.refresh()
         tool.run(arguments, context)
 
-    calls = Calls(engine)
-    server = make_server(TOOLS, calls, lambda _: Caller(Viewer.owner()))
+    calls = ToolRunner(engine)
+    server = make_server(TOOLS, calls, lambda _: CallIdentity(Viewer.owner()))
 
     async def asked() -> tuple[Cost, Cost]:
-        threaded = await cost_of_awaited(lambda: calls.answer(tool, arguments, Caller(Viewer.owner())), rounds)
+        threaded = await cost_of_awaited(lambda: calls.answer(tool, arguments, CallIdentity(Viewer.owner())), rounds)
         async with Client(server) as client:
             await client.list_tools()
             return threaded, await cost_of_awaited(lambda: client.call_tool("read_file", dict(arguments)), rounds)

@@ -19,7 +19,7 @@ from sourcelight.core.wire import SearchRequest
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.server.http.app import create_app
 from sourcelight.server.http.connections import ConnectionLimits
-from sourcelight.server.http.run import Server, address_of, bind
+from sourcelight.server.http.run import HttpServer, address_of, bind
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.stream import StreamLimits
 
@@ -119,7 +119,7 @@ def test_a_slow_loop_in_a_notebook_is_not_cut_off() -> None:
     app = create_app(ScriptedEngine(script), Settings(), owner_token=TOKEN, limits=StreamLimits(unread_s=0.3))
     listener = bind("127.0.0.1", 0)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
-    server = Server(app, connections=ConnectionLimits(stall_s=0.6))
+    server = HttpServer(app, connections=ConnectionLimits(stall_s=0.6))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -19,7 +19,7 @@ from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.server.http.app import create_app
 from sourcelight.server.http.pacing import Cadence
-from sourcelight.server.http.run import Server, address_of, bind
+from sourcelight.server.http.run import HttpServer, address_of, bind
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.stream import StreamLimits
 
@@ -58,7 +58,7 @@ class Service:
 
     url: str
     app: Starlette
-    server: Server
+    server: HttpServer
     client: httpx.Client
     thread: threading.Thread
 
@@ -94,7 +94,7 @@ def running(
     )
     listener = bind("127.0.0.1", 0)
     url = address_of(listener)
-    server = Server(app)
+    server = HttpServer(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     headers = {"Authorization": f"token {TOKEN}", "Accept-Encoding": "identity"}

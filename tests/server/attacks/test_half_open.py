@@ -25,7 +25,7 @@ from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.server.http.app import create_app
 from sourcelight.server.http.connections import ConnectionLimits, ConnectionRegister
-from sourcelight.server.http.run import Server, address_of, bind
+from sourcelight.server.http.run import HttpServer, address_of, bind
 from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
 
@@ -103,12 +103,12 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
 
 
 @contextlib.contextmanager
-def bounded_service(script: object, limits: ConnectionLimits, settings: Settings | None = None) -> Iterator[Server]:
+def bounded_service(script: object, limits: ConnectionLimits, settings: Settings | None = None) -> Iterator[HttpServer]:
     """A service in this process whose connections are bounded as `limits` says."""
     engine = ScriptedEngine(script)  # type: ignore[arg-type]  # what each test plays
     app = create_app(engine, settings or Settings(), owner_token=TOKEN)
     listener = bind("127.0.0.1", 0)
-    server = Server(app, connections=limits)
+    server = HttpServer(app, connections=limits)
     server.url = address_of(listener)  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -126,7 +126,7 @@ def _quiet(*_: object) -> Iterator[Event]:
     yield Done()
 
 
-def _connected(server: Server, buffer_bytes: int = 0) -> socket.socket:
+def _connected(server: HttpServer, buffer_bytes: int = 0) -> socket.socket:
     place = urlsplit(server.url)  # type: ignore[attr-defined]
     connection = socket.socket()
     connection.settimeout(BOUND_S)

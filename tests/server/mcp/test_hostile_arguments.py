@@ -16,7 +16,7 @@ from server.mcp.test_endpoints import MESSAGE, post
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS
 from sourcelight.repos import Viewer
-from sourcelight.server.mcp.calls import Caller, Calls
+from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.protocol import make_server
 
 FUZZED = settings(
@@ -55,7 +55,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @FUZZED
 @given(calls=st.lists(calls(), min_size=3, max_size=6))
 def test_any_arguments_have_an_answer(engine: LocalEngine, calls: list[tuple[str, dict[str, Any]]]) -> None:
-    server = make_server(TOOLS, Calls(engine, timeout_s=5.0), lambda _: Caller(Viewer.anonymous()))
+    server = make_server(TOOLS, ToolRunner(engine, timeout_s=5.0), lambda _: CallIdentity(Viewer.anonymous()))
 
     async def main() -> None:
         async with Client(server, mode="2026-07-28") as client:

@@ -32,7 +32,7 @@ from sourcelight.engines.tools import Tool, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State
 from sourcelight.server.http.run import BoundedHttp, address_of, bind
-from sourcelight.server.mcp.calls import Caller, Calls, ToolFailed
+from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.protocol import make_server, serve_request
 from sourcelight.testing import make_repo
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -71,7 +71,9 @@ class Waiting:
 @contextmanager
 def serving(engine: LocalEngine, waiting: Waiting, timeout_s: float | None = None) -> Iterator[str]:
     """The address of a service with the one tool."""
-    server = make_server({"wait": waiting.tool}, Calls(engine, timeout_s=timeout_s), lambda _: Caller(Viewer.owner()))
+    server = make_server(
+        {"wait": waiting.tool}, ToolRunner(engine, timeout_s=timeout_s), lambda _: CallIdentity(Viewer.owner())
+    )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await serve_request(server, scope, receive, send)
@@ -174,10 +176,10 @@ def test_time_is_limited(engine: LocalEngine, family: str) -> None:
 
 def test_stopping_ends_calls(engine: LocalEngine) -> None:
     waiting = Waiting()
-    calls = Calls(engine)
+    calls = ToolRunner(engine)
 
     async def main() -> Any:
-        async with Client(make_server({"wait": waiting.tool}, calls, lambda _: Caller(Viewer.owner()))) as client:
+        async with Client(make_server({"wait": waiting.tool}, calls, lambda _: CallIdentity(Viewer.owner()))) as client:
             await client.list_tools()
 
             async def stop() -> None:
@@ -220,12 +222,12 @@ def test_many_calls_at_once(engine: LocalEngine, serve: Serve) -> None:
 
 def test_a_queue_has_an_end(engine: LocalEngine) -> None:
     waiting = Waiting()
-    calls = Calls(engine, at_once=1, waiting=2)
+    calls = ToolRunner(engine, at_once=1, waiting=2)
     told: list[str] = []
 
     async def one() -> None:
         with pytest.raises(ToolFailed) as fault:
-            await calls.answer(waiting.tool, {}, Caller(Viewer.owner()))
+            await calls.answer(waiting.tool, {}, CallIdentity(Viewer.owner()))
         told.append(str(fault.value))
         if "busy" in told[-1]:
             calls.stop()
@@ -265,7 +267,7 @@ def test_only_what_may_take_long_comes_as_a_stream(
 def test_a_quick_call_ends_with_its_reader(engine: LocalEngine) -> None:
     waiting = Waiting()
     tool = replace(waiting.tool, name="read_file")
-    server = make_server({"read_file": tool}, Calls(engine), lambda _: Caller(Viewer.owner()))
+    server = make_server({"read_file": tool}, ToolRunner(engine), lambda _: CallIdentity(Viewer.owner()))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await serve_request(server, scope, receive, send)

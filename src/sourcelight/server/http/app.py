@@ -132,7 +132,7 @@ def create_app(
         ``state.authenticator`` tells who asks.
     """
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
-    traces = tracing.TraceBook()
+    traces = tracing.TraceLog()
     kept = state or State()
     catalog = getattr(engine, "catalog", None)
     has_places = isinstance(catalog, Catalog) and catalog.has_places
@@ -253,9 +253,9 @@ def _deepsearch(
     engine: LocalEngine, desk: ConversationService, authenticator: Authenticator, settings: Settings
 ) -> Api:
     from sourcelight.server.http.deepsearch.api import Api
-    from sourcelight.server.http.deepsearch.messages import Door
+    from sourcelight.server.http.deepsearch.messages import ConversationAccess
 
-    return Api(Door(engine, desk, authenticator, settings.external_url))
+    return Api(ConversationAccess(engine, desk, authenticator, settings.external_url))
 
 
 def search_limits(settings: Settings) -> Limits:

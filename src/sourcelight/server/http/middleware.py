@@ -153,7 +153,7 @@ access_log = logging.getLogger("sourcelight.access")
 
 
 @dataclass(slots=True)
-class Notes:
+class RequestNotes:
     """What an endpoint tells the access log of its request."""
 
     viewer: str = ""
@@ -169,10 +169,10 @@ class Notes:
         self.credential = principal.credential
 
 
-def notes_of(scope: Scope) -> Notes:
+def notes_of(scope: Scope) -> RequestNotes:
     """The notes of this request; made on first use."""
-    notes = scope.setdefault(_NOTES, Notes())
-    if not isinstance(notes, Notes):
+    notes = scope.setdefault(_NOTES, RequestNotes())
+    if not isinstance(notes, RequestNotes):
         raise TypeError(f"foreign value under {_NOTES}")
     return notes
 

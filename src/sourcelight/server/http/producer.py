@@ -99,7 +99,7 @@ class SearchEngine(Protocol):
 
 
 @dataclass(slots=True)
-class Counts:
+class EventCounts:
     """What a search has produced so far, for the access log."""
 
     events: int = 0
@@ -139,7 +139,7 @@ class Producer:
     encode_batch: EncodeBatch
     trace: Trace | None = None
     buffer_bytes: int = 4 * 1024 * 1024
-    counts: Counts = field(default_factory=Counts)
+    counts: EventCounts = field(default_factory=EventCounts)
     finished: bool = False
     is_waiting: bool = False
     ended_by: str = ""

@@ -240,7 +240,7 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A server that ends running streams before it waits for them, and returns instead of dying by the signal.
 
     Parameters
@@ -336,7 +336,7 @@ def run(app: Starlette, listener: socket.socket) -> None:
         After an orderly stop by SIGINT.
     """
     raise_descriptor_limit()
-    server = Server(app)
+    server = HttpServer(app)
     server.run(sockets=[listener])
     if server.received == signal.SIGINT:
         raise KeyboardInterrupt

@@ -122,7 +122,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class _SettingKey:
     attribute: str
     accepted: str
     read: Callable[[Any], Any]
@@ -192,36 +192,42 @@ def _address(value: Any) -> str:
     return text.rstrip("/")
 
 
-_KEYS: dict[str, _Key] = {
-    "auth.idpDynamicClientRegistrationEnabled": _Key("dynamic_client_registration", "true or false", _boolean),
-    "auth.public": _Key("auth_public", "true or false", _boolean),
-    "defaultVisibility": _Key("default_visibility", '"private" or "public"', _choice("private", "public")),
-    "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text),
-    "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean),
-    "externalURL": _Key(
+_KEYS: dict[str, _SettingKey] = {
+    "auth.idpDynamicClientRegistrationEnabled": _SettingKey("dynamic_client_registration", "true or false", _boolean),
+    "auth.public": _SettingKey("auth_public", "true or false", _boolean),
+    "defaultVisibility": _SettingKey("default_visibility", '"private" or "public"', _choice("private", "public")),
+    "deepSearch.model": _SettingKey("deepsearch_model", "text: the name of a model", _text),
+    "deepSearch.sharing.enabled": _SettingKey("deepsearch_sharing", "true or false", _boolean),
+    "externalURL": _SettingKey(
         "external_url",
         'an http:// or https:// address without user, query or fragment, such as "https://code.example.com"',
         _address,
     ),
-    "mcp.enabled": _Key("mcp_enabled", "true or false", _boolean),
-    "mcp.tools.disabled": _Key("mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names),
-    "repositories.trustedPaths": _Key("trusted_paths", "a list of absolute paths", _paths),
-    "search.chunkText": _Key("chunk_text", '"both", "context" or "content"', _choice("both", "context", "content")),
-    "search.diffMatchType": _Key("diff_match_type", '"diff" or "commit"', _choice("diff", "commit")),
-    "search.limits.maxTimeoutSeconds": _Key(
+    "mcp.enabled": _SettingKey("mcp_enabled", "true or false", _boolean),
+    "mcp.tools.disabled": _SettingKey(
+        "mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names
+    ),
+    "repositories.trustedPaths": _SettingKey("trusted_paths", "a list of absolute paths", _paths),
+    "search.chunkText": _SettingKey(
+        "chunk_text", '"both", "context" or "content"', _choice("both", "context", "content")
+    ),
+    "search.diffMatchType": _SettingKey("diff_match_type", '"diff" or "commit"', _choice("diff", "commit")),
+    "search.limits.maxTimeoutSeconds": _SettingKey(
         "max_timeout_s", "a whole number of seconds from 1 to 86400", _whole(1, 86_400)
     ),
-    "search.maxFileSize": _Key(
+    "search.maxFileSize": _SettingKey(
         "max_file_size_bytes", "a whole number of bytes from 1 to 1073741824", _whole(1, 1 << 30)
     ),
-    "service.credentialUses.maxFileBytes": _Key(
+    "service.credentialUses.maxFileBytes": _SettingKey(
         "credential_uses_bytes", "a whole number of bytes from 65536 to 1073741824", _whole(1 << 16, 1 << 30)
     ),
-    "service.credentialUses.maxFiles": _Key("credential_uses_files", "a whole number from 1 to 1000", _whole(1, 1_000)),
-    "service.readerTimeoutSeconds": _Key(
+    "service.credentialUses.maxFiles": _SettingKey(
+        "credential_uses_files", "a whole number from 1 to 1000", _whole(1, 1_000)
+    ),
+    "service.readerTimeoutSeconds": _SettingKey(
         "reader_timeout_s", "a whole number of seconds from 1 to 3600", _whole(1, 3_600)
     ),
-    "service.trustedProxies": _Key(
+    "service.trustedProxies": _SettingKey(
         "trusted_proxies", 'a list of addresses or networks, such as ["127.0.0.1", "10.0.0.0/8"]', _networks
     ),
 }

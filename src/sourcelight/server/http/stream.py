@@ -33,7 +33,7 @@ from sourcelight.server.http.pacing import Cadence, Pacer
 from sourcelight.server.http.producer import EncodeBatch, Producer, SearchEngine, SearchThreads, query_fault, stopped
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import PATH as TRACE_PATH
-from sourcelight.server.http.trace import Trace, TraceBook
+from sourcelight.server.http.trace import Trace, TraceLog
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
 
 _SHORT_S = 0.02
@@ -106,7 +106,7 @@ class SearchStream:
         engine: SearchEngine,
         settings: Settings,
         authenticator: Authenticator,
-        traces: TraceBook,
+        traces: TraceLog,
         *,
         cadence: Cadence,
         limits: StreamLimits,
@@ -222,7 +222,7 @@ class SearchStream:
             self._queue.release(slot_of)
 
         producer.start(self._threads, ended, quiet_s=_SHORT_S)
-        reader = _Reader(receive, producer)
+        reader = _RequestReader(receive, producer)
         wire.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
         access = _Access(self._authenticator, Headers(scope=scope), principal, self._limits.recheck_s)
         try:
@@ -247,7 +247,9 @@ class SearchStream:
                 "this answer is not complete"
             )
 
-    async def _pump(self, producer: Producer, pacer: Pacer, wire: _Wire, reader: _Reader, access: _Access) -> None:
+    async def _pump(
+        self, producer: Producer, pacer: Pacer, wire: _Wire, reader: _RequestReader, access: _Access
+    ) -> None:
         items = await producer.take(_SHORT_S)
         if not producer.finished:
             # A search that is over in a moment needs nobody to look whether its reader is still there.
@@ -469,7 +471,7 @@ class _Access:
         return isinstance(current, Principal) and current.covers(self._principal)
 
 
-class _Reader:
+class _RequestReader:
     """Whoever reads the answer: stops the search when they are gone."""
 
     def __init__(self, receive: Receive, producer: Producer) -> None:

@@ -39,7 +39,7 @@ class Trace:
             self.left_out += 1
 
 
-class TraceBook:
+class TraceLog:
     """The most recent traces; the oldest goes when there are more than `size`."""
 
     def __init__(self, size: int = 200) -> None:

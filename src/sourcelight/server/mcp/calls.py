@@ -42,7 +42,7 @@ _TOLD = (CallError, QueryError, PatternError, RepositoryNotFound, RevisionNotFou
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class CallIdentity:
     """For whom a call runs, what addresses in its answer start with, and whether its credential still holds."""
 
     viewer: Viewer
@@ -55,7 +55,7 @@ class ToolFailed(Exception):
 
 
 @dataclass(slots=True)
-class Calls:
+class ToolRunner:
     """The calls of one service.
 
     Parameters
@@ -88,7 +88,7 @@ class Calls:
             cancellation.cancel()
 
     async def answer(
-        self, tool: Tool, arguments: Mapping[str, Any], caller: Caller, report: Report | None = None
+        self, tool: Tool, arguments: Mapping[str, Any], caller: CallIdentity, report: Report | None = None
     ) -> Said:
         """Structured content and text of a call; cancelling stops the work.
 

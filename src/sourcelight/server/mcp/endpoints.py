@@ -23,7 +23,7 @@ from sourcelight.server.mcp.suites import ENDPOINTS, METADATA_PREFIX, PREFIX, Mc
 if TYPE_CHECKING:
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.tools import Conversations
-    from sourcelight.server.mcp.calls import Caller, Calls
+    from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 
 _CALLER = "sourcelight.mcp.caller"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -69,7 +69,7 @@ class McpEndpoints:
         self._authenticate = authenticate
         self._conversations = conversations
         self._noted = noted
-        self._calls: Calls | None = None
+        self._calls: ToolRunner | None = None
         self._servers: Mapping[str, Any] = {}
         self._loading = threading.Lock()
         self._stopping = False
@@ -87,20 +87,20 @@ class McpEndpoints:
 
     def load(self) -> None:
         """Load the SDK and make the servers: a second of work that the first message else waits for."""
-        from sourcelight.server.mcp.calls import Calls
+        from sourcelight.server.mcp.calls import ToolRunner
         from sourcelight.server.mcp.protocol import Context, make_server
         from sourcelight.server.mcp.suites import suite_tools
 
-        def caller_of(context: Context) -> Caller:
+        def caller_of(context: Context) -> CallIdentity:
             if context.request is None:
                 raise TypeError("a message without its request")
-            caller: Caller = context.request.scope[_CALLER]
+            caller: CallIdentity = context.request.scope[_CALLER]
             return caller
 
         with self._loading:
             if self._servers:
                 return
-            calls = Calls(self._engine, self._conversations, self._options.timeout_s, self._options.calls)
+            calls = ToolRunner(self._engine, self._conversations, self._options.timeout_s, self._options.calls)
             self._calls = calls
             self._servers = {
                 suite: make_server(suite_tools(suite, self._options), calls, caller_of) for suite in ENDPOINTS.values()
@@ -138,9 +138,9 @@ class McpEndpoints:
 
         await serve_request(self._servers[suite], scope, receive, send)
 
-    def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> Caller | Response:
+    def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> CallIdentity | Response:
         """For whom a request runs, or the answer to one that may not go on."""
-        from sourcelight.server.mcp.calls import Caller
+        from sourcelight.server.mcp.calls import CallIdentity
 
         principal = self._authenticate(headers)
         if isinstance(principal, Refusal):
@@ -154,7 +154,7 @@ class McpEndpoints:
             now = self._authenticate(headers)
             return not isinstance(now, Refusal) and now.covers(principal)
 
-        return Caller(principal.viewer, base_url, holds)
+        return CallIdentity(principal.viewer, base_url, holds)
 
     def _unfit(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that is no message for this service; None for one that may be."""

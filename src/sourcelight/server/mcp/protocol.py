@@ -25,7 +25,7 @@ from sourcelight import __version__
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS, Conversations, Tool
 from sourcelight.repos import Viewer
-from sourcelight.server.mcp.calls import Caller, Calls, ToolFailed
+from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.suites import find_tool, is_quick_tool
 
 INSTRUCTIONS = (
@@ -35,7 +35,7 @@ INSTRUCTIONS = (
 )
 
 Context = ServerRequestContext[Any, Any]
-CallerOf = Callable[[Context], Caller]
+CallerOf = Callable[[Context], CallIdentity]
 
 #: Longer messages are answered by a stream without a look at what they ask for.
 MOST_LOOKED_AT_BYTES = 64 * 1024
@@ -44,7 +44,7 @@ MOST_LOOKED_AT_BYTES = 64 * 1024
 logging.getLogger("mcp").setLevel(logging.WARNING)
 
 
-def make_server(tools: Mapping[str, Tool], calls: Calls, caller_of: CallerOf) -> Server[Any]:
+def make_server(tools: Mapping[str, Tool], calls: ToolRunner, caller_of: CallerOf) -> Server[Any]:
     """A server of `tools`; `caller_of` finds out for whom a request runs."""
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in tools.values()])
     schemas = {name: tool.input_schema for name, tool in tools.items()}
@@ -159,8 +159,8 @@ def serve_stdio(
 
     What the process prints meanwhile goes to standard error, so that it can't be mistaken for messages.
     """
-    caller = Caller(viewer or Viewer.owner())
-    calls = Calls(engine, conversations)
+    caller = CallIdentity(viewer or Viewer.owner())
+    calls = ToolRunner(engine, conversations)
     server = make_server(TOOLS, calls, lambda _: caller)
 
     async def run() -> None:

@@ -17,8 +17,8 @@ from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import addresses as at
 from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.addresses import OAuthOptions, server_metadata
-from sourcelight.server.oauth.sealing import Sealer, network_of
-from sourcelight.server.oauth.sign_in import SigningIn
+from sourcelight.server.oauth.sealing import FormSealer, network_of
+from sourcelight.server.oauth.sign_in import SignInPages
 
 if TYPE_CHECKING:
     from sourcelight.server.oauth.handlers import Handlers
@@ -51,8 +51,8 @@ class OAuthEndpoints:
     def __init__(self, state: State, authenticator: Authenticator, options: OAuthOptions) -> None:
         self._state = state
         self._options = options
-        self._sealer = Sealer(state.sessions.page_key, state.clock)
-        self._signing_in = SigningIn(state, authenticator, self._sealer, options)
+        self._sealer = FormSealer(state.sessions.page_key, state.clock)
+        self._signing_in = SignInPages(state, authenticator, self._sealer, options)
         self._handlers: Handlers | None = None
         self._loading = threading.Lock()
 

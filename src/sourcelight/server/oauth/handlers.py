@@ -23,7 +23,7 @@ from starlette.types import Message
 from sourcelight.repos.state import MCP, State
 from sourcelight.server.oauth.addresses import OAuthOptions, basic_credentials, with_query
 from sourcelight.server.oauth.provider import Provider, ResourceRefused
-from sourcelight.server.oauth.sealing import Sealer
+from sourcelight.server.oauth.sealing import FormSealer
 
 _NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _GRANTS = frozenset({"authorization_code", "refresh_token"})
@@ -57,7 +57,7 @@ class _Authenticator(ClientAuthenticator):
 class Handlers:
     """The four endpoints over one state."""
 
-    def __init__(self, state: State, sealer: Sealer, options: OAuthOptions) -> None:
+    def __init__(self, state: State, sealer: FormSealer, options: OAuthOptions) -> None:
         self._state = state
         self._sealer = sealer
         self._options = options

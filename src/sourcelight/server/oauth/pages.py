@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from sourcelight.core.markup import escape, one_line
 from sourcelight.server.oauth.addresses import form_source, is_local, place_of
-from sourcelight.server.oauth.sealing import Pending
+from sourcelight.server.oauth.sealing import PendingAuthorization
 
 SCOPE_TEXTS = {
     "mcp": "Use the MCP tools: search, read and explore the repositories that you may see.",
@@ -100,7 +100,7 @@ def signed_in_page(*, name: str, mark: str) -> Response:
 
 def consent_page(
     *,
-    pending: Pending,
+    pending: PendingAuthorization,
     client: str,
     dynamic: bool,
     account: str,

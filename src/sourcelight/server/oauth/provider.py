@@ -25,7 +25,7 @@ from sourcelight.repos.state import MCP, USER_ALL, IssuedCode, OAuthClient, Stat
 from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.identity.authentication import same_service
 from sourcelight.server.oauth.addresses import fault_of, matches
-from sourcelight.server.oauth.sealing import Pending, Sealer
+from sourcelight.server.oauth.sealing import FormSealer, PendingAuthorization
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _GRANT_TYPES = frozenset({"authorization_code", "refresh_token"})
@@ -33,7 +33,7 @@ _MOST_URIS, _LONGEST_NAME, _LONGEST_STATE = 10, 200, 2000
 Given = TypeVar("Given")
 
 
-class Client(OAuthClientInformationFull):
+class RegisteredClient(OAuthClientInformationFull):
     """A client as the handlers see it, with our rules for addresses and scopes."""
 
     def validate_redirect_uri(self, redirect_uri: AnyUrl | None) -> AnyUrl:
@@ -75,7 +75,7 @@ class Provider:
         What the token request is for (RFC 8707); "" when not said.
     """
 
-    def __init__(self, state: State, sealer: Sealer, base: str, *, dynamic: bool, resource: str = "") -> None:
+    def __init__(self, state: State, sealer: FormSealer, base: str, *, dynamic: bool, resource: str = "") -> None:
         self._state = state
         self._sealer = sealer
         self._base = base
@@ -98,7 +98,7 @@ class Provider:
         if found is None:
             return None
         method = found.metadata.get("token_endpoint_auth_method")
-        return Client(
+        return RegisteredClient(
             client_id=found.id,
             client_name=found.name,
             redirect_uris=[AnyUrl(uri) for uri in found.redirect_uris],
@@ -149,7 +149,7 @@ class Provider:
             raise AuthorizeError("invalid_request", f"state has more than {_LONGEST_STATE} characters")
         if params.resource and not same_service(params.resource, self._base):
             raise AuthorizeError("invalid_target", "the resource is not part of this service")
-        pending = Pending(
+        pending = PendingAuthorization(
             client.client_id,
             str(params.redirect_uri),
             params.redirect_uri_provided_explicitly,

@@ -28,7 +28,7 @@ PENDING_S = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingAuthorization:
     """An authorization request that was found right and waits for its user.
 
     Parameters
@@ -59,20 +59,20 @@ class Pending:
     issuer: str
 
 
-class Sealer:
+class FormSealer:
     """Seals requests and forms with one key; nothing is kept between a page and its answer."""
 
     def __init__(self, key: bytes, clock: Callable[[], float] = time.time) -> None:
         self._key = key
         self._clock = clock
 
-    def seal(self, pending: Pending) -> str:
+    def seal(self, pending: PendingAuthorization) -> str:
         """A text for an address; it is signed, not secret."""
         body = json.dumps([int(self._clock()) + PENDING_S, asdict(pending)], separators=(",", ":"))
         text = base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
         return f"{text}.{self._mark('pending', text)}"
 
-    def open(self, sealed: str) -> Pending | None:
+    def open(self, sealed: str) -> PendingAuthorization | None:
         """The request that was sealed; None for an altered text or one that is too old."""
         text, _, mark = sealed.partition(".")
         if not hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark("pending", text).encode()):
@@ -83,7 +83,7 @@ class Sealer:
             return None
         if until < self._clock():
             return None
-        return Pending(**(fields | {"scopes": tuple(fields["scopes"])}))
+        return PendingAuthorization(**(fields | {"scopes": tuple(fields["scopes"])}))
 
     def mark(self, purpose: str, *parts: str) -> str:
         """What a form must send back, so that no foreign page can send it (CSRF)."""

@@ -21,7 +21,14 @@ from sourcelight.repos.state import MCP_ACCESS, BrowserSession, OAuthClient, Sta
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.addresses import PREFIX, OAuthOptions, matches, with_query
-from sourcelight.server.oauth.sealing import BoundedQueue, Overloaded, Pending, Sealer, network_of, sign_in_limits
+from sourcelight.server.oauth.sealing import (
+    BoundedQueue,
+    FormSealer,
+    Overloaded,
+    PendingAuthorization,
+    network_of,
+    sign_in_limits,
+)
 
 SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"
@@ -34,7 +41,7 @@ _OLD = "The form was too old. Go back and try again."
 _GONE = "The request is too old, or was changed on its way. Start again in the application."
 
 
-class SigningIn:
+class SignInPages:
     """The pages over one state.
 
     Parameters
@@ -49,7 +56,7 @@ class SigningIn:
         What the operator chose.
     """
 
-    def __init__(self, state: State, authenticator: Authenticator, sealer: Sealer, options: OAuthOptions) -> None:
+    def __init__(self, state: State, authenticator: Authenticator, sealer: FormSealer, options: OAuthOptions) -> None:
         self._state = state
         self._authenticator = authenticator
         self._sealer = sealer
@@ -119,7 +126,7 @@ class SigningIn:
         return await self._decide(pending, here, form.get("decision", ""))
 
     def _question(
-        self, pending: Pending, client: OAuthClient, here: BrowserSession, sealed: str, session: str
+        self, pending: PendingAuthorization, client: OAuthClient, here: BrowserSession, sealed: str, session: str
     ) -> Response:
         rights = self._state.rights.of(here.account)
         return pages.consent_page(
@@ -132,7 +139,7 @@ class SigningIn:
             marks=(self._sealer.mark("consent", session, sealed), self._sealer.mark("sign-out", session)),
         )
 
-    async def _decide(self, pending: Pending, here: BrowserSession, decision: str) -> Response:
+    async def _decide(self, pending: PendingAuthorization, here: BrowserSession, decision: str) -> Response:
         """Lead back to the client, with a code or with the refusal."""
         answer = {"state": pending.state, "iss": pending.issuer}
         if decision != "allow":
@@ -222,7 +229,7 @@ class SigningIn:
         self._set_cookie(answer, request, FORM_COOKIE, cookie, "strict")
         return answer
 
-    def _client_of(self, pending: Pending | None, request: Request) -> OAuthClient | None:
+    def _client_of(self, pending: PendingAuthorization | None, request: Request) -> OAuthClient | None:
         """The client of a request that may still go on: it is served, and may use the address that it asked for."""
         if pending is None or pending.issuer != self._options.base_of(request.scope):
             return None

@@ -21,9 +21,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
 from sourcelight.engines.deepsearch.conversations import QuestionEvent
 from sourcelight.server.http.deepsearch.messages import (
-    Asking,
-    Door,
-    Refused,
+    ConversationAccess,
+    ConversationRequest,
+    RequestRefused,
     apart,
     body_of,
     conversation_json,
@@ -50,7 +50,7 @@ class Api:
         Lets requests in.
     """
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: ConversationAccess) -> None:
         self._door = door
         self._streams: set[Cancellation] = set()
 
@@ -76,7 +76,7 @@ class Api:
         for cancellation in list(self._streams):
             cancellation.cancel()
 
-    async def _open(self, request: Request, asking: Asking) -> Response:
+    async def _open(self, request: Request, asking: ConversationRequest) -> Response:
         text = _question_in(request, await body_of(request))
 
         def work() -> Any:
@@ -86,12 +86,12 @@ class Api:
 
         return given(await apart(work), 202)
 
-    async def _ask(self, request: Request, asking: Asking) -> Response:
+    async def _ask(self, request: Request, asking: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await body_of(request)
         text = _question_in(request, body)
         if body.get("conversation_id", number) != number:
-            raise Refused(400, "conversation_id is not the one of the address.")
+            raise RequestRefused(400, "conversation_id is not the one of the address.")
 
         def work() -> Any:
             question = asking.desk.ask_in(number, text, asking.context)
@@ -99,15 +99,15 @@ class Api:
 
         return given(await apart(work), 202)
 
-    async def _read(self, request: Request, asking: Asking) -> Response:
+    async def _read(self, request: Request, asking: ConversationRequest) -> Response:
         number = _number(request, "id")
         return given(await apart(self._shown, asking, number))
 
-    async def _question(self, request: Request, asking: Asking) -> Response:
+    async def _question(self, request: Request, asking: ConversationRequest) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
         return given(await apart(lambda: question_json(asking, self._found(asking, number, question))))
 
-    async def _list(self, request: Request, asking: Asking) -> Response:
+    async def _list(self, request: Request, asking: ConversationRequest) -> Response:
         wanted = request.query_params
         first = _whole(wanted.get("page_first"), "page_first", DEFAULT_PAGE, MOST_PAGE)
         skip = _whole(wanted.get("page_after"), "page_after", 0, 1 << 40)
@@ -138,12 +138,14 @@ class Api:
 
         return given(await apart(work))
 
-    async def _change(self, request: Request, asking: Asking) -> Response:
+    async def _change(self, request: Request, asking: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await body_of(request)
         for name, value in body.items():
             if name not in _CHANGES or not isinstance(value, _CHANGES[name]):
-                raise Refused(400, "Accepted are title (text), is_starred, is_shared and reset_link (true or false).")
+                raise RequestRefused(
+                    400, "Accepted are title (text), is_starred, is_shared and reset_link (true or false)."
+                )
         changes = {_OWN_NAMES.get(name, name): value for name, value in body.items()}
 
         def work() -> Any:
@@ -152,7 +154,7 @@ class Api:
 
         return given(await apart(work))
 
-    async def _cancel(self, request: Request, asking: Asking) -> Response:
+    async def _cancel(self, request: Request, asking: ConversationRequest) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
 
         def work() -> Any:
@@ -162,11 +164,11 @@ class Api:
 
         return given(await apart(work))
 
-    async def _delete(self, request: Request, asking: Asking) -> Response:
+    async def _delete(self, request: Request, asking: ConversationRequest) -> Response:
         await apart(asking.desk.delete, _number(request, "id"), asking.context)
         return Response(status_code=204)
 
-    async def _events(self, request: Request, asking: Asking) -> Response:
+    async def _events(self, request: Request, asking: ConversationRequest) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
         after = _whole(request.headers.get("last-event-id") or request.query_params.get("after"), "after", 0, 1 << 40)
         await apart(self._found, asking, number, question)
@@ -197,25 +199,27 @@ class Api:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(closing(), media_type="text/event-stream", headers=headers)
 
-    def _visible_frame(self, request: Request, asking: Asking, question: int, event: QuestionEvent) -> bytes | None:
+    def _visible_frame(
+        self, request: Request, asking: ConversationRequest, question: int, event: QuestionEvent
+    ) -> bytes | None:
         """An event as its reader may see it now; None once the account, its credential or the question is gone."""
         try:
             current = self._door.enter(request)
-        except Refused:
+        except RequestRefused:
             return None
         found = current.desk.store.question(question)
         if found is None or current.context.viewer.name != asking.context.viewer.name:
             return None
         return _framed(event, bare=hides(current, found))
 
-    def _shown(self, asking: Asking, number: int) -> dict[str, Any]:
+    def _shown(self, asking: ConversationRequest, number: int) -> dict[str, Any]:
         return conversation_json(asking, asking.desk.find(str(number), asking.context))
 
-    def _found(self, asking: Asking, number: int, question: int) -> Any:
+    def _found(self, asking: ConversationRequest, number: int, question: int) -> Any:
         """A question of one's own conversation; raises as one that is not there."""
         found = next((each for each in asking.desk.questions(number, asking.context) if each.id == question), None)
         if found is None:
-            raise Refused(404, _MISSING)
+            raise RequestRefused(404, _MISSING)
         return found
 
 
@@ -234,7 +238,7 @@ def _question_in(request: Request, body: dict[str, Any]) -> str:
 def _number(request: Request, name: str) -> int:
     text = request.path_params[name]
     if not (text.isascii() and text.isdigit() and len(text) < 18):
-        raise Refused(404, _MISSING)
+        raise RequestRefused(404, _MISSING)
     return int(text)
 
 
@@ -242,7 +246,7 @@ def _whole(text: str | None, name: str, default: int, most: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit()) or int(text) > most:
-        raise Refused(400, f"{name} has to be a whole number, {most:,} at most.")
+        raise RequestRefused(400, f"{name} has to be a whole number, {most:,} at most.")
     return int(text)
 
 
@@ -250,7 +254,7 @@ def _flag(text: str | None, name: str) -> bool | None:
     if text is None:
         return None
     if text.lower() not in {"true", "false", "1", "0"}:
-        raise Refused(400, f"{name} has to be true or false.")
+        raise RequestRefused(400, f"{name} has to be true or false.")
     return text.lower() in {"true", "1"}
 
 

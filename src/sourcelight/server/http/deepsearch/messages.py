@@ -35,7 +35,7 @@ DISK = "disk"
 MOST_BODY_BYTES = 256 * 1024
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """Raised with the status and the text of an answer."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ConversationRequest:
     """A request of someone who is known.
 
     Parameters
@@ -64,7 +64,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ConversationAccess:
     """What lets requests in.
 
     Parameters
@@ -86,26 +86,28 @@ class Door:
         """Address of the service, as the caller sees it."""
         return self.external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
-    def enter(self, request: Request) -> Asking:
-        """Know who asks: by a header that no foreign page can set. Raises `Refused`."""
+    def enter(self, request: Request) -> ConversationRequest:
+        """Know who asks: by a header that no foreign page can set. Raises `RequestRefused`."""
         found = self.authenticator.for_search(request.headers)
         if isinstance(found, Refusal):
-            raise Refused(found.status, found.text)
+            raise RequestRefused(found.status, found.text)
         if found.is_anonymous:
-            raise Refused(401, "Private mode requires authentication.")
+            raise RequestRefused(401, "Private mode requires authentication.")
         notes_of(request.scope).name(found)
         if not request.headers.get("x-requested-with", "").strip():
-            raise Refused(400, "The header X-Requested-With is missing: name your client and its version there.")
+            raise RequestRefused(400, "The header X-Requested-With is missing: name your client and its version there.")
         context = ToolContext(self.engine, found.viewer, served=True, base_url=self.base_of(request))
-        return Asking(self.desk, found, context)
+        return ConversationRequest(self.desk, found, context)
 
-    def guarded(self, handle: Callable[[Request, Asking], Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+    def guarded(
+        self, handle: Callable[[Request, ConversationRequest], Awaitable[Response]]
+    ) -> Callable[..., Awaitable[Response]]:
         """Turn what a handler raises into an answer."""
 
         async def endpoint(request: Request) -> Response:
             try:
                 return await handle(request, self.enter(request))
-            except Refused as fault:
+            except RequestRefused as fault:
                 return told(fault.status, fault.text)
             except (CallError, QueryError) as fault:
                 return told(status_of(fault), str(fault))
@@ -147,28 +149,28 @@ def given(value: Any, status: int = 200) -> Response:
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object of a request; an empty body is an empty one. Raises `Refused`."""
+    """The JSON object of a request; an empty body is an empty one. Raises `RequestRefused`."""
     if request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
-        raise Refused(400, "The body has to be JSON: Content-Type application/json.")
+        raise RequestRefused(400, "The body has to be JSON: Content-Type application/json.")
     data = b""
     async for part in request.stream():
         data += part
         if len(data) > MOST_BODY_BYTES:
-            raise Refused(413, f"The body is larger than {MOST_BODY_BYTES:,} bytes.")
+            raise RequestRefused(413, f"The body is larger than {MOST_BODY_BYTES:,} bytes.")
     try:
         value = json.loads(data or b"{}")
     except (ValueError, RecursionError):
-        raise Refused(400, "The body is not JSON.") from None
+        raise RequestRefused(400, "The body is not JSON.") from None
     if not isinstance(value, dict):
-        raise Refused(400, "The body has to be a JSON object.")
+        raise RequestRefused(400, "The body has to be a JSON object.")
     return value
 
 
 def text_in(body: dict[str, Any], name: str) -> str:
-    """A text of a body. Raises `Refused`."""
+    """A text of a body. Raises `RequestRefused`."""
     value = body.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise Refused(400, f"{name} is missing: it has to be a text that is not empty.")
+        raise RequestRefused(400, f"{name} is missing: it has to be a text that is not empty.")
     return value
 
 
@@ -185,7 +187,7 @@ _COUNTS = (
 _OWN_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 
 
-def conversation_json(asking: Asking, conversation: ConversationRecord) -> dict[str, Any]:
+def conversation_json(asking: ConversationRequest, conversation: ConversationRecord) -> dict[str, Any]:
     """A conversation with all its questions, as this reader may see it."""
     desk, context = asking.desk, asking.context
     token = desk.token(conversation)
@@ -209,7 +211,7 @@ def conversation_json(asking: Asking, conversation: ConversationRecord) -> dict[
     return found
 
 
-def question_json(asking: Asking, question: QuestionRecord) -> dict[str, Any]:
+def question_json(asking: ConversationRequest, question: QuestionRecord) -> dict[str, Any]:
     """A question as this reader may see it."""
     shown = shown_to(question, asking.context.viewer, asking.context.engine.catalog)
     running = question.status in RUNNING
@@ -245,7 +247,7 @@ def stats_json(stats: Mapping[str, Any]) -> dict[str, int]:
     return {name: int(stats.get(name, stats.get(_OWN_COUNTS.get(name, ""), 0)) or 0) for name in _COUNTS}
 
 
-def turns_of(asking: Asking, question: QuestionRecord) -> Sequence[dict[str, str]]:
+def turns_of(asking: ConversationRequest, question: QuestionRecord) -> Sequence[dict[str, str]]:
     """What was done so far, for whoever asked: others learn nothing of searches that may name what they can't see."""
     conversation = asking.desk.store.by_number(question.conversation)
     if conversation is None or conversation.owner != asking.context.viewer.name or hides(asking, question):
@@ -257,7 +259,7 @@ def turns_of(asking: Asking, question: QuestionRecord) -> Sequence[dict[str, str
     ]
 
 
-def hides(asking: Asking, question: QuestionRecord) -> bool:
+def hides(asking: ConversationRequest, question: QuestionRecord) -> bool:
     """Whether a question was about repositories that its reader may not see, or no longer."""
     return shown_to(question, asking.context.viewer, asking.context.engine.catalog).is_partial
 

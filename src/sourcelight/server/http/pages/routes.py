@@ -153,12 +153,12 @@ class Pages:
         return conversation_page(answer, turns, prefix=self._prefix, markdown=f"{name}.md")
 
     def _read(self, wanted: str, context: ToolContext) -> tuple[Any, Mapping[int, list[str]]]:
-        from sourcelight.server.http.deepsearch.messages import Asking, turns_of
+        from sourcelight.server.http.deepsearch.messages import ConversationRequest, turns_of
 
         assert self._desk is not None  # noqa: S101 - there is no route without it
         desk = self._desk
         conversation = desk.find(wanted, context)
-        asking = Asking(desk, Principal(context.viewer.name, context.viewer), context)
+        asking = ConversationRequest(desk, Principal(context.viewer.name, context.viewer), context)
         turns = {
             number: [turn["reasoning"] for turn in turns_of(asking, question)]
             for number, question in enumerate(desk.store.questions(conversation.id))
