@@ -33,7 +33,7 @@ app.add_typer(admin_app, name="admin")
 app.add_typer(report_app, name="report")
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How an answer is written."""
 
     TABLE = "table"
@@ -194,7 +194,7 @@ def search(  # noqa: PLR0913 - the options of a command
         typer.Option(help="Ask this service instead; its token is read from SRC_ACCESS_TOKEN.  [env: SRC_ENDPOINT]"),
     ] = None,
     form: Annotated[
-        Optional[Format],  # noqa: UP045 - see Paths
+        Optional[OutputFormat],  # noqa: UP045 - see Paths
         typer.Option("--format", help="How to write the answer.  [default: by the ending of FILE, else table]"),
     ] = None,
     output: Annotated[
@@ -240,7 +240,7 @@ def search(  # noqa: PLR0913 - the options of a command
         raise typer.BadParameter("give PATH or --url, not both")
     return searching.search(
         query,
-        searching.Asked(
+        searching.SearchCommand(
             paths=tuple(str(path) for path in paths or []),
             url=url or "",
             form=form.value if form else "",
@@ -283,7 +283,7 @@ def explain_query(
         raise typer.BadParameter("give PATH or --url, not both")
     return explaining.explain(
         query,
-        searching.Asked(
+        searching.SearchCommand(
             paths=tuple(str(path) for path in paths or []),
             url=url or "",
             pattern_type=pattern_type.value,

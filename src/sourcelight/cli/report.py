@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from sourcelight.cli.output import DONE, say
-from sourcelight.cli.search import Asked, opened
+from sourcelight.cli.search import SearchCommand, opened
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -73,7 +73,7 @@ Others = Annotated[
 ]
 
 
-class Period(StrEnum):
+class PeriodOption(StrEnum):
     """What activity is shown by."""
 
     DAY = "day"
@@ -94,7 +94,7 @@ def contributors(  # noqa: PLR0913 - the options of the command
     ] = None,
     since: Annotated[str, typer.Option(help="Commits after this date, such as 2024-01-01 or '6 months ago'.")] = "",
     until: Annotated[str, typer.Option(help="Commits before this date.")] = "",
-    by: Annotated[Period, typer.Option(help="What activity is shown by.")] = Period.MONTH,
+    by: Annotated[PeriodOption, typer.Option(help="What activity is shown by.")] = PeriodOption.MONTH,
     only: Only = None,
     exclude: Exclude = None,
     other_files: Others = OtherFiles.APART,
@@ -154,7 +154,7 @@ def write_contributors(
     from sourcelight.lab import reports
 
     _check(output)
-    with opened(Asked(paths=_texts(paths), url=url or "")) as client:
+    with opened(SearchCommand(paths=_texts(paths), url=url or "")) as client:
         return _write(reports.contributors(client, repos, **wanted), output, tables)
 
 
@@ -171,7 +171,7 @@ def write_changes(
     from sourcelight.lab import reports
 
     _check(output)
-    with opened(Asked(paths=_texts(paths), url=url or "")) as client:
+    with opened(SearchCommand(paths=_texts(paths), url=url or "")) as client:
         return _write(reports.changes(client, repo or _only(client), *between, **wanted), output, tables)
 
 

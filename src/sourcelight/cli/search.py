@@ -44,7 +44,7 @@ _COUNTABLE = ("repository", "language", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchCommand:
     """What the options say; empty: not given."""
 
     paths: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Asked:
         return columns
 
 
-def search(query: str, asked: Asked) -> int:
+def search(query: str, asked: SearchCommand) -> int:
     """Search and write the answer; what can be wrong with the options is found before anything is opened."""
     form = asked.written_as
     if form == "parquet" and not asked.output and sys.stdout.isatty():
@@ -106,7 +106,7 @@ def search(query: str, asked: Asked) -> int:
         return _table(client, query, asked) if form == "table" else _export(client, query, form, asked)
 
 
-def opened(asked: Asked) -> Client:
+def opened(asked: SearchCommand) -> Client:
     """A client of the repositories or the service that the options name."""
     import sourcelight as sl
 
@@ -124,7 +124,7 @@ def _shown(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
     return lambda snapshot: line.show(snapshot.text)
 
 
-def _table(client: Client, query: str, asked: Asked) -> int:
+def _table(client: Client, query: str, asked: SearchCommand) -> int:
     from sourcelight.core.batches import MatchBatch
     from sourcelight.display.notebook.state import SearchState
 
@@ -152,7 +152,7 @@ def _table(client: Client, query: str, asked: Asked) -> int:
     return _outcome(asked, state.status, state.reasons, printer.rows, total)
 
 
-def _export(client: Client, query: str, form: str, asked: Asked) -> int:
+def _export(client: Client, query: str, form: str, asked: SearchCommand) -> int:
     line = StatusLine()
     target: Any = asked.output or _binary_target()
     try:
@@ -188,13 +188,13 @@ def _tell_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
             say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
 
 
-def _tell_partial(client: Client, asked: Asked) -> None:
+def _tell_partial(client: Client, asked: SearchCommand) -> None:
     export = client.last_export
     if asked.output and export is not None and export.path:
         say(f"{export.rows:,} rows that had arrived are kept in {export.path}")
 
 
-def _count(client: Client, query: str, columns: list[str], form: str, asked: Asked) -> int:
+def _count(client: Client, query: str, columns: list[str], form: str, asked: SearchCommand) -> int:
     line = StatusLine()
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
@@ -218,7 +218,7 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
     return _outcome(asked, "limited" if reasons else "complete", reasons, len(frame), matches)
 
 
-def _display(asked: Asked) -> int:
+def _display(asked: SearchCommand) -> int:
     return -1 if asked.limit is None else asked.limit
 
 
@@ -226,7 +226,7 @@ def _rows(count: int) -> str:
     return f"{count:,} row{'' if count == 1 else 's'}"
 
 
-def _outcome(asked: Asked, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
+def _outcome(asked: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
     """Say on standard error how an answer ended; give the exit status."""
     if status != "complete":
         said = "; ".join(reasons)
@@ -309,7 +309,7 @@ def ask(
     return DONE
 
 
-def explain(query: str, asked: Asked) -> int:
+def explain(query: str, asked: SearchCommand) -> int:
     """Print what `query` means over what `asked` names."""
     with opened(asked) as client:
         tell(client.explain(query, pattern_type=asked.pattern_type).text)
