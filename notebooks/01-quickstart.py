@@ -90,7 +90,7 @@ code.search("/time_?out/ AND NOT retry count:all").matches[["repository", "path"
 import _thread
 import threading
 
-from sourcelight.testing import SILENCE, Answer, ScriptedService
+from sourcelight.testing import SILENCE, ScriptedReply, ScriptedService
 
 event = b"""event: matches
 data: [{"type":"content","repository":"slow/service","path":"a.py","lineMatches":[\
@@ -100,7 +100,7 @@ data: [{"type":"content","repository":"slow/service","path":"a.py","lineMatches"
 
 """.replace(b"\\\n", b"")
 
-with ScriptedService(Answer([event, SILENCE])) as service:
+with ScriptedService(ScriptedReply([event, SILENCE])) as service:
     slow = sl.connect(service.url, token="none")
     threading.Timer(1.0, _thread.interrupt_main).start()
     try:

@@ -30,7 +30,7 @@ from sourcelight.core.errors import (
 )
 from sourcelight.core.wire import SearchRequest, encode
 from sourcelight.core.wire import events as e
-from sourcelight.testing.scripted_service import RESET, SILENCE, Answer, ScriptedService
+from sourcelight.testing.scripted_service import RESET, SILENCE, ScriptedReply, ScriptedService
 
 T = TypeVar("T")
 TOKEN = "sgp_do-not-show-me"
@@ -65,7 +65,7 @@ def search(
     return run(asyncio.wait_for(work(), 20))
 
 
-def served(*answers: Answer, **options: Any) -> tuple[list[Event], Exception | None, ScriptedService]:
+def served(*answers: ScriptedReply, **options: Any) -> tuple[list[Event], Exception | None, ScriptedService]:
     with ScriptedService(*answers) as service:
         events, error = search(service.url, **options)
     return events, error, service
@@ -76,7 +76,7 @@ def names(events: list[Event]) -> list[str]:
 
 
 def test_events_arrive_as_batches_and_end_with_done() -> None:
-    events, error, service = served(Answer([MATCHES, PROGRESS, DONE]), token=TOKEN)
+    events, error, service = served(ScriptedReply([MATCHES, PROGRESS, DONE]), token=TOKEN)
     assert error is None
     assert names(events) == ["MatchBatch", "Progress", "Done"]
     first = events[0]
@@ -91,14 +91,14 @@ def test_events_arrive_as_batches_and_end_with_done() -> None:
 
 
 def test_an_oauth_token_travels_as_bearer_and_no_token_as_nothing() -> None:
-    *_, service = served(Answer([DONE]), token=TOKEN, bearer=True)
+    *_, service = served(ScriptedReply([DONE]), token=TOKEN, bearer=True)
     assert service.received[0].headers["authorization"] == f"Bearer {TOKEN}"
-    *_, service = served(Answer([DONE]))
+    *_, service = served(ScriptedReply([DONE]))
     assert "authorization" not in service.received[0].headers
 
 
 def test_a_service_below_a_path_keeps_it() -> None:
-    with ScriptedService(Answer([DONE])) as service:
+    with ScriptedService(ScriptedReply([DONE])) as service:
         search(service.url + "/code/")
     assert service.received[0].path == "/code/.api/search/stream"
 
@@ -106,19 +106,19 @@ def test_a_service_below_a_path_keeps_it() -> None:
 @pytest.mark.parametrize("cut", [1, 7, 64])
 def test_any_pace_and_crlf_are_read(cut: int) -> None:
     stream = (b": hello\nid: 1\n" + MATCHES + PROGRESS + DONE).replace(b"\n", b"\r\n")
-    events, error, _ = served(Answer([stream[i : i + cut] for i in range(0, len(stream), cut)]))
+    events, error, _ = served(ScriptedReply([stream[i : i + cut] for i in range(0, len(stream), cut)]))
     assert error is None
     assert names(events) == ["MatchBatch", "Progress", "Done"]
 
 
 def test_gzip_is_read() -> None:
-    answer = Answer([gzip.compress(MATCHES + PROGRESS + DONE)], headers={"Content-Encoding": "gzip"})
+    answer = ScriptedReply([gzip.compress(MATCHES + PROGRESS + DONE)], headers={"Content-Encoding": "gzip"})
     events, error, _ = served(answer)
     assert (names(events), error) == (["MatchBatch", "Progress", "Done"], None)
 
 
 def test_broken_gzip_breaks_the_stream() -> None:
-    _, error, _ = served(Answer([b"no gzip at all"], headers={"Content-Encoding": "gzip"}))
+    _, error, _ = served(ScriptedReply([b"no gzip at all"], headers={"Content-Encoding": "gzip"}))
     assert isinstance(error, StreamBroken)
 
 
@@ -128,39 +128,41 @@ def test_broken_gzip_breaks_the_stream() -> None:
     ids=["no done", "inside a name", "inside data", "garbage", "unreadable data"],
 )
 def test_a_stream_that_breaks_keeps_what_arrived(end: bytes) -> None:
-    events, error, _ = served(Answer([MATCHES + encode(e.Alert("a")) + end]))
+    events, error, _ = served(ScriptedReply([MATCHES + encode(e.Alert("a")) + end]))
     assert names(events) == ["MatchBatch", "Alert"]
     assert isinstance(error, StreamBroken)
     assert error.events_seen >= 2
 
 
 def test_unreadable_matches_do_not_take_readable_ones_with_them() -> None:
-    events, error, _ = served(Answer([MATCHES + b"event: matches\ndata: oops\n\n"]))
+    events, error, _ = served(ScriptedReply([MATCHES + b"event: matches\ndata: oops\n\n"]))
     assert names(events) == ["MatchBatch"]
     assert isinstance(error, StreamBroken)
 
 
 def test_a_reset_and_a_short_body_break_the_stream() -> None:
-    _, error, _ = served(Answer([MATCHES], headers={"Content-Length": "99999"}))
+    _, error, _ = served(ScriptedReply([MATCHES], headers={"Content-Length": "99999"}))
     assert isinstance(error, StreamBroken)
-    _, error, _ = served(Answer([b"event: x\n", RESET]), retries=0)
+    _, error, _ = served(ScriptedReply([b"event: x\n", RESET]), retries=0)
     assert isinstance(error, StreamBroken | ConnectFailed)
 
 
 def test_a_last_event_without_its_blank_line_counts() -> None:
-    events, error, _ = served(Answer([MATCHES + PROGRESS + b"event: done\ndata: {}"]))
+    events, error, _ = served(ScriptedReply([MATCHES + PROGRESS + b"event: done\ndata: {}"]))
     assert (names(events)[-1], error) == ("Done", None)
 
 
 def test_an_event_of_ten_mebibytes_is_read() -> None:
     line = {"line": "x" * (10 * 2**20), "lineNumber": 0, "offsetAndLengths": [[0, 1]]}
     match = {"type": "content", "path": "p", "repository": "r", "lineMatches": [line]}
-    events, error, _ = served(Answer([b"event: matches\ndata: " + json.dumps([match]).encode() + b"\n\n" + DONE]))
+    events, error, _ = served(
+        ScriptedReply([b"event: matches\ndata: " + json.dumps([match]).encode() + b"\n\n" + DONE])
+    )
     assert (names(events), error) == (["MatchBatch", "Done"], None)
 
 
 def test_silence_times_out_after_what_arrived() -> None:
-    events, error, _ = served(Answer([MATCHES, SILENCE]))
+    events, error, _ = served(ScriptedReply([MATCHES, SILENCE]))
     assert names(events) == ["MatchBatch"]
     assert isinstance(error, TimedOut)
     assert "0.5 s" in str(error)
@@ -174,7 +176,7 @@ def test_leaving_the_stream_hangs_up() -> None:
         await stream.aclose()
         await backend.aclose()
 
-    with ScriptedService(Answer([MATCHES, SILENCE])) as service:
+    with ScriptedService(ScriptedReply([MATCHES, SILENCE])) as service:
         run(work(service.url))
         assert service.hung_up.wait(5)
 
@@ -185,7 +187,7 @@ def test_leaving_the_stream_hangs_up() -> None:
 )
 def test_refusals_are_told_apart_and_not_retried(status: int, kind: type[ServiceError]) -> None:
     body = f"Not with {TOKEN}.\n".encode()
-    answer = Answer([body], status=status, headers={"Content-Type": "text/plain; charset=utf-8"})
+    answer = ScriptedReply([body], status=status, headers={"Content-Type": "text/plain; charset=utf-8"})
     events, error, service = served(answer, token=TOKEN)
     assert events == []
     assert type(error) is kind
@@ -196,21 +198,21 @@ def test_refusals_are_told_apart_and_not_retried(status: int, kind: type[Service
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_busy_service_is_asked_again(status: int) -> None:
-    busy = Answer([b"later"], status=status, headers={"Retry-After": "0"})
-    events, error, service = served(busy, busy, Answer([PROGRESS, DONE]))
+    busy = ScriptedReply([b"later"], status=status, headers={"Retry-After": "0"})
+    events, error, service = served(busy, busy, ScriptedReply([PROGRESS, DONE]))
     assert (names(events), error) == (["Progress", "Done"], None)
     assert len(service.received) == 3
 
 
 def test_a_service_that_stays_busy_is_given_up() -> None:
-    _, error, service = served(Answer([b"later"], status=503), retries=2)
+    _, error, service = served(ScriptedReply([b"later"], status=503), retries=2)
     assert type(error) is ServiceError
     assert len(service.received) == 3
 
 
 @pytest.mark.parametrize("wait", ["3600", "Fri, 31 Dec 2399 23:59:59 GMT"])
 def test_a_wait_beyond_the_bound_is_reported_at_once(wait: str) -> None:
-    _, error, service = served(Answer([b"slow down"], status=429, headers={"Retry-After": wait}))
+    _, error, service = served(ScriptedReply([b"slow down"], status=429, headers={"Retry-After": wait}))
     assert isinstance(error, RateLimited)
     assert error.retry_after_s is not None
     assert error.retry_after_s >= 3600
@@ -218,7 +220,7 @@ def test_a_wait_beyond_the_bound_is_reported_at_once(wait: str) -> None:
 
 
 def test_a_connection_lost_before_the_first_byte_is_tried_again() -> None:
-    events, error, service = served(Answer(status=0), Answer([PROGRESS, DONE]))
+    events, error, service = served(ScriptedReply(status=0), ScriptedReply([PROGRESS, DONE]))
     assert (names(events), error) == (["Progress", "Done"], None)
     assert len(service.received) == 2
 
@@ -231,35 +233,35 @@ def test_no_service_there_is_a_failed_connection() -> None:
 
 
 def test_nothing_is_retried_after_the_first_byte() -> None:
-    _, error, service = served(Answer([MATCHES]))
+    _, error, service = served(ScriptedReply([MATCHES]))
     assert isinstance(error, StreamBroken)
     assert len(service.received) == 1
 
 
 def test_a_redirect_on_the_same_host_is_followed_with_the_token() -> None:
-    moved = Answer(status=301, headers={"Location": "/new/.api/search/stream?q=x"})
-    events, error, service = served(moved, Answer([DONE]), token=TOKEN)
+    moved = ScriptedReply(status=301, headers={"Location": "/new/.api/search/stream?q=x"})
+    events, error, service = served(moved, ScriptedReply([DONE]), token=TOKEN)
     assert (names(events), error) == (["Done"], None)
     assert [r.path for r in service.received] == ["/.api/search/stream", "/new/.api/search/stream"]
     assert service.received[1].headers["authorization"] == f"token {TOKEN}"
 
 
 def test_a_redirect_to_another_host_is_not_followed() -> None:
-    with ScriptedService(Answer([DONE])) as other:
-        _, error, _ = served(Answer(status=302, headers={"Location": other.url + "/x"}), token=TOKEN)
+    with ScriptedService(ScriptedReply([DONE])) as other:
+        _, error, _ = served(ScriptedReply(status=302, headers={"Location": other.url + "/x"}), token=TOKEN)
         assert other.received == []
     assert type(error) is ServiceError
     assert "not followed" in str(error)
 
 
 def test_redirects_in_circles_end() -> None:
-    _, error, service = served(Answer(status=302, headers={"Location": "/again"}))
+    _, error, service = served(ScriptedReply(status=302, headers={"Location": "/again"}))
     assert type(error) is ServiceError
     assert len(service.received) == 6
 
 
 def test_a_page_in_place_of_a_stream_is_told() -> None:
-    _, error, _ = served(Answer([b"<html>sign in"], headers={"Content-Type": "text/html"}))
+    _, error, _ = served(ScriptedReply([b"<html>sign in"], headers={"Content-Type": "text/html"}))
     assert isinstance(error, ProtocolError)
     assert "text/html" in str(error)
 
@@ -273,7 +275,7 @@ def test_a_page_in_place_of_a_stream_is_told() -> None:
     ],
 )
 def test_a_query_that_the_service_refuses_is_a_query_error(stream: list[e.Event]) -> None:
-    events, error, _ = served(Answer(list(map(encode, stream))))
+    events, error, _ = served(ScriptedReply(list(map(encode, stream))))
     assert events == []
     assert isinstance(error, QueryError)
     assert (error.message, error.query) == ("no query found", "x")
@@ -282,26 +284,26 @@ def test_a_query_that_the_service_refuses_is_a_query_error(stream: list[e.Event]
 def test_a_fault_of_the_service_is_none_of_the_query() -> None:
     for title in ("The search failed", "The search ended early", "The service is stopping"):
         stream = [encode(e.Alert(title, "id 1", "error")), encode(e.ErrorEvent("id 1")), DONE]
-        events, error, _ = served(Answer(stream))
+        events, error, _ = served(ScriptedReply(stream))
         assert (names(events), error) == (["Alert", "ErrorEvent", "Done"], None)
 
 
 def test_a_fault_of_a_search_that_ran_is_an_event() -> None:
     stream = [MATCHES, PROGRESS, encode(e.Alert("a", kind="error")), encode(e.ErrorEvent("boom")), DONE]
-    events, error, _ = served(Answer(stream))
+    events, error, _ = served(ScriptedReply(stream))
     assert (names(events), error) == (["MatchBatch", "Progress", "Alert", "ErrorEvent", "Done"], None)
 
 
 def test_an_alert_of_a_search_without_progress_is_kept() -> None:
-    events, error, _ = served(Answer([encode(e.Alert("fyi", kind="info")), DONE]))
+    events, error, _ = served(ScriptedReply([encode(e.Alert("fyi", kind="info")), DONE]))
     assert (names(events), error) == (["Alert", "Done"], None)
-    events, error, _ = served(Answer([encode(e.Alert("fyi"))]))
+    events, error, _ = served(ScriptedReply([encode(e.Alert("fyi"))]))
     assert names(events) == ["Alert"]
     assert isinstance(error, StreamBroken)
 
 
 def test_unknown_events_pass_and_what_follows_done_is_not_read() -> None:
-    events, error, _ = served(Answer([b"event: novelty\ndata: 1\n\n", DONE, MATCHES]))
+    events, error, _ = served(ScriptedReply([b"event: novelty\ndata: 1\n\n", DONE, MATCHES]))
     assert (names(events), error) == (["UnknownEvent", "Done"], None)
 
 
@@ -314,7 +316,7 @@ def test_repositories_are_listed_by_a_stream() -> None:
             await backend.aclose()
 
     found = e.Matches((e.RepoMatch("b", 2, fork=True), e.RepoMatch("a", 1, archived=True)))
-    with ScriptedService(Answer([encode(found), PROGRESS, DONE])) as service:
+    with ScriptedService(ScriptedReply([encode(found), PROGRESS, DONE])) as service:
         assert run(work(service.url)) == (RepositoryInfo("a", 1, archived=True), RepositoryInfo("b", 2, fork=True))
     assert service.received[0].params["q"] == "type:repo count:all fork:yes archived:yes"
 
@@ -322,14 +324,14 @@ def test_repositories_are_listed_by_a_stream() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer([TOKEN.encode()], status=401),
-        Answer([MATCHES, SILENCE]),
-        Answer([MATCHES, b"oops"]),
-        Answer(status=0),
-        Answer(status=302, headers={"Location": "http://elsewhere.invalid/"}),
+        ScriptedReply([TOKEN.encode()], status=401),
+        ScriptedReply([MATCHES, SILENCE]),
+        ScriptedReply([MATCHES, b"oops"]),
+        ScriptedReply(status=0),
+        ScriptedReply(status=302, headers={"Location": "http://elsewhere.invalid/"}),
     ],
 )
-def test_the_token_shows_nowhere(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_token_shows_nowhere(answer: ScriptedReply, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     _, error, service = served(answer, token=TOKEN, retries=0)
     assert error is not None
@@ -405,7 +407,7 @@ def test_unusable_settings_are_refused_without_their_secrets(environ: dict[str, 
 
 
 def test_headers_of_the_environment_are_sent() -> None:
-    with ScriptedService(Answer([DONE])) as service:
+    with ScriptedService(ScriptedReply([DONE])) as service:
         endpoint, _ = resolve_endpoint(environ={"SRC_ENDPOINT": service.url, "SRC_HEADERS": "X-Key: k"})
 
         async def work() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from sourcelight.testing.scripted_service import RESET, SILENCE, Answer, ScriptedService
+from sourcelight.testing.scripted_service import RESET, SILENCE, ScriptedReply, ScriptedService
 
 
 def event(name: str, data: Any) -> bytes:
@@ -47,7 +47,7 @@ def _no_service_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_service_gives_the_rows_that_it_sends() -> None:
-    with ScriptedService(Answer([MATCHES, END])) as service, sl.connect(service.url, token="t0ken") as client:
+    with ScriptedService(ScriptedReply([MATCHES, END])) as service, sl.connect(service.url, token="t0ken") as client:
         result = client.search("foo")
         assert (result.status, result.match_count) == ("complete", 2)
         spans = result.spans()
@@ -64,7 +64,7 @@ def test_a_service_gives_the_rows_that_it_sends() -> None:
 def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(sl.ConfigurationError, match="SRC_ENDPOINT"):
         sl.connect()
-    with ScriptedService(Answer([MATCHES, END])) as service:
+    with ScriptedService(ScriptedReply([MATCHES, END])) as service:
         monkeypatch.setenv("SRC_ENDPOINT", service.url)
         monkeypatch.setenv("SRC_ACCESS_TOKEN", "o4uth")
         with sl.connect(bearer=True) as client:
@@ -75,7 +75,7 @@ def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("end", [[], [RESET], [b"event: matc"]], ids=["closed", "reset", "cut"])
 def test_a_broken_stream_keeps_what_arrived(end: list[Any]) -> None:
-    with ScriptedService(Answer([MATCHES, *end])) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([MATCHES, *end])) as service, sl.connect(service.url) as client:
         with pytest.raises(sl.StreamBroken) as caught:
             client.search("foo")
         assert (caught.value.result.status, len(caught.value.result)) == ("failed", 2)
@@ -87,7 +87,7 @@ def test_a_fault_that_the_service_reports_keeps_what_arrived() -> None:
     fault = event("alert", {"title": "broke", "description": "d", "kind": "error"}) + event(
         "error", {"message": "broke"}
     )
-    with ScriptedService(Answer([MATCHES, fault, END])) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([MATCHES, fault, END])) as service, sl.connect(service.url) as client:
         with pytest.raises(sl.SearchFailed, match="broke") as caught:
             client.search("foo")
         assert len(caught.value.result) == 2
@@ -96,7 +96,7 @@ def test_a_fault_that_the_service_reports_keeps_what_arrived() -> None:
 def test_a_limit_makes_the_answer_limited() -> None:
     item = {"reason": "shard-match-limit", "title": "result limit hit", "message": "", "severity": "info"}
     end = event("progress", PROGRESS | {"skipped": [item]}) + event("done", {})
-    with ScriptedService(Answer([MATCHES, end])) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([MATCHES, end])) as service, sl.connect(service.url) as client:
         assert client.search("foo").status == "limited"
 
 
@@ -110,7 +110,7 @@ def test_an_interrupt_hangs_up_and_keeps_rows() -> None:
             pressed.set()
             signal.pthread_kill(main, signal.SIGINT)
 
-    with ScriptedService(Answer([MATCHES, SILENCE])) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([MATCHES, SILENCE])) as service, sl.connect(service.url) as client:
         with pytest.raises(KeyboardInterrupt):
             client.search("foo", progress=press)
         assert service.hung_up.wait(5)
@@ -120,7 +120,7 @@ def test_an_interrupt_hangs_up_and_keeps_rows() -> None:
 
 
 def test_a_break_hangs_up() -> None:
-    with ScriptedService(Answer([MATCHES, SILENCE])) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([MATCHES, SILENCE])) as service, sl.connect(service.url) as client:
         for _ in client.stream("foo"):
             break
         assert service.hung_up.wait(5)
@@ -128,7 +128,7 @@ def test_a_break_hangs_up() -> None:
 
 @pytest.mark.parametrize(("status", "error"), [(401, sl.Unauthorized), (403, sl.Forbidden), (404, sl.NotFound)])
 def test_a_refusal_has_its_own_error(status: int, error: type[Exception]) -> None:
-    with ScriptedService(Answer([b"no"], status=status)) as service, sl.connect(service.url) as client:
+    with ScriptedService(ScriptedReply([b"no"], status=status)) as service, sl.connect(service.url) as client:
         with pytest.raises(error):
             client.search("foo")
         assert client.last_result is not None

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import sourcelight as sl
-from sourcelight.testing.scripted_service import SILENCE, Answer, ScriptedService
+from sourcelight.testing.scripted_service import SILENCE, ScriptedReply, ScriptedService
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals to a thread are POSIX")
 
@@ -33,7 +33,7 @@ def test_an_interrupt_while_connecting_is_short_and_the_client_lives() -> None:
     done = (
         b'event: progress\ndata: {"done":true,"matchCount":0,"durationMs":1,"skipped":[]}\n\nevent: done\ndata: {}\n\n'
     )
-    silent, spoken = Answer([SILENCE], status=0), Answer([done])
+    silent, spoken = ScriptedReply([SILENCE], status=0), ScriptedReply([done])
     with ScriptedService(silent, spoken) as service, sl.connect(service.url, retries=0) as client:
         asked = threading.Event()
 

@@ -14,7 +14,7 @@ from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.repos import Catalog
 from sourcelight.repos.state import ScryptCost, State
-from sourcelight.testing import Answer, RepositoryBuilder, ScriptedService
+from sourcelight.testing import RepositoryBuilder, ScriptedReply, ScriptedService
 
 LAMP = "class Lamp:\n    def light(self):\n        return 'a warm light'\n\n\ndef burn():\n    return Lamp().light()\n"
 CHEAP = ScryptCost(n=2**4, r=8, p=1)
@@ -50,7 +50,7 @@ def use_all_once(repository: RepositoryBuilder, home: Path) -> None:
     stream = b"".join(f"event: {name}\ndata: {json.dumps(data)}\n\n".encode() for name, data in STREAM)
     recording = home / "session.jsonl"
     with (
-        ScriptedService(Answer([stream])) as service,
+        ScriptedService(ScriptedReply([stream])) as service,
         sl.record(recording),
         sl.connect(service.url, "a-token") as remote,
     ):

@@ -4,14 +4,14 @@ Nothing in the package itself may import this room.
 """
 
 from sourcelight.testing.repositories import RepositoryBuilder, git_environment, make_repo
-from sourcelight.testing.scripted_service import RESET, SILENCE, Answer, Received, ScriptedService
+from sourcelight.testing.scripted_service import RESET, SILENCE, ReceivedRequest, ScriptedReply, ScriptedService
 
 __all__ = [
     "RESET",
     "SILENCE",
-    "Answer",
-    "Received",
+    "ReceivedRequest",
     "RepositoryBuilder",
+    "ScriptedReply",
     "ScriptedService",
     "git_environment",
     "make_repo",

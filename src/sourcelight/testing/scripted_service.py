@@ -23,7 +23,7 @@ _MOST_REQUEST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedReply:
     """What to send to one request: a status line, headers, then each step; at the end the connection is closed.
 
     `headers` replace the default ones (``Content-Type: text/event-stream``) of the same name. `status` 0 sends neither
@@ -36,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedRequest:
     """A request as it came. `headers` have lower-case names; `params` keep the first value of a name."""
 
     method: str
@@ -81,9 +81,9 @@ class ScriptedService:
     True
     """
 
-    def __init__(self, *answers: Answer) -> None:
-        self._answers = list(answers) or [Answer()]
-        self.received: list[Received] = []
+    def __init__(self, *answers: ScriptedReply) -> None:
+        self._answers = list(answers) or [ScriptedReply()]
+        self.received: list[ReceivedRequest] = []
         self.hung_up = threading.Event()
         self._closing = threading.Event()
         self._lock = threading.Lock()
@@ -157,13 +157,13 @@ class ScriptedService:
             connection.settimeout(5)
 
 
-def _head(answer: Answer) -> bytes:
+def _head(answer: ScriptedReply) -> bytes:
     headers = {"Content-Type": "text/event-stream", "Connection": "close"} | dict(answer.headers)
     lines = [f"HTTP/1.1 {answer.status} Scripted", *(f"{name}: {value}" for name, value in headers.items() if value)]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def _read_head(connection: socket.socket) -> Received | None:
+def _read_head(connection: socket.socket) -> ReceivedRequest | None:
     data = b""
     while b"\r\n\r\n" not in data:
         portion = connection.recv(65536)
@@ -173,4 +173,4 @@ def _read_head(connection: socket.socket) -> Received | None:
     first, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    return Received(method, target, headers)
+    return ReceivedRequest(method, target, headers)

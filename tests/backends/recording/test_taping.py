@@ -19,7 +19,7 @@ from backends.scripted_tools import ScriptedTools, schema, text, typed
 from sourcelight.backends.remote.recording import tape
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.wire.events import Done
-from sourcelight.testing import RESET, SILENCE, Answer, ScriptedService
+from sourcelight.testing import RESET, SILENCE, ScriptedReply, ScriptedService
 
 TOKEN = "sgp_0123456789abcdef"
 QUICK: dict[str, Any] = {"backoff_s": 0.001, "connect_timeout_s": 2.0, "retries": 1}
@@ -41,7 +41,7 @@ def found(path: str, line: str) -> dict[str, Any]:
 FIRST, SECOND = event("matches", [found("a.go", "é🐍 foo")]), event("matches", [found("b.go", "foo")])
 END = event("progress", {"done": True, "matchCount": 2, "durationMs": 7, "skipped": [], "repositoriesCount": 1})
 END += event("done", {})
-SEARCH = Answer([FIRST[:30], FIRST[30:], SECOND, END])
+SEARCH = ScriptedReply([FIRST[:30], FIRST[30:], SECOND, END])
 
 
 @pytest.fixture(autouse=True)
@@ -95,13 +95,13 @@ def test_a_replay_needs_no_address_where_there_was_one_service(file: Path) -> No
 
 
 FAULTS = {
-    "401": (Answer([b"bad token"], status=401), sl.Unauthorized),
-    "429": (Answer([b"slow"], status=429, headers={"Retry-After": "900"}), sl.RateLimited),
-    "503": (Answer([b"busy"], status=503), sl.ServiceError),
-    "no stream": (Answer([b"<html>"], headers={"Content-Type": "text/html"}), sl.ProtocolError),
-    "broken": (Answer([FIRST, RESET]), sl.StreamBroken),
-    "cut": (Answer([FIRST, b"event: matc"]), sl.StreamBroken),
-    "refused": (Answer([event("alert", {"title": "no", "description": "bad", "kind": "error"}), event("done", {})]),
+    "401": (ScriptedReply([b"bad token"], status=401), sl.Unauthorized),
+    "429": (ScriptedReply([b"slow"], status=429, headers={"Retry-After": "900"}), sl.RateLimited),
+    "503": (ScriptedReply([b"busy"], status=503), sl.ServiceError),
+    "no stream": (ScriptedReply([b"<html>"], headers={"Content-Type": "text/html"}), sl.ProtocolError),
+    "broken": (ScriptedReply([FIRST, RESET]), sl.StreamBroken),
+    "cut": (ScriptedReply([FIRST, b"event: matc"]), sl.StreamBroken),
+    "refused": (ScriptedReply([event("alert", {"title": "no", "description": "bad", "kind": "error"}), event("done", {})]),
                 sl.QueryError),
 }  # fmt: skip
 
@@ -126,7 +126,7 @@ def test_faults_are_the_same(file: Path, name: str) -> None:
 
 
 def test_the_same_question_gets_its_answers_in_turn(file: Path) -> None:
-    answers = (Answer([FIRST, END]), Answer([FIRST, SECOND, END]))
+    answers = (ScriptedReply([FIRST, END]), ScriptedReply([FIRST, SECOND, END]))
     with ScriptedService(*answers) as service, sl.record(file), sl.connect(service.url) as code:
         assert [len(code.search("foo")), len(code.search("foo"))] == [1, 2]
     with sl.replay(file), sl.connect() as code:
@@ -156,7 +156,7 @@ def test_what_was_not_recorded_is_named_with_what_was(file: Path) -> None:
 
 
 def test_a_search_that_was_stopped_is_replayed_as_far_as_it_came(file: Path) -> None:
-    with ScriptedService(Answer([FIRST, SILENCE])) as service, sl.record(file), sl.connect(service.url) as code:
+    with ScriptedService(ScriptedReply([FIRST, SILENCE])) as service, sl.record(file), sl.connect(service.url) as code:
         for one in code.stream("foo"):
             assert isinstance(one, MatchBatch)
             break
@@ -203,8 +203,8 @@ def test_no_credential_is_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatc
     quoting = event("alert", {"title": f"your token {TOKEN}", "description": "very-secret-header", "kind": "info"})
     at = quoting.index(TOKEN.encode()) + 7  # a credential may stand across two portions
     answers = [
-        Answer([FIRST, quoting[:at], quoting[at:], END], headers={"Set-Cookie": "session=c00kie"}),
-        Answer([f"no: {TOKEN}".encode()], status=403),
+        ScriptedReply([FIRST, quoting[:at], quoting[at:], END], headers={"Set-Cookie": "session=c00kie"}),
+        ScriptedReply([f"no: {TOKEN}".encode()], status=403),
     ]
     with ScriptedService(*answers) as service:
         monkeypatch.setenv("SRC_ENDPOINT", service.url)
@@ -230,7 +230,7 @@ def test_a_killed_recording_can_be_replayed(file: Path) -> None:
         "code.search('foo')\n"
         "for one in code.stream('bar'): print('ready', flush=True)\n"
     )
-    with ScriptedService(SEARCH, Answer([FIRST, FIRST, SILENCE])) as service:
+    with ScriptedService(SEARCH, ScriptedReply([FIRST, FIRST, SILENCE])) as service:
         command = [sys.executable, "-c", program, service.url, str(file)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
