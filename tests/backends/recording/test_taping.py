@@ -101,7 +101,8 @@ FAULTS = {
     "no stream": (ScriptedReply([b"<html>"], headers={"Content-Type": "text/html"}), sl.ProtocolError),
     "broken": (ScriptedReply([FIRST, RESET]), sl.StreamBroken),
     "cut": (ScriptedReply([FIRST, b"event: matc"]), sl.StreamBroken),
-    "refused": (ScriptedReply([event("alert", {"title": "no", "description": "bad", "kind": "error"}), event("done", {})]),
+    "refused": (ScriptedReply([event("alert", {"title": "no", "description": "bad", "kind": "error"}),
+                               event("done", {})]),
                 sl.QueryError),
 }  # fmt: skip
 

@@ -76,7 +76,7 @@ def test_a_fault_is_logged_with_its_place_and_without_its_text(
 ) -> None:
     status, text = logged(engine, state, Careless(), caplog)
     assert status == "error"
-    for said in ("question 1 failed: builtins.ValueError (", " characters) at work.py:", "> test_logs.py:"):
+    for said in ("question 1 failed: builtins.ValueError (", " characters) at run.py:", "> test_logs.py:"):
         assert said in text
     assert "; because of builtins.KeyError (" in text
 
