@@ -206,7 +206,8 @@ def people(epoch: Epoch, rng: Random) -> Outcome:
     sums: dict[tuple[str, ...], list[int]] = {}
     for commit in history.commits:
         counted = sums.setdefault(decoded(commit.mapped_author), [0, 0, 0, 0])
-        changed = [line.side for change in commit.changes for line in change.lines]
+        # A binary file that becomes a link has no numbers in git, though the patch shows the link's line.
+        changed = [line.side for change in commit.changes if not change.binary for line in change.lines]
         for at, more in enumerate((1, int(commit.is_merge), changed.count("added"), changed.count("removed"))):
             counted[at] += more
     want.update((*person, *counted) for person, counted in sums.items())
