@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.tables import to_pandas
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.blame import blame_file, own
@@ -47,7 +47,7 @@ from sourcelight.engines.history.search.query import (
 from sourcelight.engines.tools.history.comparison import diff_table
 from sourcelight.repos import Catalog, Repository, resolve
 
-COMMIT_COLUMNS = [column for column in TABLES["commits"] if column.name not in {"co_authors", "bot", "url"}]
+COMMIT_COLUMNS = [column for column in COLUMNS["commits"] if column.name not in {"co_authors", "bot", "url"}]
 ALL_ROWS = 1 << 40
 NEW_COMMITS = 10
 PAGE = 50
@@ -147,7 +147,7 @@ def of_lines(pattern: CompiledPattern, commits: CommitFilter) -> Callable[[Histo
     def ask(history: History) -> tuple[Any, Any]:
         hits = find_diffs(history, DiffQuery(commits=commits, tree=PatternTerm(pattern), sides=("added",)))
         table = pa.Table.from_batches(list(tables.line_batches(history, hits, rows=ALL_ROWS)))
-        return len(hits.rows), to_pandas(table.unify_dictionaries(), TABLES["diff_lines"])
+        return len(hits.rows), to_pandas(table.unify_dictionaries(), COLUMNS["diff_lines"])
 
     return ask
 
@@ -331,7 +331,7 @@ def compared(history: History, repository: Repository, revisions: str, rounds: i
         comparisons._kept = type(comparisons._kept)(comparisons._KEPT_BYTES)  # noqa: SLF001 - ask as for the first time
         found = compare(repository, base, head, history=history)
         diffs = found.page(0, PAGE)
-        return len(found.changes), to_pandas(diff_table(found, diffs, [False] * len(diffs)), TABLES["file_diffs"])
+        return len(found.changes), to_pandas(diff_table(found, diffs, [False] * len(diffs)), COLUMNS["file_diffs"])
 
     ours()
     ratios, ours_s, git_s = [], [], []

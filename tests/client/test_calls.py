@@ -20,7 +20,7 @@ from sourcelight.client import AsyncClient, Client
 from sourcelight.client.methods.call import date_text, spelled, texts
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, UnsupportedCall
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import table_schema
 from sourcelight.display.notebook import ProgressSnapshot
 
@@ -31,14 +31,14 @@ def answer(*, complete: bool = True, notices: tuple[str, ...] = (), **attributes
         {"repository": "r1", "revision": "", "commit": "a" * 40, "path": p, "is_directory": p.endswith("/")}
         for p in ("src/", "a.go")
     ]
-    table = pa.Table.from_pylist(rows, schema=table_schema(TABLES["files"]))
+    table = pa.Table.from_pylist(rows, schema=table_schema(COLUMNS["files"]))
     return ToolResult("files", table, attributes, complete, notices)
 
 
 def references(count: int, *, complete: bool = True, notices: tuple[str, ...] = ()) -> ToolResult:
     """Places that use a symbol."""
     rows = [{"repository": "r1", "path": "a.py", "line_number": number + 1, "symbol": "f"} for number in range(count)]
-    schema = table_schema(TABLES["references"])
+    schema = table_schema(COLUMNS["references"])
     columns = {name: [row.get(name) for row in rows] for name in schema.names}
     return ToolResult("references", pa.table(columns, schema=schema), {}, complete, notices)
 

@@ -18,7 +18,7 @@ from client.scripted import COMPLETE, LIMITED, ScriptedBackend
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.provenance import backend_of, mark_of
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import table_schema
 
 ALWAYS = {"endpoint", "client", "status", "limit_hit", "asked_at", "version"}
@@ -127,6 +127,6 @@ def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
 
 
 def test_what_opens_a_conversation_is_not_told() -> None:
-    answer = ToolResult("conversations", pa.Table.from_pylist([], schema=table_schema(TABLES["conversations"])))
+    answer = ToolResult("conversations", pa.Table.from_pylist([], schema=table_schema(COLUMNS["conversations"])))
     frame = sl.Client(ScriptedBackend([], answers=[answer])).deepsearch_list(text="x")
     assert frame.attrs["query"] == "deepsearch_list(text='x')"

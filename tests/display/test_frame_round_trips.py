@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from sourcelight.core.batches.schema import Column, arrow_type
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import columns_of, pandas_dtype
 from sourcelight.display.frames.schema import _FRAMES, table_schema
 from sourcelight.display.frames.tables import to_pandas
 
-FRAMES = sorted({*_FRAMES, *TABLES})
+FRAMES = sorted({*_FRAMES, *COLUMNS})
 ATTRS = {"query": 'a "b"\n', "matches": 3, "limit_hit": "yes"}
 TEXTS = ("", "a", "é\u2028", "=1+1", "x" * 300, "\0", "None", "nan", '{"a": 1}', "2024-01-01")
 

@@ -15,7 +15,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.client.methods import BlockingMethods
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import schema
 from sourcelight.engines.tools import TOOLS
 from sourcelight.server.http import settings
@@ -62,7 +62,7 @@ def test_every_builder_of_queries_is_in_the_library() -> None:
     assert any(public <= set(re.findall(r"\w+", each)) for each in listed), public
 
 
-@pytest.mark.parametrize("name", sorted({*TABLES, *schema._FRAMES}))
+@pytest.mark.parametrize("name", sorted({*COLUMNS, *schema._FRAMES}))
 def test_every_column_of_a_table_is_in_the_reference(name: str) -> None:
     row = "| `{0.name}` | `{1}` | {0.meaning} | {2} |"
     wanted = [row.format(c, schema.pandas_dtype(c), c.null or "never") for c in schema.columns_of(name)]

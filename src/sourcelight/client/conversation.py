@@ -18,7 +18,7 @@ from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError
-from sourcelight.core.tools.catalog import TABLES, table_of
+from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ class DeepSearchAnswer:
         from sourcelight.display.frames.tables import to_pandas
 
         rows = self._facts.get("rows") or ()
-        names = [column.name for column in TABLES["conversation"]]
+        names = [column.name for column in COLUMNS["conversation"]]
         table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
-        return to_pandas(table, TABLES["conversation"], {**self._source, "title": self.title})  # type: ignore[no-any-return]
+        return to_pandas(table, COLUMNS["conversation"], {**self._source, "title": self.title})  # type: ignore[no-any-return]
 
     @cached_property
     def citations(self) -> DataFrame:

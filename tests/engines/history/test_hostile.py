@@ -11,7 +11,7 @@ import pytest
 
 from engines.history.histories import literal, oids, opened
 from engines.history.hostile import build_hostile, raw_commit
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits
@@ -109,7 +109,7 @@ def test_segments_with_and_without_broken_texts_are_read_together(tmp_path: Path
     rows = tables.commit_batch(history, np.arange(len(messages)))
     assert rows.column("message").to_pylist() == [m.decode("utf-8", "replace").strip() for m in messages]
     assert rows.column("subject").to_pylist() == ["plain", "caf\ufffd \ufffd", "naïve", "last \ufffd"]
-    kinds = {c.name: c.type for c in TABLES["commits"]}
+    kinds = {c.name: c.type for c in COLUMNS["commits"]}
     assert kinds["message"] == kinds["subject"] == "string"
     assert str(rows.schema.field("message").type) == str(rows.schema.field("subject").type) == "string"
 

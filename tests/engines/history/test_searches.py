@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engines.history.histories import HUNDRED_YEARS, build_many_kinds, git_log, literal, oids, opened, regexp
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits, find_diffs
@@ -223,9 +223,9 @@ def test_odd_messages_and_paths_are_text(history: History) -> None:
 def test_batches_have_the_columns_of_the_tables(history: History) -> None:
     for hits in (DiffQuery(tree=PatternTerm(literal("needle"))), DiffQuery(tree=PatternTerm(literal("nowhere")))):
         batches = list(tables.line_batches(history, find_diffs(history, hits)))
-        assert batches[0].schema.names == [column.name for column in TABLES["diff_lines"]]
+        assert batches[0].schema.names == [column.name for column in COLUMNS["diff_lines"]]
     added_by_others = {"co_authors", "bot", "url"}
-    wanted = [column.name for column in TABLES["commits"] if column.name not in added_by_others]
+    wanted = [column.name for column in COLUMNS["commits"] if column.name not in added_by_others]
     for text in ("needle", "nowhere"):
         found = find_commits(history, CommitQuery(tree=PatternTerm(literal(text))))
         assert next(iter(tables.commit_batches(history, found))).schema.names == wanted

@@ -10,7 +10,7 @@ import pytest
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS, ToolContext, call
 from sourcelight.repos import Viewer
@@ -41,7 +41,7 @@ def engine(built: RepositoryBuilder) -> LocalEngine:
 
 def ask(engine: LocalEngine, name: str, **arguments: Any) -> ToolResult:
     answer = call(name, arguments, ToolContext(engine, Viewer.owner()))
-    assert answer.table.column_names == [column.name for column in TABLES[answer.columns]]
+    assert answer.table.column_names == [column.name for column in COLUMNS[answer.columns]]
     return answer
 
 

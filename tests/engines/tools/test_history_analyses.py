@@ -13,7 +13,7 @@ import pytest
 from engines.tools.past import BO, Past, renamed_in_merge
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import CallError, PathNotFound
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.tools.history.tables import directories, periods
 
 NAMES = ["one"]
@@ -267,7 +267,7 @@ def test_last_changes_are_those_of_git_log(past: Past) -> None:
 def test_an_empty_answer_has_all_columns(past: Past, name: str, arguments: dict[str, Any]) -> None:
     answer = past.call(name, **arguments)
     assert answer.table.num_rows == 0
-    assert answer.table.column_names == [column.name for column in TABLES[answer.columns]]
+    assert answer.table.column_names == [column.name for column in COLUMNS[answer.columns]]
 
 
 def test_what_is_not_there_is_refused(past: Past) -> None:

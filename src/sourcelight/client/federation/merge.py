@@ -22,7 +22,7 @@ from sourcelight.client.federation.service import served
 from sourcelight.core.batches import SERVICE
 from sourcelight.core.batches.ordering import columns_of, group_order, tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.tables import rows_table
 
 Numbers = NDArray[np.int64]
@@ -225,7 +225,7 @@ def _grouped(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
 
 def _table(columns: str, rows: Sequence[_Row]) -> Joined:
     told = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
-    return Joined(rows_table((SERVICE, *TABLES[columns]), told), {})
+    return Joined(rows_table((SERVICE, *COLUMNS[columns]), told), {})
 
 
 def _united(one: list[str], other: list[str]) -> list[str]:

@@ -73,7 +73,7 @@ class ToolResult:
     Attributes
     ----------
     columns
-        Name of the table's columns in `sourcelight.core.tools.catalog.TABLES`.
+        Name of the table's columns in `sourcelight.core.tools.catalog.COLUMNS`.
     table
         Arrow table with exactly these columns, in order; the same for an empty answer.
     attributes

@@ -37,7 +37,7 @@ def _period(null: str) -> tuple[Column, Column]:
     )
 
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "commits": (
         _REPOSITORY,
         _COMMIT,

@@ -2,7 +2,7 @@
 
 Columns of the tables that tools and analyses answer with; one module a domain. Pure data.
 
-`TABLES` has them by name: the `columns` of an `sourcelight.core.batches.results.ToolResult`.
+`COLUMNS` has them by name: the `columns` of an `sourcelight.core.batches.results.ToolResult`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
 from sourcelight.core.tools import analyses, conversations, files, navigation
 
-__all__ = ["NOT_SUMMABLE", "TABLES"]
+__all__ = ["COLUMNS", "NOT_SUMMABLE"]
 
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
-    **files.TABLES,
-    **analyses.TABLES,
-    **navigation.TABLES,
-    **conversations.TABLES,
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    **files.COLUMNS,
+    **analyses.COLUMNS,
+    **navigation.COLUMNS,
+    **conversations.COLUMNS,
 }
 
 NOT_SUMMABLE: Mapping[str, Column] = {
-    column.name: column for table in (MATCHES, *TABLES.values()) for column in table if not column.summable
+    column.name: column for table in (MATCHES, *COLUMNS.values()) for column in table if not column.summable
 }
 """Numbers whose sum over rows means nothing, by name; a name means the same in every table."""
 
@@ -34,7 +34,7 @@ def table_of(name: str, rows: int, **values: Any) -> Any:
     import pyarrow as pa
 
     fields, columns = [], []
-    for column in TABLES[name]:
+    for column in COLUMNS[name]:
         kind = arrow_type(column.type)
         value = values.get(column.name)
         if isinstance(value, list):

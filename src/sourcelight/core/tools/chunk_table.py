@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.results import file_url
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 
 _PLACE = ("repository", "revision", "commit", "path")
 Places = NDArray[np.int64]
@@ -21,7 +21,7 @@ def found_schema() -> Any:
     """Arrow schema of the table ``found_chunks``."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in TABLES["found_chunks"]])
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in COLUMNS["found_chunks"]])
 
 
 def found_table(batches: Iterable[Any]) -> Any:

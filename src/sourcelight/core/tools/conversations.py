@@ -9,7 +9,7 @@ from sourcelight.core.batches.schema import Column
 _UNSAID = "the service did not say"
 _OTHER = "another type of source"
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "conversation": (
         Column("question_number", "int32", "1-based number of the question in the conversation", summable=False),
         Column("question", "dict32", "the question"),

@@ -10,7 +10,7 @@ _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "revision as it was asked for; empty for the default branch")
 _COMMIT = Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say")
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "files": (
         _REPOSITORY,
         _REVISION,

@@ -34,7 +34,7 @@ _PRECISE = Column("precise", "bool", "whether an index file of a compiler says s
 _SCORE = Column("score", "float64", "0 to 1: how likely it is right", "the service did not say", summable=False)
 _REASON = Column("reason", "string", "why, in a few words", "the service did not say")
 
-TABLES: Mapping[str, tuple[Column, ...]] = {
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "definitions": (
         Column("rank", "int32", "1 for the best answer", summable=False),
         _REPOSITORY,

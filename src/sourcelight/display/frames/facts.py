@@ -13,7 +13,7 @@ from sourcelight.core.batches.events import RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.completeness import Status, call_status
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilter
 from sourcelight.display.frames.schema import ALERTS, FILTERS, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
 from sourcelight.display.frames.tables import rows_table, to_pandas
@@ -154,7 +154,7 @@ def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *,
     }
     # Of several services, each row says which one it is of.
     served = (SERVICE,) if SERVICE.name in answer.table.column_names else ()
-    return to_pandas(answer.table, (*served, *TABLES[answer.columns]), attrs)
+    return to_pandas(answer.table, (*served, *COLUMNS[answer.columns]), attrs)
 
 
 def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -165,7 +165,7 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         return None
     served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
     names = [name for name in rows[0].column_names if name != SERVICE.name]
-    columns = next((each for each in TABLES.values() if [one.name for one in each] == names), None)
+    columns = next((each for each in COLUMNS.values() if [one.name for one in each] == names), None)
     told = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
     if columns is None:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 
 PROGRESS: tuple[Column, ...] = (
     Column("done", "bool", "whether this is the final statement"),
@@ -132,7 +132,7 @@ _DTYPES = {
 
 def columns_of(frame: str) -> tuple[Column, ...]:
     """Columns of a frame by its name: of a result (matches, skipped, searches …), or of a call's table."""
-    return _FRAMES[frame] if frame in _FRAMES else TABLES[frame]
+    return _FRAMES[frame] if frame in _FRAMES else COLUMNS[frame]
 
 
 def column_type(column: Column) -> Any:

@@ -17,7 +17,7 @@ from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, UnsupportedCall
-from sourcelight.core.tools.catalog import TABLES, table_of
+from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 _PASSED_ON = ("repos", "revisions", "after", "before")
@@ -256,7 +256,7 @@ def _key_columns(key: _GroupKey) -> dict[str, Any]:
 def _answer(
     columns: str, rows: list[dict[str, Any]], commits: ToolResult, said: tuple[str, ...], people: _People
 ) -> ToolResult:
-    table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in TABLES[columns]})
+    table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in COLUMNS[columns]})
     facts = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
     return ToolResult(columns, table, facts, commits.complete, said)
 

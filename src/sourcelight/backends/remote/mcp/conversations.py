@@ -9,7 +9,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp.payloads import notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.tools.catalog import TABLES, table_of
+from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
@@ -146,7 +146,7 @@ def _rows(asked: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, 
 
 def _answer(asked: ToolRequest, questions: Sequence[Facts], facts: dict[str, Any], said: tuple[str, ...]) -> ToolResult:
     rows = list(_rows(asked, questions))
-    names = [column.name for column in TABLES["conversation"]]
+    names = [column.name for column in COLUMNS["conversation"]]
     table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
     complete = facts["status"] == "completed"
     return ToolResult("conversation", table, facts, complete, said or (() if complete else (_STILL,)))

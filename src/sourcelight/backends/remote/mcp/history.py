@@ -18,7 +18,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PatternError, ProtocolError, RepositoryError, RevisionNotFound
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
-from sourcelight.core.tools.catalog import TABLES, table_of
+from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
@@ -130,20 +130,20 @@ _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 def _row(entry: Entry, columns: str) -> dict[str, Any]:
     """Values of an entry by column, dates as moments in UTC."""
     row: dict[str, Any] = {}
-    for column in TABLES[columns]:
+    for column in COLUMNS[columns]:
         row[column.name] = None
     for key, value in entry.items():
         name = _COLUMNS.get(key) or _HUMP.sub(lambda found: f"_{found[1].lower()}", key)
         if name in row and value is not None:
             row[name] = value
-    for column in TABLES[columns]:
+    for column in COLUMNS[columns]:
         if column.type == "timestamp" and isinstance(row[column.name], str):
             row[column.name] = instant(row[column.name])
     return row
 
 
 def _table(columns: str, rows: list[dict[str, Any]]) -> Any:
-    return table_of(columns, len(rows), **{c.name: [row[c.name] for row in rows] for c in TABLES[columns]})
+    return table_of(columns, len(rows), **{c.name: [row[c.name] for row in rows] for c in COLUMNS[columns]})
 
 
 def _commit_date(entry: Entry) -> datetime | None:

@@ -18,7 +18,7 @@ from sourcelight.backends.remote.mcp.payloads import (
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.tools.catalog import TABLES, table_of
+from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _HEX = re.compile(r"[0-9a-f]{40}")
 _MOST_REFERENCES = 10_000
@@ -128,7 +128,7 @@ def _references(asked: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[s
 def _answer(asked: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str) -> ToolResult:
     said = notes(value) if isinstance(value, str) else notices(value)
     cut = bool(said) if isinstance(value, str) else is_cut(value)
-    names = [column.name for column in TABLES[columns]]
+    names = [column.name for column in COLUMNS[columns]]
     table = table_of(columns, len(rows), **{name: [row.get(name) for row in rows] for name in names})
     given = asked.arguments
     commits = [row["commit"] for row in rows if row["repository"] == given["repo"] and row["commit"]]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.schema import COMPARISON, NAME, REPOSITORIES, SPANS
 
 _FIRST: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +46,7 @@ _SHOWN_TABLES: Mapping[str, tuple[str, ...]] = {
     "comparison": tuple(column.name for column in COMPARISON),
     "repositories": tuple(column.name for column in REPOSITORIES),
     "spans": tuple(column.name for column in SPANS),
-    **{name: tuple(column.name for column in columns) for name, columns in TABLES.items()},
+    **{name: tuple(column.name for column in columns) for name, columns in COLUMNS.items()},
 }
 _LEADING = (SERVICE.name, NAME.name)
 _HIDDEN = frozenset({"url", "repository_id", "start", "end", "name_start", "name_end"})

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import Column
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.errors import CallError
-from sourcelight.core.tools.catalog import TABLES
+from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UNKNOWN, Ints
 from sourcelight.engines.history.people import is_bot
@@ -29,15 +29,15 @@ Array = Any
 
 
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
-    """A table of `TABLES` from arrays, lists or one value for every row; a column that is not given is null."""
+    """A table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
     count = rows if rows is not None else next(len(v) for v in columns.values() if not isinstance(v, str))
-    made = [_column(column, columns.get(column.name), count) for column in TABLES[name]]
+    made = [_column(column, columns.get(column.name), count) for column in COLUMNS[name]]
     return pa.Table.from_arrays(made, schema=_schema(name))
 
 
 @cache
 def _schema(name: str) -> Any:
-    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in TABLES[name]])
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in COLUMNS[name]])
 
 
 def _column(column: Column, values: Any, rows: int) -> Array:
