@@ -1,0 +1,394 @@
+"""Measure the structure of the package: sizes, names, comments, cycles, and what a small query costs.
+
+    python scripts/structure.py [--json] [--list MEASURE]
+
+Prints one line a measure. `--list` prints what a measure counted, such as the duplicate class names. Tests hold the
+measures that growth does not change (`tests/test_structure.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tokenize
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+MIN_LINES, MAX_LINES = 80, 400
+_IRREGULAR = re.compile(
+    "begun|bound|brought|built|chosen|cut|done|drawn|driven|fallen|felt|found|frozen|given|gone|grown|had|heard|held|"
+    "hidden|kept|known|laid|left|lent|lost|made|meant|met|paid|said|seen|sent|shown|shut|sold|spent|spoken|stood|"
+    "struck|taken|taught|thrown|told|torn|understood|woken|won|worn|woven|written"
+)
+_VERBS = re.compile("embed|feed|need|seed|speed|proceed|exceed|succeed|shed")
+"""Verbs and nouns that end as participles do."""
+
+_FOREIGN = frozenset({"os", "sys", "shell", "pd", "np"})
+"""Receivers of `getattr` that are modules or objects of other packages."""
+
+_DIRECTIVE = re.compile(r"#\s*(noqa|type:|pragma|fmt:|!|mypy:)")
+_ARRAY = re.compile(r"NDArray\[")
+
+_QUERY = """
+import sys
+import tempfile
+import threading
+from pathlib import Path
+import sourcelight as sl
+from sourcelight.testing import RepositoryBuilder
+
+root = Path(tempfile.mkdtemp())
+files = {f"src/module_{i}.py": f"class Query{i}:\\n    name = {i}\\n\\nclass Query:\\n    pass\\n" for i in range(20)}
+RepositoryBuilder(root / "small").commit(files)
+called, calls, active = set(), 0, False
+
+def profile(frame, event, _argument):
+    global calls
+    if active and event == "call" and "/sourcelight/" in frame.f_code.co_filename:
+        calls += 1
+        called.add(frame.f_code)
+
+threading.setprofile(profile)  # before any thread starts
+sys.setprofile(profile)
+client = sl.open(root / "small")
+client.search("def other lang:python", progress=False)
+active = True
+client.search("class Query lang:python", progress=False)
+active = False
+print(len(called), len({code.co_filename for code in called}), calls)
+client.close()
+"""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the package.
+
+    Parameters
+    ----------
+    name
+        Dotted name.
+    path
+        Its file.
+    """
+
+    name: str
+    path: Path
+    text: str = field(repr=False)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text)
+
+    @cached_property
+    def lines(self) -> int:
+        """Number of lines."""
+        return len(self.text.splitlines())
+
+    @property
+    def room(self) -> str:
+        """Its directory below the package, with dots."""
+        return ".".join(self.path.relative_to(SOURCE / "sourcelight").parts[:-1])
+
+    @property
+    def is_package(self) -> bool:
+        """Whether it is the `__init__` of a package."""
+        return self.path.stem == "__init__"
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Return every module of the package, by name."""
+    paths = sorted((SOURCE / "sourcelight").rglob("*.py"))
+    return tuple(Module(_dotted(path), path, path.read_text("utf-8")) for path in paths)
+
+
+def _dotted(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def sizes() -> dict[str, int]:
+    """Return the lines of each module that is no `__init__`."""
+    return {module.name: module.lines for module in modules() if not module.is_package}
+
+
+def duplicate_classes() -> dict[str, list[str]]:
+    """Return class names that several modules define, with these modules."""
+    owners: dict[str, list[str]] = defaultdict(list)
+    for module in modules():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef):
+                owners[node.name].append(module.name)
+    return {name: names for name, names in sorted(owners.items()) if len(names) > 1}
+
+
+def probes() -> list[str]:
+    """Return each `getattr(x, "name", default)` and `hasattr(x, "name")` that asks an object what it can do."""
+    return [
+        f"{module.name}:{node.lineno} {ast.unparse(node)}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and _is_probe(node)
+    ]
+
+
+def _is_probe(node: ast.Call) -> bool:
+    if not isinstance(node.func, ast.Name) or (node.func.id, len(node.args)) not in (("getattr", 3), ("hasattr", 2)):
+        return False
+    receiver, name = node.args[:2]
+    while isinstance(receiver, ast.Attribute):
+        receiver = receiver.value
+    foreign = isinstance(receiver, ast.Name) and receiver.id in _FOREIGN
+    return isinstance(name, ast.Constant) and not str(name.value).startswith("__") and not foreign
+
+
+def participles() -> list[str]:
+    """Return functions that are no properties and whose name is one bare participle."""
+    return [
+        f"{module.name}:{node.lineno} {node.name}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_participle(node.name) and not _is_property(node)
+    ]
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one word that says what was done, not what is done."""
+    word = name.strip("_")
+    if "_" in word or _VERBS.fullmatch(word):
+        return False
+    return word.endswith("ed") or _IRREGULAR.fullmatch(word) is not None
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    decorators = map(ast.unparse, node.decorator_list)
+    return any("property" in decorator or decorator.endswith(".setter") for decorator in decorators)
+
+
+def array_aliases() -> list[str]:
+    """Return names for numpy arrays outside `core.arrays`."""
+    return [
+        f"{module.name}:{node.lineno} {ast.unparse(node)}"
+        for module in modules()
+        if module.name != "sourcelight.core.arrays"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign | getattr(ast, "TypeAlias", ast.Assign))
+        and node.value is not None
+        and isinstance(node.value, ast.Subscript | ast.Constant)
+        and _ARRAY.match(ast.unparse(node.value).removeprefix("'").removeprefix("npt.").removeprefix("np.typing."))
+    ]
+
+
+def comment_lines(module: Module) -> int:
+    """Return the number of lines with a comment that is no directive to a tool."""
+    tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
+    return sum(token.type == tokenize.COMMENT and not _DIRECTIVE.match(token.string) for token in tokens)
+
+
+def comment_share(rooms: str = "") -> float:
+    """Return the share of commented lines in a room and the rooms inside, in percent."""
+    chosen = [module for module in modules() if f"{module.room}.".startswith(f"{rooms}." if rooms else "")]
+    return 100 * sum(map(comment_lines, chosen)) / max(1, sum(module.lines for module in chosen))
+
+
+def import_share() -> float:
+    """Return the share of lines that belong to import statements, in percent."""
+    spans = (
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+    return 100 * sum(spans) / sum(module.lines for module in modules())
+
+
+def imports(*, with_types: bool = True) -> dict[str, set[str]]:
+    """Return which modules each module imports, imports inside functions included.
+
+    Parameters
+    ----------
+    with_types
+        Whether imports for type checkers alone count.
+    """
+    names = {module.name for module in modules()}
+    graph: dict[str, set[str]] = {}
+    for module in modules():
+        targets = graph.setdefault(module.name, set())
+        for node in _statements(module.tree, with_types=with_types):
+            targets |= {target for target in _targets(node, names) if target != module.name}
+    return graph
+
+
+def _statements(tree: ast.AST, *, with_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not with_types:
+            continue
+        else:
+            yield from _statements(node, with_types=with_types)
+
+
+def _targets(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in names)
+        return
+    for alias in node.names:
+        inner = f"{node.module}.{alias.name}"
+        if inner in names:
+            yield inner
+        elif node.module in names:
+            yield node.module
+
+
+def cycles(*, with_types: bool = True) -> list[list[str]]:
+    """Return groups of siblings, modules or packages, that import each other in a circle, at every depth.
+
+    Parameters
+    ----------
+    with_types
+        Whether imports for type checkers alone count.
+    """
+    circles = []
+    graphs: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for source, targets in imports(with_types=with_types).items():
+        for target in targets:
+            package, ours, theirs = _siblings(source, target)
+            if ours and theirs:
+                graphs[package][ours].add(theirs)
+    for package, graph in sorted(graphs.items()):
+        circles += [[f"{package}.{name}" for name in sorted(circle)] for circle in _components(graph)]
+    return circles
+
+
+def _siblings(source: str, target: str) -> tuple[str, str, str]:
+    ours, theirs = source.split("."), target.split(".")
+    depth = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
+    if depth is None:  # a package and a module inside it
+        return "", "", ""
+    return ".".join(ours[:depth]), ours[depth], theirs[depth]
+
+
+def _components(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Return the strongly connected components of more than one node."""
+    reachable = {node: _reachable(graph, node) for node in list(graph)}
+    components = []
+    for node, others in reachable.items():
+        component = {other for other in others if node in reachable.get(other, ())}
+        if len(component) > 1 and component not in components:
+            components.append(component)
+    return components
+
+
+def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    visited: set[str] = set()
+    pending = [start]
+    while pending:
+        for target in graph.get(pending.pop(), ()):
+            if target not in visited:
+                visited.add(target)
+                pending.append(target)
+    return visited
+
+
+def small_query() -> tuple[int, int, int]:
+    """Return functions, modules and calls that a query over one small repository takes, asked after another one."""
+    with tempfile.TemporaryDirectory() as home:
+        answer = _python(_QUERY, home)
+    functions, files, calls = map(int, answer.split()[-3:])
+    return functions, files, calls
+
+
+def import_ms(statement: str = "import sourcelight", times: int = 5) -> float:
+    """Return milliseconds of a statement in a fresh process, without those of the interpreter; the best of several."""
+    return 1000 * (min(_seconds(statement) for _ in range(times)) - min(_seconds("pass") for _ in range(times)))
+
+
+def _seconds(statement: str) -> float:
+    start = time.perf_counter()
+    _python(statement, "")
+    return time.perf_counter() - start
+
+
+def _python(program: str, home: str) -> str:
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(SOURCE), "SOURCELIGHT_HOME": home, "HOME": home}
+    return subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def measures() -> dict[str, Any]:
+    """Return each measure by name."""
+    lines = sizes()
+    functions, files, calls = small_query()
+    return {
+        "modules": len(lines),
+        "lines": sum(module.lines for module in modules()),
+        "median lines of a module": statistics.median(lines.values()),
+        f"modules below {MIN_LINES} lines": sum(count < MIN_LINES for count in lines.values()),
+        f"modules above {MAX_LINES} lines": sum(count > MAX_LINES for count in lines.values()),
+        "longest module": max(lines.values()),
+        "import lines, %": round(import_share(), 1),
+        "duplicate class names": len(duplicate_classes()),
+        "probes by getattr and hasattr": len(probes()),
+        "functions named by a participle": len(participles()),
+        "array aliases outside core.arrays": len(array_aliases()),
+        "comment lines, %": round(comment_share(), 2),
+        **{f"comment lines in {room}, %": round(comment_share(room), 2) for room in COMMENTED},
+        "cycles, with type-only imports": len(cycles()),
+        "cycles at run time": len(cycles(with_types=False)),
+        "functions of a small query": functions,
+        "modules of a small query": files,
+        "calls of a small query": calls,
+        "import sourcelight, ms": round(import_ms()),
+    }
+
+
+COMMENTED = ("engines.search.scan", "core.patterns", "engines.search.index", "engines.history.store")
+
+LISTS: dict[str, Callable[[], list[str]]] = {
+    "sizes": lambda: [f"{count:4} {name}" for name, count in sorted(sizes().items(), key=lambda pair: pair[1])],
+    "classes": lambda: [f"{name}: {', '.join(owners)}" for name, owners in duplicate_classes().items()],
+    "probes": probes,
+    "participles": participles,
+    "arrays": array_aliases,
+    "cycles": lambda: [" ".join(circle) for circle in cycles()],
+}
+
+
+def main() -> None:
+    """Print the measures, or what one of them counted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="one JSON object in place of lines")
+    parser.add_argument("--list", choices=sorted(LISTS), help="print what a measure counted")
+    options = parser.parse_args()
+    if options.list:
+        print(*LISTS[options.list](), sep="\n")
+        return
+    values = measures()
+    if options.json:
+        print(json.dumps(values))
+        return
+    for name, value in values.items():
+        print(f"{value:>10,}  {name}")
+
+
+if __name__ == "__main__":
+    main()
