@@ -10,14 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sourcelight.backends.remote.recording import Tape, record, replay
+    from sourcelight.backends.remote.recording import Recording, record, replay
     from sourcelight.client import (
         AsyncClient,
         Client,
         DeepSearchAnswer,
         Export,
-        IncompleteAnswer,
-        IncompleteCount,
+        IncompleteCountWarning,
+        IncompleteResultWarning,
         ManyResult,
         QueryExplanation,
         SearchResult,
@@ -31,16 +31,14 @@ if TYPE_CHECKING:
         sign_out,
     )
     from sourcelight.core.errors import (
-        CallError,
+        ClientNotFound,
         ConfigurationError,
         ConnectFailed,
         Forbidden,
         GitFailed,
         IndexDamaged,
-        IndexFault,
         IndexWriteFailed,
         MissingExtra,
-        NoClient,
         NoRepositories,
         NotFound,
         NotRecorded,
@@ -50,20 +48,22 @@ if TYPE_CHECKING:
         QueryError,
         RateLimited,
         RecordingError,
-        RecordingUnusable,
+        RecordingInvalid,
         RepositoryError,
         RepositoryNotFound,
         RevisionNotFound,
         SearchFailed,
+        SearchIndexError,
         ServiceError,
         SignInFailed,
         SourcelightError,
         StreamBroken,
         TimedOut,
+        ToolError,
         TransportError,
         Unauthorized,
-        UnsupportedCall,
         UnsupportedQuery,
+        UnsupportedTool,
     )
     from sourcelight.core.query import build as q
     from sourcelight.core.query import parse as parse_query
@@ -80,8 +80,8 @@ _CLIENT = (
     "Client",
     "DeepSearchAnswer",
     "Export",
-    "IncompleteAnswer",
-    "IncompleteCount",
+    "IncompleteResultWarning",
+    "IncompleteCountWarning",
     "ManyResult",
     "QueryExplanation",
     "SearchResult",
@@ -95,7 +95,7 @@ _CLIENT = (
     "sign_out",
 )
 _ELSEWHERE = {
-    **{name: ("sourcelight.backends.remote.recording", name) for name in ("Tape", "record", "replay")},
+    **{name: ("sourcelight.backends.remote.recording", name) for name in ("Recording", "record", "replay")},
     **{name: ("sourcelight.client", name) for name in _CLIENT},
     "columns_of": ("sourcelight.display.frames", "columns_of"),
     "compare_results": ("sourcelight.lab.accessor", "compare_results"),
@@ -108,22 +108,20 @@ _ELSEWHERE = {
 }
 __all__ = [
     "AsyncClient",
-    "CallError",
     "Client",
+    "ClientNotFound",
     "ConfigurationError",
     "ConnectFailed",
     "DeepSearchAnswer",
     "Export",
     "Forbidden",
     "GitFailed",
-    "IncompleteAnswer",
-    "IncompleteCount",
+    "IncompleteCountWarning",
+    "IncompleteResultWarning",
     "IndexDamaged",
-    "IndexFault",
     "IndexWriteFailed",
     "ManyResult",
     "MissingExtra",
-    "NoClient",
     "NoRepositories",
     "NotFound",
     "NotRecorded",
@@ -133,23 +131,25 @@ __all__ = [
     "QueryError",
     "QueryExplanation",
     "RateLimited",
+    "Recording",
     "RecordingError",
-    "RecordingUnusable",
+    "RecordingInvalid",
     "RepositoryError",
     "RepositoryNotFound",
     "RevisionNotFound",
     "SearchFailed",
+    "SearchIndexError",
     "SearchResult",
     "ServiceError",
     "SignInFailed",
     "SourcelightError",
     "StreamBroken",
-    "Tape",
     "TimedOut",
+    "ToolError",
     "TransportError",
     "Unauthorized",
-    "UnsupportedCall",
     "UnsupportedQuery",
+    "UnsupportedTool",
     "__version__",
     "aconnect",
     "afederate",
@@ -174,7 +174,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module 'sourcelight' has no attribute {name!r}")
+        former = import_module("sourcelight.core.former_names").former_attribute("sourcelight", name)
+        raise former or AttributeError(f"module 'sourcelight' has no attribute {name!r}")
     room, wanted = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
     module = import_module(room)
     if room == "sourcelight.client":

@@ -93,7 +93,7 @@ def test_the_traps_would_close(git: RecordingGit, hostile: RepositoryBuilder, ca
     assert git.calls
 
 
-@pytest.mark.filterwarnings("ignore::sourcelight.client.progress.IncompleteAnswer")
+@pytest.mark.filterwarnings("ignore::sourcelight.client.progress.IncompleteResultWarning")
 def test_no_feature_runs_a_command_of_a_repository(
     git: RecordingGit, hostile: RepositoryBuilder, canaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 import sourcelight as sl
 from backends.scripted_tools import ScriptedTools, schema, text, typed
 from sourcelight.backends.remote.mcp.payloads import files
-from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.display.notebook import ProgressSnapshot
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -105,7 +105,7 @@ def test_nothing_found_is_an_empty_frame_of_the_same_columns(words: str) -> None
 
 def test_an_answer_as_large_as_the_limits_is_not_taken_for_all() -> None:
     blocks = [{**NAMED, "file": f"f{k}"} for k in range(15)]
-    with pytest.warns(sl.IncompleteAnswer, match="at most 15 files"):
+    with pytest.warns(sl.IncompleteResultWarning, match="at most 15 files"):
         frame = ask(one("nls_search", QUERY, typed({"blocks": blocks})), "nls_search", "words")
     assert frame.attrs["status"] == "limited"
 
@@ -123,7 +123,7 @@ def test_repositories_are_read_from_text() -> None:
 
 
 def test_a_cut_list_without_pages_is_limited() -> None:
-    with pytest.warns(sl.IncompleteAnswer, match="more results available"):
+    with pytest.warns(sl.IncompleteResultWarning, match="more results available"):
         frame = ask(one("list_repos", schema("query", query="string"), text(REPO_TEXT + MORE)), "list_repos")
     assert frame.attrs["status"] == "limited"
 
@@ -238,7 +238,7 @@ def test_arguments_are_fitted_to_what_the_server_takes() -> None:
 
 
 def test_what_the_server_cannot_take_is_an_error_that_names_what_it_takes() -> None:
-    with pytest.raises(CallError, match=r"can't take revision; its list_files takes repo, path") as caught:
+    with pytest.raises(ToolError, match=r"can't take revision; its list_files takes repo, path") as caught:
         ask(
             one("list_files", schema("repo", repo="string", path="string"), typed({"files": []})),
             "list_files",
@@ -252,7 +252,7 @@ def test_a_list_where_the_server_takes_one_is_an_error() -> None:
     service = one("get_contributor_repos", schema("author", author="string"), typed({"repos": []}))
     with service.running() as url, sl.connect(url, "t") as client:
         _call(client, "get_contributor_repos", authors=["ada"])
-        with pytest.raises(CallError, match="one authors only; 2 were given"):
+        with pytest.raises(ToolError, match="one authors only; 2 were given"):
             _call(client, "get_contributor_repos", authors=["ada", "grace"])
     assert service.calls == [("get_contributor_repos", {"author": "ada"})]
 
@@ -275,7 +275,7 @@ def test_names_of_old_services_are_understood() -> None:
 
 
 def test_a_tool_that_is_nowhere_is_refused_with_what_there_is() -> None:
-    with pytest.raises(UnsupportedCall, match=r"no tool 'nls_search'; it has read_file") as caught:
+    with pytest.raises(UnsupportedTool, match=r"no tool 'nls_search'; it has read_file") as caught:
         ask(one("read_file", READ, text("")), "nls_search", "words")
     assert caught.value.accepted == ("read_file",)
 
@@ -284,7 +284,7 @@ def test_an_analysis_says_why_no_service_answers_it() -> None:
     with (
         one("read_file", READ, text("")).running() as url,
         sl.connect(url, "t") as client,
-        pytest.raises(UnsupportedCall, match="computed from repositories on this machine"),
+        pytest.raises(UnsupportedTool, match="computed from repositories on this machine"),
     ):
         _call(client, "blame", repo="r", path="p")
 
@@ -411,7 +411,7 @@ def test_errors_of_tools_have_their_types() -> None:
         "revision not found: r@v1": sl.RevisionNotFound,
         "path not found in r@v1: a b.go": sl.PathNotFound,
         "path not found in r: a b.go; did you mean c?": sl.PathNotFound,
-        "something else": sl.CallError,
+        "something else": sl.ToolError,
     }
     for words, kind in said.items():
         with pytest.raises(kind, match=words.partition(";")[0]) as caught:

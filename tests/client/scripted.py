@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from display.batches_for_tests import lines
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
-from sourcelight.core.errors import QueryError, UnsupportedCall
+from sourcelight.core.errors import QueryError, UnsupportedTool
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, QuerySuggestion, Skipped, SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
@@ -108,7 +108,7 @@ class ScriptedBackend:
         """The next of `answers`; ``"wait"`` waits until cancelled."""
         self.calls.append((name, arguments))
         self.threads.add(threading.get_ident())
-        step = self.answers.pop(0) if self.answers else UnsupportedCall(f"no script for {name}", call=name)
+        step = self.answers.pop(0) if self.answers else UnsupportedTool(f"no script for {name}", tool=name)
         if observer is not None:
             observer(ToolProgress("reading", 3, 12, "r1"))
             for rows in self.told:

@@ -19,7 +19,7 @@ from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.methods.call import date_text, spelled, texts
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import table_schema
 from sourcelight.display.notebook import ProgressSnapshot
@@ -59,13 +59,13 @@ def test_both_spellings_are_taken_but_not_at_once() -> None:
     client.read_file("r1", "a.go", 2, 9)
     assert backend.calls[0] == backend.calls[1]
     assert backend.calls[0][1] == {"repo": "r1", "path": "a.go", "startLine": 2, "endLine": 9}
-    with pytest.raises(CallError, match="startLine is given twice"):
+    with pytest.raises(ToolError, match="startLine is given twice"):
         client.read_file("r1", "a.go", startLine=2, start_line=2)
 
 
 def test_an_answer_that_was_cut_warns_at_the_callers_line() -> None:
     cut = answer(complete=False, notices=("15 files at most",))
-    with pytest.warns(sl.IncompleteAnswer, match="keyword_search: 15 files at most") as caught:
+    with pytest.warns(sl.IncompleteResultWarning, match="keyword_search: 15 files at most") as caught:
         frame = Client(ScriptedBackend([], answers=[cut])).keyword_search("foo")
     assert caught[0].filename == __file__
     assert frame.attrs["status"] == "limited"
@@ -73,7 +73,7 @@ def test_an_answer_that_was_cut_warns_at_the_callers_line() -> None:
     async def awaited() -> None:
         await AsyncClient(ScriptedBackend([], answers=[cut])).keyword_search("foo")
 
-    with pytest.warns(sl.IncompleteAnswer) as caught:
+    with pytest.warns(sl.IncompleteResultWarning) as caught:
         run(awaited())
     assert caught[0].filename == __file__
 
@@ -131,11 +131,11 @@ def test_leaving_the_loop_over_rows_ends_the_call() -> None:
 
 
 def test_a_call_whose_rows_were_given_may_still_fail() -> None:
-    backend = ScriptedBackend([], answers=[CallError("broken", call="find_references")])
+    backend = ScriptedBackend([], answers=[ToolError("broken", tool="find_references")])
     backend.told = [references(1).table]
     rows = Client(backend).stream_references("r1", "a.py", "f")
     assert len(next(rows)) == 1
-    with pytest.raises(CallError, match="broken"):
+    with pytest.raises(ToolError, match="broken"):
         next(rows)
 
 
@@ -169,7 +169,7 @@ def test_cancelling_an_awaited_call_cancels_the_work() -> None:
 def test_a_call_that_fails_says_so_on_screen_too() -> None:
     seen: list[ProgressSnapshot] = []
     client = Client(ScriptedBackend([]))
-    with pytest.raises(UnsupportedCall, match="no script for nls_search"):
+    with pytest.raises(UnsupportedTool, match="no script for nls_search"):
         client.nls_search("x", progress=seen.append)
     assert (seen[-1].phase, seen[-1].notes) == ("failed", (("error", "no script for nls_search"),))
 

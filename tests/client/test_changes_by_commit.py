@@ -45,5 +45,5 @@ def test_rows_are_those_of_numstat(tmp_path: Path) -> None:
         whole = code.churn(by=["commit"])
         assert whole["commit"].nunique() == len(whole) == 3
         assert whole["additions"].sum() == frame["additions"].sum()
-        with pytest.raises(sl.CallError):
+        with pytest.raises(sl.ToolError):
             code.commits_behind(frame, 0)

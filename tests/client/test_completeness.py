@@ -158,7 +158,7 @@ def test_lists_of_repositories_name_those_that_can_not_be_read(tmp_path: Path) -
     unreadable(folder)
     with sl.open(folder, progress=False) as code:
         for call in (code.repositories, lambda: code.list_repos("o")):
-            with pytest.warns(sl.IncompleteAnswer, match="two"):
+            with pytest.warns(sl.IncompleteResultWarning, match="two"):
                 assert call().attrs["status"] == "limited"
 
 

@@ -14,7 +14,7 @@ from sourcelight.client.conversation import AnswerCache
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.batches.results import ToolProgress, ToolResult
-from sourcelight.core.errors import CallError, ConnectFailed
+from sourcelight.core.errors import ConnectFailed, ToolError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.frames.export import write_text
 from sourcelight.display.notebook import AskState
@@ -161,7 +161,7 @@ def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:
 
 def test_an_answer_without_a_conversation_says_so() -> None:
     answer = DeepSearchAnswer({"status": "interrupted", "questions": []})
-    with pytest.raises(CallError, match="conversation of this answer is not known"):
+    with pytest.raises(ToolError, match="conversation of this answer is not known"):
         answer.ask("And?")
     assert (answer.text, answer.followups, answer.stats, answer.tables) == ("", [], {}, {})
     assert list(answer.citations.columns) == list(answer.sources.columns)

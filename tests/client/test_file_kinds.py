@@ -61,7 +61,7 @@ def test_each_analysis_leaves_out_what_is_not_asked_for_and_says_so(code: sl.Cli
 
 
 def test_a_kind_that_is_none_is_refused_with_those_that_are(code: sl.Client) -> None:
-    with pytest.raises(sl.CallError, match="vendored"):
+    with pytest.raises(sl.ToolError, match="vendored"):
         code.churn("demo", file_kinds="binary")
 
 

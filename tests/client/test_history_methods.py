@@ -37,7 +37,7 @@ def test_both_spellings_of_the_tools_give_one_frame(code: Client) -> None:
     assert first.equals(second)
     assert list(first["subject"]) == ["Change two"]
     assert len(code.commit_search(after=date(2023, 1, 1))) == 2
-    with pytest.raises(sl.CallError, match="given twice"):
+    with pytest.raises(sl.ToolError, match="given twice"):
         code.commit_search("repo", messageTerms="a", message_terms="a")
 
 

@@ -13,7 +13,7 @@ import sourcelight as sl
 from engines.history.hostile import NAMES, build_hostile, raw_commit
 from server.served import serving
 from sourcelight.cli import main
-from sourcelight.core.errors import CallError, QueryError
+from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.lab.reports import changes, contributors
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
@@ -150,7 +150,7 @@ NEWLINES: list[Callable[[sl.Client], Any]] = [
 def test_what_needs_a_newline_to_match_is_an_error_and_not_an_empty_answer(
     code: sl.Client, ask: Callable[[sl.Client], Any]
 ) -> None:
-    with pytest.raises((CallError, QueryError), match="newline"):
+    with pytest.raises((ToolError, QueryError), match="newline"):
         ask(code)
 
 

@@ -114,15 +114,15 @@ def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
     assert backend_of(attrs) is client.backend
     assert backend_of({"endpoint": "alone"}) is client.backend  # as of a file that another process wrote
     mark_of(second.backend)
-    with pytest.raises(sl.NoClient, match="2 others are open"):
+    with pytest.raises(sl.ClientNotFound, match="2 others are open"):
         backend_of({"endpoint": "alone"})
     client.close()
     assert backend_of(attrs) is second.backend
     del one, second, client
     gc.collect()
-    with pytest.raises(sl.NoClient, match=r"came from \(alone\) is not open"):
+    with pytest.raises(sl.ClientNotFound, match=r"came from \(alone\) is not open"):
         backend_of(attrs)
-    with pytest.raises(sl.NoClient, match="no endpoint"):
+    with pytest.raises(sl.ClientNotFound, match="no endpoint"):
         backend_of({})
 
 

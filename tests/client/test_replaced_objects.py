@@ -15,7 +15,7 @@ from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
 
 # Each call over these repositories warns of what it does not follow, which is what is tested.
-pytestmark = pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+pytestmark = pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
 
 
 @pytest.fixture(scope="module")

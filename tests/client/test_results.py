@@ -14,7 +14,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, FACTS, FAILED, FORKS, LIMITED, ScriptedBackend, Step, batch, progress, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.progress import IncompleteCount
+from sourcelight.client.progress import IncompleteCountWarning
 from sourcelight.core.errors import QueryError, SearchFailed, StreamBroken
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Skipped
 from sourcelight.display.frames import columns_of
@@ -215,10 +215,10 @@ def test_count_takes_the_counts_of_a_backend_that_has_them() -> None:
 
 
 def test_an_incomplete_count_warns() -> None:
-    with pytest.warns(IncompleteCount, match="shard-match-limit") as caught:
+    with pytest.warns(IncompleteCountWarning, match="shard-match-limit") as caught:
         assert Client(ScriptedBackend(LIMITED)).count("foo") == 10
     assert caught[0].filename == __file__
-    with pytest.warns(IncompleteCount):
+    with pytest.warns(IncompleteCountWarning):
         assert run(AsyncClient(ScriptedBackend(LIMITED)).count("foo")) == 10
 
 

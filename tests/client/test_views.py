@@ -15,7 +15,7 @@ import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.explanation import faceted
-from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.display.notebook.views.diff_view import changes
@@ -75,7 +75,7 @@ def test_a_file_without_lines_to_highlight_begins_at_its_beginning(code: Client)
 
 @pytest.mark.parametrize("lines", [0, (5, 4), (1, 2, 3), (0, 3), 100])
 def test_lines_that_are_not_there_are_refused(code: Client, lines: Any) -> None:
-    with pytest.raises(CallError, match="view_file"):
+    with pytest.raises(ToolError, match="view_file"):
         code.view_file(NAME, "a.py", lines)
 
 

@@ -14,7 +14,7 @@ import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.test_calls import ALL, BOARD, PYTIDE, frame
 from server.running_service import TOKEN, running
-from sourcelight.core.errors import CallError, ClusterError
+from sourcelight.core.errors import ClusterError, ToolError
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -83,7 +83,7 @@ def test_a_call_of_the_lost_repository_alone_fails_by_name(without_board: sl.Cli
 def test_a_service_says_so_to_its_callers(without_board: sl.Client) -> None:
     engine = without_board.backend.engine  # type: ignore[attr-defined]
     with running(engine) as service, sl.connect(service.url, TOKEN) as remote:
-        with pytest.raises(CallError, match=r"list_files could not be answered\. Asked: ") as told:
+        with pytest.raises(ToolError, match=r"list_files could not be answered\. Asked: ") as told:
             remote.list_files(BOARD)
         page = service.client.get(f"/{BOARD}/-/blob/README.md", timeout=30)
     assert page.status_code == 503

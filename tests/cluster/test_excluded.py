@@ -103,7 +103,7 @@ def both(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
 @pytest.mark.parametrize("query", [*PREDICATES, *OTHERS])
 def test_an_answer_says_the_same_as_that_of_one_machine(both: tuple[sl.Client, sl.Client], query: str) -> None:
     ours, theirs = (client.search(f"{query} count:all") for client in both)
@@ -129,7 +129,7 @@ def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
 def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path) -> None:
     storage = ShardStorage(str(tmp_path / "shards"))
     report = build_generation(Catalog.open(source), storage)

@@ -47,16 +47,16 @@ def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> Non
     code.deepsearch_change(answer, title="Retries", starred=True)
     assert "Retries" in set(code.deepsearch_list(starred=True)["title"])
     code.deepsearch_change(answer, delete=True)
-    with pytest.raises(sl.CallError, match="conversation not found"):
+    with pytest.raises(sl.ToolError, match="conversation not found"):
         code.deepsearch_read(answer.url)
 
 
 @pytest.mark.parametrize("identifier", ["nonsense", "https://other.example/x", "00000000-0000-4000-8000-000000000000"])
 def test_what_is_no_conversation_is_refused(code: sl.Client, identifier: str) -> None:
-    with pytest.raises(sl.CallError):
+    with pytest.raises(sl.ToolError):
         code.deepsearch_read(identifier)
 
 
 def test_an_empty_question_is_refused(code: sl.Client) -> None:
-    with pytest.raises(sl.CallError, match="question is empty"):
+    with pytest.raises(sl.ToolError, match="question is empty"):
         code.deepsearch("  ")

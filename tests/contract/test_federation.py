@@ -80,7 +80,7 @@ def test_counts_count_a_shared_repository_once(embedded: sl.Client, federated: s
     assert federated.count("retry", "service")["matches"].sum() == embedded.count("retry")
 
 
-@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
 @pytest.mark.parametrize(("name", "arguments"), [*CALLS, *SUMMED], ids=ids([*CALLS, *SUMMED]))
 def test_tools_give_the_tables_of_one_service(
     embedded: sl.Client, federated: sl.Client, name: str, arguments: Mapping[str, Any]
@@ -114,7 +114,7 @@ def test_pages_of_repositories_are_exact_and_stable(embedded: sl.Client, federat
     assert seen == names
     back = federated.list_repos(limit=2, before=cursor)
     assert list(back["repository"]) == seen[seen.index(back["repository"].iloc[0]) :][:2]
-    with pytest.raises(sl.CallError, match="is no cursor"):
+    with pytest.raises(sl.ToolError, match="is no cursor"):
         federated.list_repos(after="é")
 
 
@@ -124,7 +124,7 @@ def test_a_comparison_goes_on_at_the_service_where_it_began(embedded: sl.Client,
     rest = federated.compare_revisions(**asked, after=first.attrs["end_cursor"])
     whole = embedded.compare_revisions(**asked)
     assert [*first["path"], *rest["path"]] == list(whole["path"])
-    with pytest.raises(sl.CallError, match="service that is not here"):
+    with pytest.raises(sl.ToolError, match="service that is not here"):
         federated.compare_revisions(**asked, after=f"nobody~{first.attrs['end_cursor']}")
 
 
@@ -134,21 +134,21 @@ def test_what_no_service_has_is_not_found(federated: sl.Client) -> None:
         ("read_file", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
         ("read_file", {"repo": HUB, "path": "README.md", "revision": "absent"}, sl.RevisionNotFound),
         ("commit_search", {"repos": [HUB, "example.org/absent"]}, sl.RepositoryNotFound),
-        ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.CallError),
-        ("no_such_call", {}, sl.UnsupportedCall),
+        ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.ToolError),
+        ("no_such_call", {}, sl.UnsupportedTool),
     ):
         with pytest.raises(fault):
             frame(federated, name, arguments)
 
 
 def test_references_say_where_nobody_looked(federated: sl.Client) -> None:
-    with pytest.warns(sl.IncompleteAnswer, match="Only repositories of office were looked at"):
+    with pytest.warns(sl.IncompleteResultWarning, match="Only repositories of office were looked at"):
         found = federated.find_references(PYTIDE, "src/pytide/client.py", "Hub")
     assert found.attrs["status"] == "limited"
 
 
 def test_deep_search_is_refused_with_the_way_to_ask_one_service(federated: sl.Client) -> None:
-    with pytest.raises(sl.UnsupportedCall, match=r"code\.services\['harbour'\]\.deepsearch"):
+    with pytest.raises(sl.UnsupportedTool, match=r"code\.services\['harbour'\]\.deepsearch"):
         federated.deepsearch("How long is waited?", cache=False)
     assert set(federated.services) == {"harbour", "office"}
 

@@ -65,16 +65,16 @@ FAULTS: list[tuple[str, Mapping[str, Any], type[Exception]]] = [
     ("read_file", {"repo": "example.org/absent", "path": "x"}, sl.RepositoryNotFound),
     ("read_file", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
     ("read_file", {"repo": HUB, "path": "README.md", "revision": "absent"}, sl.RevisionNotFound),
-    ("read_file", {"repo": HUB, "path": "frame"}, sl.CallError),
-    ("list_files", {"repo": HUB, "path": "README.md"}, sl.CallError),
+    ("read_file", {"repo": HUB, "path": "frame"}, sl.ToolError),
+    ("list_files", {"repo": HUB, "path": "README.md"}, sl.ToolError),
     ("list_files", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
-    ("keyword_search", {"query": "type:commit x"}, sl.CallError),
+    ("keyword_search", {"query": "type:commit x"}, sl.ToolError),
     ("keyword_search", {"query": "/(/"}, sl.QueryError),
     ("commit_search", {"repos": ["example.org/absent"]}, sl.RepositoryNotFound),
-    ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.CallError),
-    ("diff_search", {"repos": [HUB], "pattern": "(", "useRegex": True}, sl.CallError),
+    ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.ToolError),
+    ("diff_search", {"repos": [HUB], "pattern": "(", "useRegex": True}, sl.ToolError),
     ("compare_revisions", {"repo": HUB, "base": "absent", "head": "HEAD"}, sl.RevisionNotFound),
-    ("no_such_call", {}, sl.UnsupportedCall),
+    ("no_such_call", {}, sl.UnsupportedTool),
 ]
 
 
@@ -98,7 +98,7 @@ def test_both_backends_give_the_same_frame(
         assert ours.attrs["status"] == "complete"
 
 
-@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
 def test_streamed_references_are_those_of_the_answer(code: sl.Client) -> None:
     asked = (PYTIDE, "src/pytide/client.py", "Hub")
     whole = code.find_references(*asked)
@@ -146,7 +146,7 @@ def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_
     embedded: sl.Client, other: sl.Client
 ) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sl.IncompleteAnswer)
+        warnings.simplefilter("ignore", sl.IncompleteResultWarning)
         ours, theirs = (client.nls_search("how are frames retried") for client in (embedded, other))
     assert len(theirs) > 0
     assert theirs["path"][0] == ours["path"][0]
@@ -192,5 +192,5 @@ def test_what_commits_tell_is_computed_over_a_service_too(
 def test_what_needs_a_clone_is_refused_with_the_reason(
     remote: sl.Client, name: str, arguments: Mapping[str, Any]
 ) -> None:
-    with pytest.raises(sl.UnsupportedCall, match=r"on this machine"):
+    with pytest.raises(sl.UnsupportedTool, match=r"on this machine"):
         frame(remote, name, arguments)

@@ -85,18 +85,18 @@ def test_a_statement_reaches_no_file_no_network_and_no_variable(result: Any, tmp
     assert len(secret) == 1
     file = tmp_path / "secret.csv"
     file.write_text("a,b\n1,2\n")
-    with pytest.raises(sl.CallError, match="sql:"):
+    with pytest.raises(sl.ToolError, match="sql:"):
         sl.sql(query.format(file=file, folder=tmp_path), result)
     assert [each.name for each in tmp_path.iterdir()] == ["secret.csv"]
 
 
 def test_a_statement_at_fault_is_named(result: Any) -> None:
-    with pytest.raises(sl.CallError, match=r"(?s)sql:.*nonsense") as error:
+    with pytest.raises(sl.ToolError, match=r"(?s)sql:.*nonsense") as error:
         sl.sql("select nonsense from matches", result)
     assert "matches" in error.value.accepted
-    with pytest.raises(sl.CallError, match="no table to ask"):
+    with pytest.raises(sl.ToolError, match="no table to ask"):
         sl.sql("select 1")
-    with pytest.raises(sl.CallError, match="t is no table, but int"):
+    with pytest.raises(sl.ToolError, match="t is no table, but int"):
         sl.sql("select 1", t=3)
 
 
@@ -130,7 +130,7 @@ def test_an_interrupt_stops_a_long_statement(result: Any) -> None:
 )
 def test_an_error_says_what_there_is_instead(query: str, words: list[str]) -> None:
     frame = pd.DataFrame({"repository": ["a"], "path": ["x"], "line_number": [1]})
-    with pytest.raises(sl.CallError) as wrong:
+    with pytest.raises(sl.ToolError) as wrong:
         sl.sql(query, frame)
     message = str(wrong.value)
     assert message.startswith("sql: ")

@@ -84,7 +84,7 @@ def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_a_page_runs(page: Path, warm: Path, service: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sl.IncompleteAnswer)
+        warnings.simplefilter("ignore", sl.IncompleteResultWarning)
         warnings.simplefilter("ignore", ResourceWarning)  # pages leave their clients to the end of the notebook
         with session(warm, service, tmp_path) as running:
             if "sourcelight admin" in page.read_text("utf-8"):

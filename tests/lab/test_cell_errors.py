@@ -50,8 +50,8 @@ def run(code: sl.Client, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
         ("code.search(nonsense=1)", "TypeError: "),
         ("sl.connect('http://127.0.0.1:9')", "ConnectFailed: no service at http://127.0.0.1:9: "),
         ("sl.open('/absent')", "NoRepositories: no repository found below /absent"),
-        ("sl.sql('select x from matches', code.search('needle'))", "CallError: sql: there is no column 'x'"),
-        ("code.search('needle').matches.code.groups()", "CallError: groups: "),
+        ("sl.sql('select x from matches', code.search('needle'))", "ToolError: sql: there is no column 'x'"),
+        ("code.search('needle').matches.code.groups()", "ToolError: groups: "),
     ],
 )
 def test_the_message_is_first_and_last_and_few_lines_stand_between(run: Any, text: str, error: str) -> None:
@@ -86,8 +86,8 @@ def test_all_frames_are_shown_on_request(run: Any) -> None:
 
 
 def test_an_error_in_a_line_of_a_repository_can_not_act(run: Any) -> None:
-    lines = run("raise sl.CallError('a\\x1b[2Jb')")
-    assert lines[-1] == "CallError: a\u241b[2Jb"
+    lines = run("raise sl.ToolError('a\\x1b[2Jb')")
+    assert lines[-1] == "ToolError: a\u241b[2Jb"
 
 
 def test_a_bug_of_ours_is_shown_whole(run: Any) -> None:

@@ -28,7 +28,7 @@ def call(epoch: Epoch, rng: Random) -> Outcome:
     )
     try:
         return kind(epoch, rng)
-    except sl.CallError as error:
+    except sl.ToolError as error:
         if kind in {lines, pickaxe, commits} and "can't match without a newline" in str(error):
             return Outcome(f"{kind.__name__}: refused by name")
         raise

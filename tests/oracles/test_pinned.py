@@ -312,7 +312,7 @@ def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path
     before = repositories.objects_of(folder)
     with sl.open(folder.parent, index=tmp_path / "index", prepare=False) as client:
         name = client.list_repos()["repository"][0]
-        with pytest.warns(sl.IncompleteAnswer, match="partial clone"):
+        with pytest.warns(sl.IncompleteResultWarning, match="partial clone"):
             frame = client.ownership(name, by="file", exact=True)
     assert frame.attrs["status"] == "limited"
     assert not frame["exact"].any()

@@ -35,8 +35,10 @@ def epoch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")  # shallow and replaced clones are there on purpose
-@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteCount")
+@pytest.mark.filterwarnings(
+    "ignore::sourcelight.IncompleteResultWarning"
+)  # shallow and replaced clones are there on purpose
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteCountWarning")
 @pytest.mark.parametrize("area", SHARE)
 def test_answers_are_those_of_plain_oracles(epoch: Epoch, area: str) -> None:
     if area == "cluster" and epoch.seed != "first":

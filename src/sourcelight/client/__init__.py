@@ -19,7 +19,7 @@ from sourcelight.client.factory import (
     open,  # noqa: A004 - users write sourcelight.open
     sign_out,
 )
-from sourcelight.client.progress import IncompleteAnswer, IncompleteCount
+from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.search_many import ManyResult
 
@@ -29,8 +29,8 @@ __all__ = [
     "Client",
     "DeepSearchAnswer",
     "Export",
-    "IncompleteAnswer",
-    "IncompleteCount",
+    "IncompleteCountWarning",
+    "IncompleteResultWarning",
     "ManyResult",
     "QueryExplanation",
     "SearchResult",

@@ -44,7 +44,7 @@ class Backend(Protocol):
         """Answer a tool call or an analysis, whole unless `arguments` limit it; cancelling stops the work.
 
         `name` is a tool of the service's MCP endpoints, or an analysis of `sourcelight.engines.tools`; arguments have
-        the tool's own names. Raises `UnsupportedCall` where this backend can't answer.
+        the tool's own names. Raises `UnsupportedTool` where this backend can't answer.
         """
 
     async def aclose(self) -> None:

@@ -17,7 +17,7 @@ from sourcelight.client.exhaustive import AT_ONCE, ExhaustiveSearch, check_unlim
 from sourcelight.client.explanation import QueryExplanation, from_tree
 from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
-from sourcelight.client.progress import IncompleteAnswer, IncompleteCount, painting, warn
+from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning, painting, warn
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.queries import QueryText, bounded, everything
 from sourcelight.client.result import Export, SearchResult, metadata
@@ -347,7 +347,7 @@ class AsyncClient(ShowsOverview, Methods):
         -------
         int or DataFrame
             The number of matches; with `by`, a DataFrame of these columns, `matches` and `files` (int64 both), most
-            matches first. An incomplete answer says so by an `IncompleteCount` warning, and in `DataFrame.attrs`.
+            matches first. An incomplete answer says so by an `IncompleteCountWarning` and in `DataFrame.attrs`.
         """
         columns = (by,) if isinstance(by, str) else tuple(by or ())
         countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
@@ -360,7 +360,7 @@ class AsyncClient(ShowsOverview, Methods):
         run = self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
         table = await self._count(run, columns, progress)
         if run.state.status not in {"complete", "partial"}:
-            warn(IncompleteCount("; ".join(run.state.reasons)))
+            warn(IncompleteCountWarning("; ".join(run.state.reasons)))
         if by is None:
             return sum(table["matches"].to_pylist())
         from sourcelight.display.frames.aggregates import counts_frame
@@ -476,7 +476,7 @@ class AsyncClient(ShowsOverview, Methods):
             reasons = tuple(getattr(self._backend, "unreadable", tuple)())
         status = "limited" if reasons else "complete"
         if reasons:
-            warn(IncompleteAnswer(f"repositories: {'; '.join(reasons)}"))
+            warn(IncompleteResultWarning(f"repositories: {'; '.join(reasons)}"))
         duration_s = time.monotonic() - began
         told = provenance(self._backend, status=status, reasons=reasons, asked_at=asked_at, duration_s=duration_s)
         frame.attrs.update({"call": "repositories", **told})
@@ -526,7 +526,7 @@ class AsyncClient(ShowsOverview, Methods):
         self._known.learn(answer.table)
         status = _status(name, answer, given)
         if status == "limited":
-            warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
+            warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
         told = provenance(
             self._backend,
             status=status,

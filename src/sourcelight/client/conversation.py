@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
 
@@ -175,7 +175,7 @@ class DeepSearchAnswer:
 
     def _known(self) -> Asker:
         if self._asker is None or not self.identifier:
-            raise CallError("the conversation of this answer is not known, so that nothing can be asked in it")
+            raise ToolError("the conversation of this answer is not known, so that nothing can be asked in it")
         return self._asker
 
     def to_markdown(self, path: str | Path | None = None) -> str:

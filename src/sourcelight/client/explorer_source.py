@@ -12,7 +12,7 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.result import SearchResult
 from sourcelight.client.search_run import SearchRun
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.errors import SourcelightError, UnsupportedCall
+from sourcelight.core.errors import SourcelightError, UnsupportedTool
 from sourcelight.display.notebook.result_view import headline, statements
 from sourcelight.display.notebook.views import LinkResolver
 from sourcelight.display.notebook.widgets import SourceUpdate
@@ -163,7 +163,7 @@ def _reading(
 ) -> Future[Lines]:
     if backend is None or loop is None or loop.is_closed():
         failed: Future[Lines] = Future()
-        failed.set_exception(UnsupportedCall("there is no one to ask for this file"))
+        failed.set_exception(UnsupportedTool("there is no one to ask for this file"))
         return failed
 
     async def read() -> Lines:

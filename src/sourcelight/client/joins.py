@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.client.backend import Backend
 from sourcelight.client.progress import painting
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
-from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
+from sourcelight.core.errors import RepositoryError, ToolError, UnsupportedTool
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice
 
@@ -58,7 +58,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
 
     Raises
     ------
-    UnsupportedCall
+    UnsupportedTool
         When the backend can't tell.
     """
     files = _files(_lines(matches))
@@ -195,8 +195,8 @@ async def _asked(
         async with gate:
             try:
                 answer = await ask(file)
-            except (RepositoryError, CallError) as error:
-                if isinstance(error, UnsupportedCall):
+            except (RepositoryError, ToolError) as error:
+                if isinstance(error, UnsupportedTool):
                     raise
                 notices.append(str(error))
                 return None

@@ -148,11 +148,11 @@ def say(address: str) -> None:
         board.add(sentence)
 
 
-class IncompleteCount(UserWarning):
+class IncompleteCountWarning(UserWarning):
     """Warns that a count is of an answer that is not complete; says why."""
 
 
-class IncompleteAnswer(UserWarning):
+class IncompleteResultWarning(UserWarning):
     """Warns that a tool's or an analysis's answer is not all there is; says why."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from sourcelight.client.backend import Backend
-from sourcelight.core.errors import NoClient
+from sourcelight.core.errors import ClientNotFound
 
 PROVENANCE = (
     "query", "call", "endpoint", "client", "pattern_type", "status", "reasons", "limit_hit", "matches", "asked_at",
@@ -58,12 +58,12 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
 
     Raises
     ------
-    NoClient
+    ClientNotFound
         When there is none; says what to open.
     """
     endpoint = attrs.get("endpoint")
     if not endpoint:
-        raise NoClient(
+        raise ClientNotFound(
             "this frame does not say where it came from (its attrs have no endpoint): name a client (client=…)"
         )
     with _lock:
@@ -74,11 +74,13 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     if len({id(one) for one in others}) == 1:
         return others[0]  # type: ignore[no-any-return]
     if others:
-        raise NoClient(f"what this frame came from is closed, and {len(others)} others are open: name one (client=…)")
+        raise ClientNotFound(
+            f"the client of this frame is closed, and {len(others)} others are open; pass one as client="
+        )
     how = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
     if str(endpoint).startswith(FEDERATION):
         how = "sourcelight.federate(…)"
-    raise NoClient(
+    raise ClientNotFound(
         f"what this frame came from ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
     )
 

@@ -15,7 +15,7 @@ from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryInfo, ServiceStatus
 from sourcelight.core.completeness import Status, cut_text
-from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
@@ -212,7 +212,7 @@ class SearchResult:
         from sourcelight.client.search_run import SearchRun
 
         if self._answerer is None:
-            raise UnsupportedCall("this result is of no single search, so that there is no one to ask again")
+            raise UnsupportedTool("this result is of no single search, so that there is no one to ask again")
         return call(SearchRun(self._answerer, replace(self.request, query=query)).whole)
 
     def with_blame(self, *, progress: ProgressChoice = None) -> Frame:
@@ -223,7 +223,7 @@ class SearchResult:
 
         Raises
         ------
-        UnsupportedCall
+        UnsupportedTool
             When the service can't tell.
         """
         from sourcelight.client import joins
@@ -241,7 +241,7 @@ class SearchResult:
 
     def _asked(self) -> Backend:
         if self._answerer is None:
-            raise UnsupportedCall("this result is of no single search, so that there is no one to ask about history")
+            raise UnsupportedTool("this result is of no single search, so that there is no one to ask about history")
         return self._answerer
 
     def to_polars(self) -> Any:

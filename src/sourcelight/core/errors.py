@@ -11,7 +11,7 @@ SourcelightError
 │  ├─ RevisionNotFound   repository, revision
 │  ├─ PathNotFound       repository, commit, path
 │  └─ GitFailed          argv, exit code, tail of standard error
-├─ IndexFault            index files on this machine
+├─ SearchIndexError      index files on this machine
 │  ├─ IndexDamaged       a file that is truncated, altered or of another format: path
 │  └─ IndexWriteFailed   a full disk or a folder that can't be written: path
 ├─ TransportError
@@ -26,8 +26,8 @@ SourcelightError
 │  └─ RateLimited        429: retry_after_s
 ├─ SignInFailed          no tokens from a service's authorization server: code, description
 ├─ SearchFailed          the service reported a fault that stopped this search
-├─ CallError             a tool or analysis that can't be answered as asked (also ValueError): call, argument, accepted
-│  └─ UnsupportedCall    a tool or analysis that this backend can't answer at all
+├─ ToolError             a tool or analysis that can't be answered as asked (also ValueError): tool, argument, accepted
+│  └─ UnsupportedTool    a tool or analysis that this backend can't answer at all
 ├─ StateError            what state.sqlite keeps (accounts, roles, tokens, clients) and what was asked don't fit
 │  └─ StateUnusable      state.sqlite can't be opened, read or written: path
 ├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
@@ -35,10 +35,10 @@ SourcelightError
 │  ├─ StorageError       shared storage that can't be read or written: url, reason
 │  ├─ ShardDamaged       a shard that storage has not, or has changed: path, reason
 │  └─ WorkersUnreachable no scheduler, or no worker of it, answers: address, reason
-├─ NoClient              a frame whose client is not open any more is to be asked about
+├─ ClientNotFound        a frame whose client is not open any more is to be asked about
 ├─ RecordingError
 │  ├─ NotRecorded        a replay is asked what was not recorded: asked, recorded
-│  └─ RecordingUnusable  a recording that can't be read or written: path
+│  └─ RecordingInvalid   a recording that can't be read or written: path
 ├─ Cancelled             the caller asked a running piece of work to stop
 └─ MissingExtra          an optional package is needed: name, how to install it
 
@@ -49,6 +49,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from sourcelight.core.former_names import FORMER_NAMES, refuses_former_names
 
 
 class SourcelightError(Exception):
@@ -186,7 +188,7 @@ class GitFailed(RepositoryError):
         self.stderr_tail = stderr_tail
 
 
-class IndexFault(SourcelightError):
+class SearchIndexError(SourcelightError):
     """Base of faults of index files on this machine."""
 
     def __init__(self, path: str, reason: str) -> None:
@@ -195,11 +197,11 @@ class IndexFault(SourcelightError):
         self.reason = reason
 
 
-class IndexDamaged(IndexFault):
+class IndexDamaged(SearchIndexError):
     """Raised when an index file is truncated, altered, or of another format; it is rebuilt, never trusted."""
 
 
-class IndexWriteFailed(IndexFault):
+class IndexWriteFailed(SearchIndexError):
     """Raised when an index can't be written (full disk, read-only folder); the former one stays current."""
 
 
@@ -277,14 +279,15 @@ class SearchFailed(SourcelightError):
     """Raised when the service reported a fault that stopped the search; what arrived before it was kept."""
 
 
-class CallError(SourcelightError, ValueError):
+@refuses_former_names("ToolError")
+class ToolError(SourcelightError, ValueError):
     """Raised for a call of a tool or analysis that can't be answered as asked.
 
     Parameters
     ----------
     message
         What was asked, what was found, what to try; shown to the caller as it stands.
-    call
+    tool
         Name of the tool or analysis.
     argument
         The argument at fault; empty when it is none in particular.
@@ -292,14 +295,14 @@ class CallError(SourcelightError, ValueError):
         What would be accepted in its place; empty when that can't be listed.
     """
 
-    def __init__(self, message: str, *, call: str = "", argument: str = "", accepted: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, tool: str = "", argument: str = "", accepted: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.call = call
+        self.tool = tool
         self.argument = argument
         self.accepted = tuple(accepted)
 
 
-class UnsupportedCall(CallError):
+class UnsupportedTool(ToolError):
     """Raised for a tool or analysis that this backend or service can't answer at all."""
 
 
@@ -370,7 +373,7 @@ class WorkersUnreachable(ClusterError):
         self.address, self.reason = address, reason
 
 
-class NoClient(SourcelightError):
+class ClientNotFound(SourcelightError):
     """Raised when a frame is to be asked about, and what it came from is not open in this process."""
 
 
@@ -397,7 +400,7 @@ class NotRecorded(RecordingError):
         self.recorded = tuple(recorded)
 
 
-class RecordingUnusable(RecordingError):
+class RecordingInvalid(RecordingError):
     """Raised for a recording that is no recording, is damaged, is of a newer version, or can't be written."""
 
     def __init__(self, path: str, reason: str) -> None:
@@ -416,3 +419,21 @@ class MissingExtra(SourcelightError):
     def __init__(self, package: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the package {package}: pip install {package}")
         self.package = package
+
+
+def restore_error(name: str, message: str, attributes: Mapping[str, Any]) -> SourcelightError | None:
+    """Return an error that a recording or another process wrote down; None if `name` is no error of this module.
+
+    Recordings keep the names of the version that wrote them, so former names of classes and attributes count too.
+    """
+    kind = globals().get(FORMER_NAMES["sourcelight"].get(name, name))
+    if not (isinstance(kind, type) and issubclass(kind, SourcelightError)):
+        return None
+    error: SourcelightError = kind.__new__(kind, message)
+    Exception.__init__(error, message)
+    former: dict[str, str] = {}
+    for base in kind.__mro__:
+        former |= FORMER_NAMES.get(base.__name__, {})
+    for attribute, value in attributes.items():
+        vars(error)[former.get(attribute, attribute)] = tuple(value) if isinstance(value, list) else value
+    return error

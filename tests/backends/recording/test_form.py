@@ -66,7 +66,7 @@ def test_every_beginning_of_a_file_is_a_shorter_file(said: list[RecordedReply], 
 
 @given(st.binary(max_size=200))
 def test_what_is_no_recording_is_refused_in_words(data: bytes) -> None:
-    with pytest.raises(sl.RecordingUnusable):
+    with pytest.raises(sl.RecordingInvalid):
         list(lines_of(b"x" + data, "f"))
 
 
@@ -92,7 +92,7 @@ def test_no_other_line_is_read(value: Any) -> None:
     ],
 )
 def test_a_damaged_file_says_where(data: bytes, why: str) -> None:
-    with pytest.raises(sl.RecordingUnusable, match=why):
+    with pytest.raises(sl.RecordingInvalid, match=why):
         list(lines_of(data, "f"))
 
 
@@ -101,7 +101,7 @@ FAULTS = [
     errors.StreamBroken("broke", events_seen=4),
     errors.RepositoryNotFound("r"),
     errors.PathNotFound("r", "v1", "p"),
-    errors.CallError("no", call="read_file", argument="path", accepted=("a", "b")),
+    errors.ToolError("no", tool="read_file", argument="path", accepted=("a", "b")),
     errors.QueryError("no", query="q", position=3, hint="h"),
     errors.Unauthorized("401", status=401, text="t"),
 ]

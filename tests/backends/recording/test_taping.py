@@ -183,7 +183,7 @@ def test_tools_are_the_same_without_their_service(file: Path) -> None:
             recorded = code.read_file("r", "f", progress=None)
             with pytest.raises(sl.PathNotFound):
                 code.read_file("r", "g")
-            with pytest.raises(sl.UnsupportedCall):
+            with pytest.raises(sl.UnsupportedTool):
                 code.list_files("r")
     assert len(tools.calls) == 3
     with sl.replay(file), sl.connect(url) as code:
@@ -191,7 +191,7 @@ def test_tools_are_the_same_without_their_service(file: Path) -> None:
         assert_frame_equal(before, recorded)
         with pytest.raises(sl.PathNotFound, match="path not found in r: g"):
             code.read_file("r", "g")
-        with pytest.raises(sl.UnsupportedCall, match="has no tool 'list_files'"):
+        with pytest.raises(sl.UnsupportedTool, match="has no tool 'list_files'"):
             code.list_files("r")
         with pytest.raises(sl.NotRecorded, match=r"no answer to read_file\(repo='r', path='h'\)"):
             code.read_file("r", "h")
@@ -254,7 +254,7 @@ def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
     with ScriptedService(SEARCH) as service:
         with sl.record(file), sl.connect(service.url) as code:
             code.search("foo")
-        with pytest.raises(sl.RecordingUnusable, match="is there already"):
+        with pytest.raises(sl.RecordingInvalid, match="is there already"):
             sl.record(file)
         old = file.read_bytes()
         with sl.record(file, replace=True), sl.connect(service.url) as code:
@@ -264,11 +264,11 @@ def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
         assert [each.split(" (")[0] for each in played.requests] == ["search 'bar'"]
     assert [each.name for each in file.parent.iterdir()] == [file.name]
     (file.parent / "other").write_text("else\n")
-    with pytest.raises(sl.RecordingUnusable, match="is no recording"):
+    with pytest.raises(sl.RecordingInvalid, match="is no recording"):
         sl.record(file.parent / "other", append=True)
-    with pytest.raises(sl.RecordingUnusable, match="can't be written"):
+    with pytest.raises(sl.RecordingInvalid, match="can't be written"):
         sl.record(file.parent / "none" / "x")
-    with pytest.raises(sl.RecordingUnusable, match="can't be read"):
+    with pytest.raises(sl.RecordingInvalid, match="can't be read"):
         sl.replay(file.parent / "none")
 
 

@@ -97,7 +97,7 @@ def test_one_service_that_fails_costs_its_own_rows_only() -> None:
     assert statuses(result) == {"a": "complete", "b": "failed"}
     assert result.services["error"].iloc[1] == "the line went dead"
     assert result.matches.attrs["status"] == "limited"
-    with pytest.warns(sl.IncompleteCount, match="b: gone"):
+    with pytest.warns(sl.IncompleteCountWarning, match="b: gone"):
         assert federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")])).count("x") == 2
 
 
@@ -333,7 +333,7 @@ def test_a_frame_knows_the_federation_that_it_is_of() -> None:
     rows = code.search("x").matches
     assert rows.attrs["endpoint"] == "federation of left, right"
     code.close()
-    with pytest.raises(sl.NoClient, match=r"sourcelight\.federate\(…\)"):
+    with pytest.raises(sl.ClientNotFound, match=r"sourcelight\.federate\(…\)"):
         rows.code.context()
 
 

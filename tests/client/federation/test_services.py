@@ -75,11 +75,11 @@ def test_a_service_that_does_not_let_in_costs_its_rows(here: sl.Client, service:
         assert (result.status, len(result)) == ("limited", 4)
         assert list(result.services["status"]) == ["complete", "failed"]
         assert "service-failed" in set(result.skipped["reason"])
-        with pytest.warns(sl.IncompleteAnswer, match="there did not answer"):
+        with pytest.warns(sl.IncompleteResultWarning, match="there did not answer"):
             commits = code.commit_search(message_terms=["needle"])
         assert sorted(commits["repository"]) == [BOTH, ONE]
         assert [one["status"] for one in commits.attrs["services"]] == ["complete", "failed"]
-        with pytest.warns(sl.IncompleteAnswer, match="there did not answer"):
+        with pytest.warns(sl.IncompleteResultWarning, match="there did not answer"):
             assert sorted(code.repositories()["repository"]) == [BOTH, ONE]
         assert len(code.read_file(BOTH, "a.py")) == 1
         with pytest.raises((sl.ServiceError, sl.TransportError)):
@@ -131,6 +131,6 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
 def test_what_one_service_can_not_tell_another_may(code: sl.Client) -> None:
     assert set(code.symbols(BOTH)["symbol"]) >= {"needle"}
     rows = code.search(f"type:file repo:^{OTHER}$ needle").matches
-    with pytest.raises(sl.UnsupportedCall):
+    with pytest.raises(sl.UnsupportedTool):
         rows.code.blame(client=code)
     assert code.search(f"type:file repo:^{ONE}$ needle").matches.code.blame(client=code)["blame_commit"].notna().all()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
-from sourcelight.core.errors import CallError, Cancelled
+from sourcelight.core.errors import Cancelled, ToolError
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.conversations.identifiers import Identifier, parse_identifier, read_token
 from sourcelight.engines.deepsearch.research import Draft, Emit, ResearchBudget, ResearchEvent, ResearchRequest
@@ -77,7 +77,7 @@ def test_follow_ups_keep_the_scope_and_wait_for_each_other(
     conversation = desk.open(QUESTION, context)
     first = desk.ask_in(conversation, QUESTION, context)
     assert researcher.begun.wait(WAIT_S)
-    with pytest.raises(CallError, match="working on a question"):
+    with pytest.raises(ToolError, match="working on a question"):
         desk.ask_in(conversation, "and then?", context)
     researcher.let_go.set()
     assert desk.wait(first, context, WAIT_S).attributes["status"] == "completed"
@@ -174,9 +174,9 @@ def test_faults_end_questions_with_a_reason(engine: LocalEngine, state: State) -
     assert "secret internals" not in str(facts)
     missing = desk.ask("repo:nosuch how is it done", context).attributes
     assert "no repository to search" in missing["error"]["message"]
-    with pytest.raises(CallError, match="empty"):
+    with pytest.raises(ToolError, match="empty"):
         desk.ask("repo:x", context)
-    with pytest.raises(CallError, match="account"):
+    with pytest.raises(ToolError, match="account"):
         desk.ask("how is it done", desk_context(engine, desk, Viewer.anonymous()))
     desk.close()
 
@@ -209,7 +209,7 @@ def test_identifiers_are_read_strictly(text: str, found: bool) -> None:  # noqa:
         wanted = Identifier(number=7) if "7" in text and "{token}" not in text else Identifier(token=token)
         assert parse_identifier(given, "https://code.example.org") == wanted
     else:
-        with pytest.raises(CallError, match="read token"):
+        with pytest.raises(ToolError, match="read token"):
             parse_identifier(given, "https://code.example.org")
 
 
@@ -218,7 +218,7 @@ def test_numbers_of_other_services_are_not_ours() -> None:
     token = read_token(b"secret", 1, 1)
     assert parse_identifier(f"https://far.example.org/deepsearch/{token}") == Identifier(token=token)
     assert parse_identifier("/deepsearch/7") == parse_identifier("7") == Identifier(number=7)
-    with pytest.raises(CallError, match="of a service"):
+    with pytest.raises(ToolError, match="of a service"):
         parse_identifier("https://far.example.org/deepsearch/7")
 
 
@@ -232,7 +232,7 @@ def test_only_shared_conversations_are_read_by_others(
     number, token = facts["id"], facts["read_token"]
 
     def refused(identifier: str) -> str:
-        with pytest.raises(CallError) as caught:
+        with pytest.raises(ToolError) as caught:
             desk.read(identifier, other)
         return str(caught.value)
 
@@ -251,7 +251,7 @@ def test_only_shared_conversations_are_read_by_others(
     desk.delete(number, owner)
     words.add(refused(changed))
     assert len(words) == 1
-    with pytest.raises(CallError):
+    with pytest.raises(ToolError):
         desk.rename(number, "x", owner)
 
 
@@ -275,7 +275,7 @@ def test_others_cannot_change_a_conversation(engine: LocalEngine, state: State, 
         lambda: call("deepsearch_change", {"identifier": facts["url"], "delete": True}, other),
     ]
     for attempt in attempts:
-        with pytest.raises(CallError, match="conversation not found"):
+        with pytest.raises(ToolError, match="conversation not found"):
             attempt()
 
 
@@ -286,9 +286,9 @@ def test_sharing_can_be_switched_off(engine: LocalEngine, state: State) -> None:
     facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
     link = desk.share(facts["id"], desk_context(engine, desk))
     closed = ConversationService(state, sharing=False)
-    with pytest.raises(CallError, match="switched off"):
+    with pytest.raises(ToolError, match="switched off"):
         closed.share(facts["id"], desk_context(engine, closed))
-    with pytest.raises(CallError, match="conversation not found"):
+    with pytest.raises(ToolError, match="conversation not found"):
         closed.read(link, desk_context(engine, closed, reader))
     desk.close()
     closed.close()
@@ -334,7 +334,7 @@ def test_conversations_are_listed_searched_renamed_and_starred(
     assert ids(starred=True) == [second]
     assert ids(limit=1, skip=1) == ids()[1:]
     assert call("deepsearch_list", {}, desk_context(engine, desk, add_account(state, "x"))).table.num_rows == 0
-    with pytest.raises(CallError, match="sorted"):
+    with pytest.raises(ToolError, match="sorted"):
         desk.list(context, order="title; DROP TABLE conversations")
 
 

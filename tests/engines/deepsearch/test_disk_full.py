@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.deepsearch.asking import OPEN, desk_context
-from sourcelight.core.errors import CallError, StateFull
+from sourcelight.core.errors import StateFull, ToolError
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.research import Draft, Emit, ResearchBudget, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import Paragraph
@@ -49,7 +49,7 @@ def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: Loc
     assert facts["state"] == "error"
     assert "no room is left on the disk" in facts["answer"]
     assert "sqlite" not in facts["answer"], "and no path"
-    with pytest.raises(CallError, match="no room is left on the disk"):  # noqa: PT012 - as above
+    with pytest.raises(ToolError, match="no room is left on the disk"):  # noqa: PT012 - as above
         for _ in range(200):
             desk.open(QUESTION, context)
     empty(state)

@@ -11,7 +11,9 @@ import pytest
 import sourcelight as sl
 from sourcelight.testing import RepositoryBuilder
 
-pytestmark = pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer", "ignore::sourcelight.IncompleteCount")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sourcelight.IncompleteResultWarning", "ignore::sourcelight.IncompleteCountWarning"
+)
 OWNED = "* @ann\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError, Cancelled, RevisionNotFound
+from sourcelight.core.errors import Cancelled, RevisionNotFound, ToolError
 from sourcelight.engines.history.compare import Comparison, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare import comparison as module
 from sourcelight.repos import Catalog, Repository
@@ -179,10 +179,10 @@ def test_a_cursor_leads_back_and_no_other_text_does() -> None:
     base, head = "ab" * 20, "cd" * 20
     cursor = write_cursor(base, head, 50)
     assert read_cursor(cursor, base, head) == 50
-    with pytest.raises(CallError, match="belongs to the comparison abababababab"):
+    with pytest.raises(ToolError, match="belongs to the comparison abababababab"):
         read_cursor(cursor, head, base)
     for text in ("", "50", "not a cursor", cursor[:-3], cursor[:-2] + "zz", "é"):
-        with pytest.raises(CallError, match="no cursor"):
+        with pytest.raises(ToolError, match="no cursor"):
             read_cursor(text, base, head)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from engines.history.histories import build_many_kinds, git_log, literal, oids, opened, repository_of
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import GitFailed, IndexDamaged, IndexFault
+from sourcelight.core.errors import GitFailed, IndexDamaged, SearchIndexError
 from sourcelight.engines.history import ALL_REFS, History, HistoryProgress, LocalHistoryStore
 from sourcelight.engines.history.search.find import find_commits, find_diffs
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery, DiffQuery, PatternTerm
@@ -161,7 +161,7 @@ def test_an_empty_repository_has_an_empty_history(store: LocalHistoryStore, tmp_
     report = store.update([repository])
     assert not report.built
     assert list(report.failures) == ["one"]
-    with pytest.raises(IndexFault, match="not built"):
+    with pytest.raises(SearchIndexError, match="not built"):
         store.open(repository)
 
 
@@ -386,7 +386,7 @@ def test_unneeded_histories_can_be_deleted(store: LocalHistoryStore, repo: Repos
     repository = repository_of(repo.path)
     assert store.prune({repository.key}) == 0
     assert store.prune(set()) > 0
-    with pytest.raises(IndexFault):
+    with pytest.raises(SearchIndexError):
         store.open(repository)
 
 

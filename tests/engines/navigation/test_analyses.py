@@ -8,7 +8,7 @@ import pytest
 
 from engines.navigation.sample import call, make_engine, rows
 from sourcelight.client.methods.navigation import DependencyGraph
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.engines.execution import LocalEngine
 
@@ -26,7 +26,7 @@ def test_symbols_are_listed_by_kind(engine: LocalEngine) -> None:
     found = rows(call(engine, "symbols", repo="shapes", kind=["class"]))
     assert [row["symbol"] for row in found] == ["Shape", "Circle", "Square"]
     assert found[0]["documentation"] == "Anything with an area."
-    with pytest.raises(CallError, match="no kind of symbol"):
+    with pytest.raises(ToolError, match="no kind of symbol"):
         call(engine, "symbols", repo="shapes", kind=["gadget"])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from engines.navigation.sample import DRAWING, SHAPES, call, line_with, make_engine, open_engine, rows
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError, Cancelled, PathNotFound, RepositoryNotFound, RevisionNotFound
+from sourcelight.core.errors import Cancelled, PathNotFound, RepositoryNotFound, RevisionNotFound, ToolError
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -118,10 +118,10 @@ def test_cyclic_imports_come_to_an_end(engine: LocalEngine) -> None:
     [
         pytest.param({"repo": "absent"}, RepositoryNotFound, id="repository"),
         pytest.param({"path": "no/such.py"}, PathNotFound, id="path"),
-        pytest.param({"path": "drawing"}, CallError, id="folder"),
+        pytest.param({"path": "drawing"}, ToolError, id="folder"),
         pytest.param({"revision": "no-such-branch"}, RevisionNotFound, id="revision"),
-        pytest.param({"symbol": "  "}, CallError, id="no-symbol"),
-        pytest.param({"column": 3}, CallError, id="column-without-line"),
+        pytest.param({"symbol": "  "}, ToolError, id="no-symbol"),
+        pytest.param({"column": 3}, ToolError, id="column-without-line"),
     ],
 )
 def test_what_is_not_there_is_said(engine: LocalEngine, change: dict[str, Any], error: type[Exception]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexFault
+from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
@@ -120,7 +120,7 @@ class Repositories:
     def open(self, target: Target) -> tuple[OpenedCommit, str]:
         """Open one."""
         if target.repository.name not in self._opened:
-            raise IndexFault(target.repository.name, "gone")
+            raise SearchIndexError(target.repository.name, "gone")
         return self._opened[target.repository.name]
 
 

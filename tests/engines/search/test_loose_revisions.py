@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexFault
+from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import FileTerm, IndexStore, SearchOptions, Target, TextQuery
 from sourcelight.engines.search.index import build, shard
@@ -162,7 +162,7 @@ def test_a_file_that_git_lost_is_a_fault_of_that_revision_alone(repo: Repository
     blob = repo.git("rev-parse", "HEAD~2:f1.txt")
     (repo.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     again = IndexStore(str(tmp_path / "index"))
-    with pytest.raises(IndexFault, match="gone from the repository"):
+    with pytest.raises(SearchIndexError, match="gone from the repository"):
         again.open(tip)
     assert len(find(again, head, "at 11")) == 2
 

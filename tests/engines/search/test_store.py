@@ -11,7 +11,7 @@ import pytest
 
 from engines.search.naive import naive_rows, rows_of
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexDamaged, IndexFault
+from sourcelight.core.errors import IndexDamaged, SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import (
     FileTerm,
@@ -150,7 +150,7 @@ def test_a_target_without_index_is_named(store: IndexStore, repo: RepositoryBuil
     targets = targets_of(repo.path)
     (part,) = store.search(targets, QUERY, SearchOptions(), Cancellation())
     assert "not indexed" in part.failed["one"]
-    with pytest.raises(IndexFault, match="not indexed"):
+    with pytest.raises(SearchIndexError, match="not indexed"):
         store.count(targets, QUERY, ["repository"], Cancellation())
 
 

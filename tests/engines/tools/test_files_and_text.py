@@ -9,7 +9,7 @@ import pytest
 
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
+from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import TOOLS, ToolContext, call
@@ -98,7 +98,7 @@ def test_submodules_are_named(engine: LocalEngine, built: RepositoryBuilder) -> 
     rows = {row["path"]: row["kind"] for row in answer.table.to_pylist()}
     assert rows == {"inner/": "submodule", ".gitmodules": "file", "x": "file", "y": "file"}
     for name in ("list_files", "read_file"):
-        with pytest.raises(CallError, match=f"inner is a submodule at commit {built.head}"):
+        with pytest.raises(ToolError, match=f"inner is a submodule at commit {built.head}"):
             ask(engine, name, repo="outer", path="inner", revision="main")
 
 
@@ -107,13 +107,13 @@ def test_faults_are_of_the_error_tree(engine: LocalEngine) -> None:
         ask(engine, "list_files", repo="none")
     with pytest.raises(RevisionNotFound):
         ask(engine, "list_files", repo=ONE, revision="v9")
-    with pytest.raises(UnsupportedCall, match="there is no call 'grep'; there are read_file, "):
+    with pytest.raises(UnsupportedTool, match="there is no call 'grep'; there are read_file, "):
         ask(engine, "grep")
-    with pytest.raises(UnsupportedCall, match="deep search is not offered"):
+    with pytest.raises(UnsupportedTool, match="deep search is not offered"):
         ask(engine, "deepsearch", question="why?")
-    with pytest.raises(CallError, match="limit is 0; it has to be 1 to 10000") as fault:
+    with pytest.raises(ToolError, match="limit is 0; it has to be 1 to 10000") as fault:
         ask(engine, "list_repos", query="", limit=0)
-    assert (fault.value.call, fault.value.argument) == ("list_repos", "limit")
+    assert (fault.value.tool, fault.value.argument) == ("list_repos", "limit")
 
 
 def test_pages_meet_without_gaps(engine: LocalEngine) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from engines.tools.past import BO, Past, renamed_in_merge
 from sourcelight.core.batches.results import drill_down
-from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.tools.history.tables import directories, periods
 
@@ -240,7 +240,7 @@ def test_identities_and_suggestions_that_are_accepted_join_people(past: Past) ->
     assert ada["commits"] == len(past.git("log", "--format=%H", "--author=Ada", "--author=ada", "--author=Bo"))
     assert len(behind(past, answer, ada)) == ada["commits"]
     assert past.rows("identity_suggestions", repos=NAMES) == []
-    with pytest.raises(CallError, match="mailmap"):
+    with pytest.raises(ToolError, match="mailmap"):
         past.call("contributors", mailmap="nonsense")
 
 
@@ -275,10 +275,10 @@ def test_what_is_not_there_is_refused(past: Past) -> None:
         past.call("ownership", repo="one", path="nowhere")
     with pytest.raises(PathNotFound):
         past.call("blame", repo="one", path="nowhere")
-    with pytest.raises(CallError, match="directory"):
+    with pytest.raises(ToolError, match="directory"):
         past.call("blame", repo="one", path="src")
-    with pytest.raises(CallError, match="two periods"):
+    with pytest.raises(ToolError, match="two periods"):
         past.call("contributors", by=["month", "year"])
-    with pytest.raises(CallError, match="without git"):
+    with pytest.raises(ToolError, match="without git"):
         past.call("blame", repo="plain", path="p.txt")
     assert not past.call("contributors", repos=["plain"]).complete

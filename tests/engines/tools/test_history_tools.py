@@ -10,7 +10,7 @@ import pytest
 import re2
 
 from engines.tools.past import Past
-from sourcelight.core.errors import CallError, RepositoryNotFound, RevisionNotFound
+from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound, ToolError
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.repos import Viewer
 
@@ -136,7 +136,7 @@ def test_served_comparisons_come_in_pages(past: Past) -> None:
         assert page["limitHit"] is True
         after = {"after": page["pageInfo"]["endCursor"]}
     assert pages == whole["fileDiffs"]
-    with pytest.raises(CallError, match="belongs to the comparison"):
+    with pytest.raises(ToolError, match="belongs to the comparison"):
         past.call("compare_revisions", repo="one", base="main~4", head="main", **after)
 
 
@@ -173,9 +173,9 @@ def test_served_commits_are_limited_and_say_so(past: Past) -> None:
     assert first["url"] == f"https://host/one/-/commit/{first['oid']}"
     assert text.startswith(f"## one@{first['oid'][:7]} {first['subject']}\nAuthor: {first['authorName']}")
     json.dumps(payload)
-    with pytest.raises(CallError, match="1 to 100"):
+    with pytest.raises(ToolError, match="1 to 100"):
         past.call("commit_search", served=True, repos=["one"], count=101)
-    with pytest.raises(CallError, match="repos is empty"):
+    with pytest.raises(ToolError, match="repos is empty"):
         past.call("commit_search", served=True, repos=[])
 
 
@@ -205,16 +205,16 @@ def test_nothing_found_is_said(past: Past) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "error", "match"),
     [
-        ("commit_search", {"repos": ["one"], "after": "nonsense"}, CallError, "accepted: 2024-06-28"),
-        ("commit_search", {"repos": ["one"], "after": "2021-01-02", "before": "2021-01-01"}, CallError, "nothing is"),
-        ("commit_search", {"repos": ["one"], "authors": ["(", "b"], "useRegex": True}, CallError, "authors"),
-        ("commit_search", {"repos": ["one"], "messageTerms": [""]}, CallError, "empty text"),
+        ("commit_search", {"repos": ["one"], "after": "nonsense"}, ToolError, "accepted: 2024-06-28"),
+        ("commit_search", {"repos": ["one"], "after": "2021-01-02", "before": "2021-01-01"}, ToolError, "nothing is"),
+        ("commit_search", {"repos": ["one"], "authors": ["(", "b"], "useRegex": True}, ToolError, "authors"),
+        ("commit_search", {"repos": ["one"], "messageTerms": [""]}, ToolError, "empty text"),
         ("commit_search", {"repos": ["one"], "revisions": ["nope"]}, RevisionNotFound, "one@nope"),
         ("commit_search", {"repos": ["one"], "revisions": ["main", "^nope"]}, RevisionNotFound, "one@nope"),
-        ("diff_search", {"repos": ["one"], "pattern": "a\nb"}, CallError, "newline"),
+        ("diff_search", {"repos": ["one"], "pattern": "a\nb"}, ToolError, "newline"),
         ("compare_revisions", {"repo": "one", "base": "nope", "head": "main"}, RevisionNotFound, "nope"),
-        ("compare_revisions", {"repo": "one", "base": "main~1", "head": "main", "after": "x"}, CallError, "no cursor"),
-        ("get_contributor_repos", {}, CallError, "author"),
+        ("compare_revisions", {"repo": "one", "base": "main~1", "head": "main", "after": "x"}, ToolError, "no cursor"),
+        ("get_contributor_repos", {}, ToolError, "author"),
     ],
     ids=str,
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.lab.magics.arguments import replaced, split, table, unfinished
 from sourcelight.lab.magics.magics import OPTIONS, SEARCH
 
@@ -49,7 +49,7 @@ def test_what_is_no_option_is_looked_for(line: str, rest: str) -> None:
     ],
 )
 def test_a_slip_of_the_pen_is_told_and_not_looked_for(line: str, message: str) -> None:
-    with pytest.raises(CallError, match=message):
+    with pytest.raises(ToolError, match=message):
         split(line, SEARCH, "search")
 
 
@@ -71,7 +71,7 @@ def test_an_unfinished_line_is_read_as_the_finished_one(line: str) -> None:
     if at.where == "rest" and at.text.strip():
         try:
             said = split(line, SEARCH, "search")
-        except CallError:
+        except ToolError:
             return
         assert said.rest == at.text.strip()
 
@@ -81,9 +81,9 @@ def test_variables_are_put_in_only_where_they_are_asked_for() -> None:
     assert replaced("{name} {names} {2} $name", ["name"], variables, "search") == "redis {names} {2} $name"
     assert replaced("{name}{names}", ["name", "names"], variables, "search") == "redis3"
     assert replaced("{name}", [], variables, "search") == "{name}"
-    with pytest.raises(CallError, match="no variable absent"):
+    with pytest.raises(ToolError, match="no variable absent"):
         replaced("{absent}", ["absent"], variables, "search")
-    with pytest.raises(CallError, match="stands nowhere"):
+    with pytest.raises(ToolError, match="stands nowhere"):
         replaced("x", ["name"], variables, "search")
 
 

@@ -201,5 +201,5 @@ def test_a_path_that_fits_nothing_names_the_nearest(code: sl.Client, name: str) 
 
 
 def test_an_empty_path_is_refused(code: sl.Client, name: str) -> None:
-    with pytest.raises(sl.CallError, match="exclude"):
+    with pytest.raises(sl.ToolError, match="exclude"):
         changes(code, name, "v1", "v2", exclude=[""])

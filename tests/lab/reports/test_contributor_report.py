@@ -212,6 +212,6 @@ def test_an_empty_report_says_why_at_once(code: sl.Client, arguments: dict[str, 
 @pytest.mark.parametrize("name", ["since", "until"])
 def test_a_text_that_is_no_date_is_refused_by_the_callers_name(code: sl.Client, name: str) -> None:
     dates: dict[str, Any] = {name: "2 yeers ago"}
-    with pytest.raises(sl.CallError, match=f"^contributors: {name}: ") as caught:
+    with pytest.raises(sl.ToolError, match=f"^contributors: {name}: ") as caught:
         contributors(code, **dates, progress=False)
     assert caught.value.argument == name

@@ -117,7 +117,7 @@ def test_it_can_be_left_out_or_taken_in(code: sl.Client) -> None:
     assert not {"other_files", "file_kinds"} & set(without.tables)
     everything = contributors(code, since=DATE, other_files="with", ownership=False)
     assert set(everything.tables["files"]["path"]) == {"a.py", "c.py", "vendor/x.c", "go.sum"}
-    with pytest.raises(sl.CallError, match="apart, with, without"):
+    with pytest.raises(sl.ToolError, match="apart, with, without"):
         contributors(code, other_files="gone")  # type: ignore[arg-type]
 
 
@@ -142,7 +142,7 @@ def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, rep
     assert not {"other_files", "file_kinds"} & set(without.tables)
     everything = changes(code, "demo", base, "HEAD", other_files="with")
     assert len(everything.tables["files"]) == 4
-    with pytest.raises(sl.CallError, match="apart, with, without"):
+    with pytest.raises(sl.ToolError, match="apart, with, without"):
         changes(code, "demo", base, "HEAD", other_files="no")  # type: ignore[arg-type]
 
 

@@ -127,7 +127,7 @@ def test_a_time_without_commits_is_a_report_of_nothing(code: sl.Client) -> None:
 
 
 def test_a_period_that_is_none_is_refused_with_those_that_are(code: sl.Client) -> None:
-    with pytest.raises(sl.CallError, match="day, week, month, quarter, year"):
+    with pytest.raises(sl.ToolError, match="day, week, month, quarter, year"):
         contributors(code, by="decade")
 
 

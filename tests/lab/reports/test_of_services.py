@@ -86,9 +86,9 @@ def test_cells_lead_to_pages_of_the_service(code: sl.Client) -> None:
 
 
 def test_a_service_that_does_not_tell_files_of_commits_narrows_none(code: sl.Client) -> None:
-    with pytest.raises(sl.CallError, match="which this service does not tell"):
+    with pytest.raises(sl.ToolError, match="which this service does not tell"):
         contributors(code, exclude="vendor")
-    with pytest.raises(sl.CallError, match="which this service does not tell"):
+    with pytest.raises(sl.ToolError, match="which this service does not tell"):
         changes(code, "demo", "v1", "v2", only="*.py")
 
 
@@ -106,5 +106,5 @@ def test_a_service_s_people_are_joined_by_address_as_at_home(code: sl.Client, fo
             ours, theirs = (client.contributors("demo", join_addresses=joined)[keys] for client in (here, code))
             assert theirs.astype(str).to_numpy().tolist() == ours.astype(str).to_numpy().tolist()
     assert len(code.contributors("demo", join_addresses=False)) == 3
-    with pytest.raises(sl.UnsupportedCall, match="file_kinds"):
+    with pytest.raises(sl.UnsupportedTool, match="file_kinds"):
         code.contributors("demo", file_kinds="source")

@@ -115,14 +115,8 @@ def fault_to_plain(fault: BaseException) -> dict[str, Any]:
 
 def fault_from_plain(plain: Mapping[str, Any]) -> SourcelightError:
     """The error that `fault_to_plain` told of."""
-    kind = getattr(errors, str(plain["error"]), ClusterError)
-    if not (isinstance(kind, type) and issubclass(kind, SourcelightError)):
-        kind = ClusterError
-    fault: SourcelightError = kind.__new__(kind)
-    Exception.__init__(fault, plain["message"])
-    for name, value in plain["facts"].items():
-        setattr(fault, name, tuple(value) if isinstance(value, list) else value)
-    return fault
+    restored = errors.restore_error(str(plain["error"]), plain["message"], plain["facts"])
+    return restored or ClusterError(plain["message"])
 
 
 def answer_to_plain(answer: ToolResult) -> dict[str, Any]:

@@ -206,9 +206,9 @@ class RemoteBackend:
 
         Raises
         ------
-        UnsupportedCall
+        UnsupportedTool
             When the service has no such tool, and nothing else that would answer; says what it has.
-        CallError, RepositoryError, QueryError
+        ToolError, RepositoryError, QueryError
             What the service, or the shape of its tool, has against the arguments.
         TransportError, ServiceError, ProtocolError
             When there is no answer at all.

@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.backends.remote.transport import HttpTransport
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError, NotFound, ServiceError
+from sourcelight.core.errors import NotFound, ServiceError, ToolError
 from sourcelight.core.tools.catalog import table_of
 
 PATH = "/.api/deepsearch/v1"
@@ -70,7 +70,7 @@ class ConversationsApi:
                 if exc.status not in {404, 405, 501}:
                     raise
                 wanted = ", ".join(name for name in arguments if name in _NAMES)
-                raise CallError(f"this service has no way to set {wanted} but its own pages") from exc
+                raise ToolError(f"this service has no way to set {wanted} but its own pages") from exc
         if arguments.get("cancel"):
             for question in found.get("questions") or ():
                 if question.get("status") in {"pending", "processing"}:
@@ -126,11 +126,11 @@ class ConversationsApi:
         """A conversation of one's own by its address, read token or number."""
         read = _IDENTIFIER.fullmatch(identifier.strip())
         if read is None:
-            raise CallError("that is no identifier of a conversation: give its address or its read token")
+            raise ToolError("that is no identifier of a conversation: give its address or its read token")
         name = "filter_id" if read[1].isdigit() else "filter_read_token"
         found = (await self._ask("GET", PATH, params={name: read[1].lower()})).get("conversations") or ()
         if not found:
-            raise CallError("conversation not found: it does not exist, or it is not yours")
+            raise ToolError("conversation not found: it does not exist, or it is not yours")
         first: Mapping[str, Any] = found[0]
         return first
 
@@ -141,10 +141,10 @@ class ConversationsApi:
             value = await self._connection.ask_json(method, path, body, params or {})
         except NotFound as exc:
             said = _error_in(exc.text)
-            raise (CallError(said) if said else exc) from exc
+            raise (ToolError(said) if said else exc) from exc
         except ServiceError as exc:
             said = _error_in(exc.text) if exc.status in {400, 409} else ""
-            raise (CallError(said) if said else exc) from exc
+            raise (ToolError(said) if said else exc) from exc
         return value if isinstance(value, Mapping) else {}
 
 

@@ -22,7 +22,7 @@ from sourcelight.client.federation.merge import Joined, Parts, joined
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
-from sourcelight.core.errors import CallError, SearchFailed, SourcelightError, TimedOut
+from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut, ToolError
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
 from sourcelight.core.wire.events import ErrorEvent
@@ -173,7 +173,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[Joined, dict[st
 
     Raises
     ------
-    CallError
+    ToolError
         For a cursor that is none.
     """
     made = joined(parts, ("repository",))
@@ -205,9 +205,9 @@ def _name(cursor: str, argument: str) -> str:
     try:
         return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
-        raise CallError(
+        raise ToolError(
             f"list_repos: {argument} is no cursor of this federation; pass start_cursor or end_cursor of an earlier "
             "answer as it is",
-            call="list_repos",
+            tool="list_repos",
             argument=argument,
         ) from None

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from sourcelight.client.backend import Backend
 from sourcelight.core.batches import SERVICE
-from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.wire.request import SearchRequest
 
 
@@ -78,7 +78,7 @@ async def explanation_of(services: Sequence[Service], request: SearchRequest) ->
     async def ask(service: Service) -> Mapping[str, Any] | None:
         try:
             return await service.backend.explain(request)
-        except UnsupportedCall:
+        except UnsupportedTool:
             return None
 
     told = await asyncio.gather(*(ask(service) for service in services))

@@ -26,17 +26,17 @@ from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import (
-    CallError,
     PathNotFound,
     RepositoryNotFound,
     RevisionNotFound,
     SourcelightError,
-    UnsupportedCall,
+    ToolError,
+    UnsupportedTool,
 )
 
 Arguments = Mapping[str, Any]
 _ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})
-_NEXT = (RepositoryNotFound, RevisionNotFound, PathNotFound, UnsupportedCall)
+_NEXT = (RepositoryNotFound, RevisionNotFound, PathNotFound, UnsupportedTool)
 _CURSOR = "~"
 
 
@@ -60,7 +60,7 @@ class FederatedTools:
 
         Raises
         ------
-        UnsupportedCall
+        UnsupportedTool
             For deep search, and for a call that is not known.
         SourcelightError
             What the service that has the repository says; where all are asked, the fault of the first if all fail.
@@ -73,7 +73,7 @@ class FederatedTools:
             return await self._listed(arguments, observer)
         if name not in RULES:
             known = ", ".join(["list_repos", *RULES])
-            raise UnsupportedCall(f"a federation has no call {name!r} over all repositories; it has {known}", call=name)
+            raise UnsupportedTool(f"a federation has no call {name!r} over all repositories; it has {known}", tool=name)
         return await self._of_many(name, arguments, RULES[name], observer)
 
     async def _conversation(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
@@ -83,10 +83,10 @@ class FederatedTools:
                 return await service.backend.call(name, arguments, observer)
         first = self._services[0].name
         names = ", ".join(service.name for service in self._services)
-        raise UnsupportedCall(
+        raise UnsupportedTool(
             f"{name} asks one service, and a federation has several ({names}): call it of a client of one of them, "
             f"such as code.services[{first!r}].{name}(…)",
-            call=name,
+            tool=name,
         )
 
     async def _of_one(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
@@ -95,7 +95,7 @@ class FederatedTools:
             owner, _, given["after"] = str(given["after"]).rpartition(_CURSOR)
             services = tuple(service for service in services if service.name == owner)
             if not services:
-                raise CallError(f"{name}: after is of a service that is not here: {owner}", call=name, argument="after")
+                raise ToolError(f"{name}: after is of a service that is not here: {owner}", tool=name, argument="after")
         missing: list[SourcelightError] = []
         broken: list[tuple[Service, SourcelightError]] = []
         for service in services:
@@ -103,7 +103,7 @@ class FederatedTools:
                 answer = await call_one(service, name, given, _labelling(observer, service.name), self._silence_s)
             except _NEXT as fault:
                 missing.append(fault)
-            except (CallError, ValueError):
+            except (ToolError, ValueError):
                 raise
             except SourcelightError as fault:
                 broken.append((service, fault))
@@ -114,7 +114,7 @@ class FederatedTools:
             for service, other in broken:
                 first.add_note(f"{service.name}: {other}")
             raise first
-        order = (RevisionNotFound, PathNotFound, UnsupportedCall, RepositoryNotFound)
+        order = (RevisionNotFound, PathNotFound, UnsupportedTool, RepositoryNotFound)
         raise min(missing, key=lambda fault: next(at for at, kind in enumerate(order) if isinstance(fault, kind)))
 
     def _by(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def spelled(call: str, **spellings: tuple[Any, Any]) -> dict[str, Any]:
 
     Raises
     ------
-    CallError
+    ToolError
         When both spellings of one argument are given.
     """
     found: dict[str, Any] = {}
     for name, (camel, snake) in spellings.items():
         if camel is not None and snake is not None:
-            raise CallError(f"{call}: {name} is given twice, in both of its spellings", call=call, argument=name)
+            raise ToolError(f"{call}: {name} is given twice, in both of its spellings", tool=call, argument=name)
         found[name] = snake if camel is None else camel
     return found
 

@@ -14,7 +14,7 @@ from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.stop_button import watch
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError, TransportError
+from sourcelight.core.errors import ToolError, TransportError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.notebook import AskState, ProgressChoice
 
@@ -88,14 +88,14 @@ class ConversationMethods:
 
         Raises
         ------
-        CallError
+        ToolError
             For an empty question, and while the conversation works on another one.
-        UnsupportedCall
+        UnsupportedTool
             When the service has no deep search.
         """
         asked = " ".join([*_filters(repos, revision), question.strip()])
         if not question.strip():
-            raise CallError("the question is empty: say what you want to know", call="deepsearch", argument="question")
+            raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         backend = self.backend
         base_url = "" if backend.local else backend.name
@@ -162,7 +162,7 @@ class ConversationMethods:
 
         Raises
         ------
-        CallError
+        ToolError
             For what is no identifier, and for a conversation that is not there or not shared with you.
         """
         backend = self.backend
@@ -246,7 +246,7 @@ class ConversationMethods:
 
         Raises
         ------
-        CallError
+        ToolError
             For a conversation that is not there or not yours, and for what the service can't change.
         """
         identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, spelled, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.batches.results import drill_down
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class HistoryMethods:
         ------
         RepositoryNotFound, RevisionNotFound
             For what is not there.
-        CallError
+        ToolError
             For a date or a pattern that can't be read.
         """
         spellings = spelled(
@@ -153,7 +153,7 @@ class HistoryMethods:
         ------
         RepositoryNotFound, RevisionNotFound
             For what is not there.
-        CallError
+        ToolError
             For a date or a pattern that can't be read.
         """
         arguments = {
@@ -207,7 +207,7 @@ class HistoryMethods:
         ------
         RepositoryNotFound, RevisionNotFound
             For what is not there.
-        CallError
+        ToolError
             For a cursor of another comparison.
         """
         arguments = {"repo": repo, "base": base, "head": head, "first": first, "after": after}
@@ -305,14 +305,14 @@ class HistoryMethods:
 
         Raises
         ------
-        CallError
+        ToolError
             For a frame that names no call.
         """
         values: dict[str, Any] = dict(zip(map(str, frame.columns), frame.iloc[row].tolist(), strict=True))
         try:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
-            raise CallError("this frame does not say what is behind its rows", call="commits_behind") from error
+            raise ToolError("this frame does not say what is behind its rows", tool="commits_behind") from error
         return await self._call(
             name, {"repos": [], **arguments} if name in {"commit_search", "commits_behind"} else arguments, progress
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sourcelight.client.backend import Backend
 from sourcelight.client.portal import blocking, call
 from sourcelight.client.provenance import backend_of
-from sourcelight.core.errors import CallError, SourcelightError
+from sourcelight.core.errors import SourcelightError, ToolError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import use_places
 from sourcelight.display.notebook.views import LinkResolver
@@ -74,22 +74,22 @@ class ViewMethods:
         ------
         RepositoryNotFound, RevisionNotFound, PathNotFound
             For what is not there.
-        CallError
+        ToolError
             For lines that the file does not have.
         """
         from sourcelight.display.notebook.views.file_view import FileContent, FileView
 
         bounds = (lines, lines) if isinstance(lines, int) else tuple(lines or (0, 0))
         if len(bounds) != 2 or min(bounds) < (lines is not None) or bounds[0] > bounds[1]:
-            raise CallError(
+            raise ToolError(
                 f"view_file: lines is a line, or a first and a last one, from 1; not {lines!r}",
-                call="view_file",
+                tool="view_file",
                 argument="lines",
             )
         frame = await self.read_file(repo, path, revision=revision, progress=progress)
         if bounds[0] > len(frame):
-            raise CallError(
-                f"view_file: {path} has {len(frame):,} lines, not {bounds[0]:,}", call="view_file", argument="lines"
+            raise ToolError(
+                f"view_file: {path} has {len(frame):,} lines, not {bounds[0]:,}", tool="view_file", argument="lines"
             )
         commit = str(frame.attrs.get("commit") or "")
         texts = frame["line"].astype("object").tolist()

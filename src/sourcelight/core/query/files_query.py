@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.query.nodes import Filter, Query
@@ -14,15 +14,15 @@ def files_query(text: str, *, everything: bool) -> str:
     """The query with files and paths as the only results; all of them if `everything`, unless it says how many."""
     query: Query = parse(text, "keyword")
     if query.root is None:
-        raise CallError("keyword_search: the query is empty; type what to search for", call="keyword_search")
+        raise ToolError("keyword_search: the query is empty; type what to search for", tool="keyword_search")
     for alternative in query.plan:
         for name in ("type", "select"):
             wanted = alternative.first(name)
             if wanted is not None and (name == "select" or wanted.value not in {"file", "path"}):
-                raise CallError(
+                raise ToolError(
                     f"keyword_search finds text in files and can't take {name}:{wanted.value}; commit_search and "
                     "diff_search find commits, list_repos finds repositories",
-                    call="keyword_search",
+                    tool="keyword_search",
                     argument="query",
                 )
     filters = []

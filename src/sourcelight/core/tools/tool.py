@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -22,48 +22,48 @@ def check_arguments(call: str, schema: Mapping[str, Any], arguments: Mapping[str
 
     Raises
     ------
-    CallError
+    ToolError
         For an unknown argument (naming the accepted ones), a missing one, a wrong type or a value out of bounds.
     """
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     for name, value in arguments.items():
         if name not in properties:
-            raise CallError(
+            raise ToolError(
                 f"{call} has no argument {name!r}; it takes {', '.join(properties)}",
-                call=call,
+                tool=call,
                 argument=str(name),
                 accepted=tuple(properties),
             )
         _check_value(call, name, properties[name], value)
     for name in schema.get("required", ()):
         if name not in arguments:
-            raise CallError(f"{call} needs the argument {name!r}", call=call, argument=name)
+            raise ToolError(f"{call} needs the argument {name!r}", tool=call, argument=name)
 
 
 def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) -> None:
     kind = schema["type"]
     fits = isinstance(value, _TYPES[kind]) and not (kind in {"integer", "number"} and isinstance(value, bool))
     if not fits:
-        raise CallError(
-            f"{call}: {name} has to be of type {kind}, not {type(value).__name__}", call=call, argument=name
+        raise ToolError(
+            f"{call}: {name} has to be of type {kind}, not {type(value).__name__}", tool=call, argument=name
         )
     if kind == "array":
         for item in value:
             _check_value(call, f"an item of {name}", schema["items"], item)
         least_items = schema.get("minItems", 0)
         if len(value) < least_items:
-            raise CallError(f"{call}: {name} needs {least_items} or more items", call=call, argument=name)
+            raise ToolError(f"{call}: {name} needs {least_items} or more items", tool=call, argument=name)
     choices = schema.get("enum")
     if choices is not None and value not in choices:
-        raise CallError(
+        raise ToolError(
             f"{call}: {name} can't be {value!r}; it is one of {', '.join(map(str, choices))}",
-            call=call,
+            tool=call,
             argument=name,
             accepted=tuple(map(str, choices)),
         )
     least, most = schema.get("minimum"), schema.get("maximum")
     if (least is not None and value < least) or (most is not None and value > most):
         bounds = f"{least} or more" if most is None else f"{least} to {most}"
-        raise CallError(f"{call}: {name} is {value}; it has to be {bounds}", call=call, argument=name)
+        raise ToolError(f"{call}: {name} is {value}; it has to be {bounds}", tool=call, argument=name)
     if kind == "string" and len(value) < schema.get("minLength", 0):
-        raise CallError(f"{call}: {name} is empty", call=call, argument=name)
+        raise ToolError(f"{call}: {name} is empty", tool=call, argument=name)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from sourcelight.core.errors import CallError, MissingExtra
+from sourcelight.core.errors import MissingExtra, ToolError
 from sourcelight.display.frames.schema import columns_of, table_schema
 from sourcelight.display.frames.sql_errors import explained
 
@@ -53,7 +53,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     ------
     MissingExtra
         When duckdb is not installed.
-    CallError
+    ToolError
         What DuckDB has against the statement.
 
     Examples
@@ -70,7 +70,7 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         raise MissingExtra("duckdb", "sql()") from exc
     named = _named(result) | {name: _arrow(name, table) for name, table in tables.items()}
     if not named:
-        raise CallError("sql: there is no table to ask: pass a result, or tables by their names", call="sql")
+        raise ToolError("sql: there is no table to ask: pass a result, or tables by their names", tool="sql")
     connection = duckdb.connect(":memory:", config=dict(_SHUT))
     try:
         for name, table in named.items():
@@ -79,15 +79,15 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     except BaseException as exc:
         connection.close()
         if isinstance(exc, duckdb.Error):
-            raise CallError(f"sql: {exc}", call="sql") from exc
+            raise ToolError(f"sql: {exc}", tool="sql") from exc
         raise
     try:
         found = _stoppable(connection, query)
         if found is None:
-            raise CallError("sql: the statement returns no rows; ask with SELECT", call="sql")
+            raise ToolError("sql: the statement returns no rows; ask with SELECT", tool="sql")
     except duckdb.Error as exc:
         message = explained(str(exc), query, {name: list(table.schema.names) for name, table in named.items()})
-        raise CallError(f"sql: {message}", call="sql", accepted=tuple(named)) from exc
+        raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(named)) from exc
     frame = _frame(found)
     frame.attrs = {**getattr(result, "attrs", {}), "sql": query[:2_000]}
     return frame
@@ -121,7 +121,7 @@ def _arrow(name: str, table: Any) -> Any:
         return table.to_arrow()
     if hasattr(table, "columns") and hasattr(table, "index"):
         return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
-    raise CallError(f"sql: {name} is no table, but {type(table).__name__}", call="sql", argument=name)
+    raise ToolError(f"sql: {name} is no table, but {type(table).__name__}", tool="sql", argument=name)
 
 
 def _stoppable(connection: Any, query: str) -> Any:

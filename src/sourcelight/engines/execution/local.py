@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, within
-from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
+from sourcelight.core.errors import QueryError, RepositoryError, SearchIndexError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.parse import refuse_unsupported
@@ -292,7 +292,7 @@ class LocalEngine:
         parts: list[SearchPart] = []
         try:
             table = self._counted(plan, by, cancellation, parts.append)
-        except IndexFault:
+        except SearchIndexError:
             return None  # the stream names the repository that can't be searched
         return None if table is None or search.lacks(plan, scoper, parts) else table  # the stream says what is missing
 

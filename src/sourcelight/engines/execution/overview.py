@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.overview import RepositoryOverview
-from sourcelight.core.errors import IndexFault
+from sourcelight.core.errors import SearchIndexError
 from sourcelight.engines.execution.disk import kind_bytes
 from sourcelight.repos import Repository, Viewer
 
@@ -30,7 +30,7 @@ def overview(engine: LocalEngine, viewer: Viewer) -> tuple[RepositoryOverview, .
 def _overview(engine: LocalEngine, repository: Repository, *, detailed: bool) -> RepositoryOverview:
     target = engine.target_of(repository)
     files = text_bytes = disk_bytes = None
-    with suppress(IndexFault, OSError):
+    with suppress(SearchIndexError, OSError):
         view = engine.store.repository_folder(repository.key).manifest().view_of(target.commit)
         if view is not None:
             files, text_bytes = view.files, view.text_bytes

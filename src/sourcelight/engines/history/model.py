@@ -92,7 +92,7 @@ class HistoryStore(Protocol):
 
         Raises
         ------
-        IndexFault
+        SearchIndexError
             When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
         """
         ...

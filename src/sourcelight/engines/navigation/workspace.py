@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexFault
+from sourcelight.core.errors import SearchIndexError
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import LARGEST_FILE, Document, Project
 from sourcelight.engines.navigation.named import imports_of
@@ -293,7 +293,7 @@ class Navigator:
             if not self.store.is_current(target):
                 self.store.update([target], cancellation=budget.cancellation)
             snapshot, _ = self.store.open(target)
-        except IndexFault:
+        except SearchIndexError:
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(target.commit)
             return Project(target, tree.paths, None, tree.blob_ids)
@@ -380,7 +380,7 @@ class Workspace:
         for target in targets:
             try:
                 count = lacking_definitions(self.navigator.store, target, below)
-            except IndexFault:
+            except SearchIndexError:
                 continue  # said where the index is needed
             if count:
                 found[target.repository.name] = max(count, found.get(target.repository.name, 0))

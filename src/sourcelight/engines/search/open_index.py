@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sourcelight.core.errors import IndexDamaged, IndexFault
+from sourcelight.core.errors import IndexDamaged, SearchIndexError
 from sourcelight.engines.search import searcher
 from sourcelight.engines.search.index.build import recent_views
 from sourcelight.engines.search.index.folder import IndexFolder
@@ -37,7 +37,7 @@ def mark_used(view: Path) -> None:
 
 
 def read_loose(repository: Repository, view: CommitView) -> LooseShard:
-    """Read the documents of a view that no file of the index holds; raises `IndexFault` when git has one no more."""
+    """Read the documents of a view that no file of the index holds; raises `SearchIndexError` when git lacks one."""
     number = next(at for at, name in enumerate(view.shards) if is_loose(name))
     ids, documents = view.blob_ids(), view.document
     wanted: dict[int, bytes] = {}
@@ -47,7 +47,7 @@ def read_loose(repository: Repository, view: CommitView) -> LooseShard:
         texts = list(reader.blobs(wanted[document] for document in sorted(wanted)))
     found = [(blob_id, text) for blob_id, text in texts if text is not None]
     if len(found) < len(texts):
-        raise IndexFault(str(view.file.path), "a file of this revision is gone from the repository")
+        raise SearchIndexError(str(view.file.path), "a file of this revision is gone from the repository")
     return LooseShard(view.shards[number], found)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation, ScanStopped
-from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
+from sourcelight.core.errors import Cancelled, SearchIndexError, SourcelightError
 from sourcelight.engines.search.model import (
     GroupBy,
     PreparedQuery,
@@ -53,7 +53,7 @@ Note = Callable[[SearchPart], None] | None
 """Called with what a count says beside its numbers; None: nobody asks."""
 
 Opener = Callable[[Target], tuple[OpenedCommit, str]]
-"""Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
+"""Opens a target and gives its commit; raises `SearchIndexError`, or another error of ours, when it can't."""
 
 
 class CorpusCache:
@@ -105,7 +105,7 @@ def opened(open_target: Opener, targets: Sequence[Target], cancellation: Cancell
         try:
             snapshot, commit = open_target(target)
         except (SourcelightError, OSError) as fault:
-            group.failed[target.repository.name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
+            group.failed[target.repository.name] = fault.reason if isinstance(fault, SearchIndexError) else str(fault)
             continue
         group.targets.append(target)
         group.commits.append(commit)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
+from sourcelight.core.errors import IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.search import searcher, symbol_search, updates
 from sourcelight.engines.search.index.folder import LOCK, IndexFolder
 from sourcelight.engines.search.index.shard import Shard, is_loose
@@ -130,7 +130,7 @@ class IndexStore:
         """Give a table of the columns `by` with ``matches`` and ``files`` (int64), without reading any line.
 
         `note` is called with parts that say which files were matched by name only, and why.
-        Raises `IndexFault` for a target without a usable index and `Cancelled`.
+        Raises `SearchIndexError` for a target without a usable index and `Cancelled`.
         """
         with self._noting_damage():
             return searcher.count(self.open, targets, query, by, cancellation, self._fleets, note)
@@ -143,8 +143,8 @@ class IndexStore:
     def open(self, target: Target) -> tuple[OpenedCommit, str]:
         """Open a target's index and give its commit too.
 
-        Raises `IndexDamaged` for files that can't be trusted (the next update builds them anew) and `IndexFault` when
-        the commit is not indexed.
+        Raises `IndexDamaged` for files that can't be trusted (the next update builds them anew) and
+        `SearchIndexError` when the commit is not indexed.
         """
         commit = commit_of(target)
         key = target.repository.key
@@ -173,13 +173,13 @@ class IndexStore:
     def _still_open(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit:
         """Give the open snapshot of a commit whose files were deleted a moment ago; the next look builds them anew.
 
-        Raises `IndexFault` when there is none.
+        Raises `SearchIndexError` when there is none.
         """
         self._forget_groups()
         known, name = self._ready.get(key, ("", ""))
         snapshot = self._open.get((key, name)) if known == commit else None
         if snapshot is None:
-            raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
+            raise SearchIndexError(str(folder.path), f"commit {commit[:12]} is not indexed yet")
         return snapshot
 
     def opened(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.OpenedTargets]:

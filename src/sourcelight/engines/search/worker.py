@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryInfo
-from sourcelight.core.errors import IndexFault
+from sourcelight.core.errors import SearchIndexError
 from sourcelight.engines.search import side_tables
 from sourcelight.engines.search.index.build import BuildOptions, BuildResult, FileTree, build
 from sourcelight.engines.search.index.folder import PROTECTED, IndexFolder
@@ -74,7 +74,7 @@ def is_built(folder: IndexFolder, commit: str, max_file_size: int, revision: str
     """
     try:
         manifest = folder.manifest()
-    except (IndexFault, OSError):
+    except (SearchIndexError, OSError):
         return False
     view = manifest.view_of(commit)
     if view is None or manifest.max_file_size != max_file_size:

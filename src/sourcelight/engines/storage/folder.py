@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import xxhash
 
-from sourcelight.core.errors import IndexDamaged, IndexFault, IndexWriteFailed, SourcelightError
+from sourcelight.core.errors import IndexDamaged, IndexWriteFailed, SearchIndexError, SourcelightError
 
 _LARGEST = 256 * 1024 * 1024
 
@@ -109,7 +109,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 def reason_of(fault: Exception) -> str:
     """Say why something could not be built, without saying where."""
-    if isinstance(fault, IndexFault):
+    if isinstance(fault, SearchIndexError):
         return fault.reason
     if isinstance(fault, SourcelightError):
         return str(fault)

@@ -70,7 +70,7 @@ def keyword_answer(text: str, context: ToolContext) -> ToolResult:
     ------
     QueryError
         When the query can't be read.
-    CallError
+    ToolError
         When it asks for something else than files.
     """
     query = files_query(text, everything=not context.served)

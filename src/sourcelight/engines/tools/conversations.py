@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.engines.tools.context import Analysis, Arguments, Conversations, Tool, ToolContext
 from sourcelight.engines.tools.handler import tail, with_notices
@@ -23,10 +23,10 @@ _MOST_ROWS = 1_000
 
 def _conversations(call: str, context: ToolContext) -> Conversations:
     if context.conversations is None:
-        raise UnsupportedCall(
+        raise UnsupportedTool(
             f"{call}: deep search is not offered here; use nls_search and keyword_search to find code, and read_file "
             "to read it",
-            call=call,
+            tool=call,
         )
     return context.conversations
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
-from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.tools.context import Arguments, Tool, ToolContext, clean_path, place_of
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
@@ -80,9 +80,9 @@ def _cursor_name(arguments: Arguments, argument: str) -> str | None:
         text = ""
     version, _, name = text.partition(":")
     if version != "1" or not name:
-        raise CallError(
+        raise ToolError(
             f"list_repos: {argument} is no cursor; pass startCursor or endCursor of an earlier answer as it is",
-            call="list_repos",
+            tool="list_repos",
             argument=argument,
         )
     return name
@@ -179,23 +179,23 @@ def _read_file(arguments: Arguments, context: ToolContext) -> ToolResult:
     path = clean_path(arguments["path"])
     first, last = arguments.get("startLine"), arguments.get("endLine")
     if first is not None and last is not None and last < first:
-        raise CallError(
+        raise ToolError(
             f"read_file: endLine {last} is before startLine {first}; both are included and count from 1",
-            call="read_file",
+            tool="read_file",
             argument="endLine",
         )
     with ObjectReader(place.repository) as reader:
         entry = find_entry(reader, place.commit, path, place.revision)
         if entry.kind == "directory":
-            raise CallError(
-                f"read_file: {path or '/'} is a folder; list_files lists it", call="read_file", argument="path"
+            raise ToolError(
+                f"read_file: {path or '/'} is a folder; list_files lists it", tool="read_file", argument="path"
             )
         if entry.kind == "submodule":
             raise _submodule("read_file", entry)
         whole = first is None and last is None
         size = reader.size(entry.object_id)
         if context.served and whole and size is not None and size > MOST_BYTES:
-            raise CallError(_too_large(path, f"the file has {size:,} bytes"), call="read_file", argument="startLine")
+            raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
         begin = first or 1
         selected = read_lines(reader, entry.object_id, begin, last, context.cancellation)
     if selected is None:
@@ -204,20 +204,20 @@ def _read_file(arguments: Arguments, context: ToolContext) -> ToolResult:
             missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
         raise PathNotFound(place.name, place.revision, path, missing)
     if selected.is_binary:
-        raise CallError(f"read_file: {path} holds no text: it is a binary file of {size:,} bytes", call="read_file")
+        raise ToolError(f"read_file: {path} holds no text: it is a binary file of {size:,} bytes", tool="read_file")
     total = selected.total_lines
     stop = min(last or total, total)
     if begin > max(total, 1):
-        raise CallError(
+        raise ToolError(
             f"read_file: startLine is {begin}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
-            call="read_file",
+            tool="read_file",
             argument="startLine",
         )
     chosen = selected.lines
     if selected.range_bytes > (MOST_BYTES if context.served else MAX_RANGE_BYTES):
         limit = MOST_BYTES if context.served else MAX_RANGE_BYTES
         what = f"lines {begin} to {stop} have {selected.range_bytes:,} bytes"
-        raise CallError(_too_large(path, what, chosen, begin, limit=limit), call="read_file", argument="endLine")
+        raise ToolError(_too_large(path, what, chosen, begin, limit=limit), tool="read_file", argument="endLine")
     texts = [line.decode("utf-8", "replace") for line in chosen]
     table = table_of(
         "file_lines",
@@ -262,10 +262,10 @@ def _too_large(
     )
 
 
-def _submodule(call: str, entry: TreeEntry) -> CallError:
+def _submodule(call: str, entry: TreeEntry) -> ToolError:
     commit = entry.object_id.hex()
     message = f"{call}: {entry.path} is a submodule at commit {commit}; its files are in a repository of their own"
-    return CallError(message, call=call, argument="path")
+    return ToolError(message, tool=call, argument="path")
 
 
 def _render_file(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
@@ -300,8 +300,8 @@ def _list_files(arguments: Arguments, context: ToolContext) -> ToolResult:
         if entry.kind == "submodule":
             raise _submodule("list_files", entry)
         if entry.kind != "directory":
-            raise CallError(
-                f"list_files: {path} is a {entry.kind}; read_file reads it", call="list_files", argument="path"
+            raise ToolError(
+                f"list_files: {path} is a {entry.kind}; read_file reads it", tool="list_files", argument="path"
             )
         entries = list_folder(reader, place.commit, entry, place.revision)
     total = len(entries)

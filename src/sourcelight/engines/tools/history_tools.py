@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.engines.tools.context import Arguments, Tool, ToolContext
 from sourcelight.engines.tools.handler import PartialResult, SplitHandler
 
@@ -64,11 +64,11 @@ def _check_limits(name: str, arguments: Arguments) -> None:
     argument, most = _SERVED_COUNTS[name]
     value = arguments.get(argument)
     if value is not None and value > most:
-        raise CallError(f"{name}: {argument} is {value}; it has to be 1 to {most}", call=name, argument=argument)
+        raise ToolError(f"{name}: {argument} is {value}; it has to be 1 to {most}", tool=name, argument=argument)
     authors = arguments.get("authors", ())
     if name == "get_contributor_repos" and len(authors) > _SERVED_AUTHORS:
         message = f"{name}: authors has {len(authors)} items; at most {_SERVED_AUTHORS} are taken"
-        raise CallError(message, call=name, argument="authors")
+        raise ToolError(message, tool=name, argument="authors")
 
 
 def _texts(description: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
-from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
 from sourcelight.engines.tools.context import Arguments, Tool, ToolContext, clean_path
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
@@ -73,7 +73,7 @@ def document_of(call: str, arguments: Arguments, workspace: Workspace) -> Docume
     found = project.document(path.encode())
     if found is None:
         if path.encode() in project.folders():
-            raise CallError(f"{call}: {path} is a folder; a file is needed", call=call, argument="path")
+            raise ToolError(f"{call}: {path} is a folder; a file is needed", tool=call, argument="path")
         raise PathNotFound(project.name, revision, path)
     return found
 
@@ -84,17 +84,17 @@ def begin(context: ToolContext, document: Document) -> None:
 
 
 def asked_of(call: str, arguments: Arguments, document: Document) -> SymbolQuery:
-    """Read what a call asks for; raises `CallError` for what names no symbol."""
+    """Read what a call asks for; raises `ToolError` for what names no symbol."""
     from sourcelight.engines.navigation.definitions import SymbolQuery
 
     line, column = arguments.get("line"), arguments.get("column")
     if column is not None and line is None:
-        raise CallError(f"{call}: column is given without a line", call=call, argument="column")
+        raise ToolError(f"{call}: column is given without a line", tool=call, argument="column")
     symbol = arguments["symbol"].strip().removesuffix("()")
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
     if not symbol or "\n" in symbol:
-        raise CallError(f"{call}: {arguments['symbol']!r} is no name of a symbol", call=call, argument="symbol")
+        raise ToolError(f"{call}: {arguments['symbol']!r} is no name of a symbol", tool=call, argument="symbol")
     return SymbolQuery(document, symbol, line, column)
 
 

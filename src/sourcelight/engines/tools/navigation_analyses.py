@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.context import Analysis, Arguments, ToolContext
 from sourcelight.engines.tools.navigation import REPO, REVISION, asked_of, begin, document_of, notices_of, workspace_of
@@ -79,8 +79,8 @@ def _symbols(arguments: Arguments, context: ToolContext) -> ToolResult:
 
     kinds = {name for name in arguments.get("kind", ()) if kind_code(name) is not None}
     if unknown := sorted(set(arguments.get("kind", ())) - kinds):
-        raise CallError(
-            f"symbols: {', '.join(unknown)} is no kind of symbol", call="symbols", argument="kind", accepted=KINDS
+        raise ToolError(
+            f"symbols: {', '.join(unknown)} is no kind of symbol", tool="symbols", argument="kind", accepted=KINDS
         )
     codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
     workspace = workspace_of(context)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.tools.tool import check_arguments
 from sourcelight.engines.tools import (
     conversations,
@@ -42,9 +42,9 @@ def call(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
 
     Raises
     ------
-    UnsupportedCall
+    UnsupportedTool
         When there is no tool or analysis of that name.
-    CallError
+    ToolError
         For arguments that can't be taken, or an answer that can't be given as asked.
     RepositoryError, QueryError
         For what the arguments name.
@@ -55,12 +55,12 @@ def call(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
 
 
 def named(name: str) -> Tool | Analysis:
-    """The tool or analysis of a name; raises `UnsupportedCall`."""
+    """The tool or analysis of a name; raises `UnsupportedTool`."""
     found: Tool | Analysis | None = TOOLS.get(name) or ANALYSES.get(name)
     if found is None:
-        raise UnsupportedCall(
+        raise UnsupportedTool(
             f"there is no call {name!r}; there are {', '.join([*TOOLS, *ANALYSES])}",
-            call=name,
+            tool=name,
             accepted=(*TOOLS, *ANALYSES),
         )
     return found
@@ -70,7 +70,7 @@ def part_of(name: str, arguments: Arguments, context: ToolContext) -> PartialRes
     """What the repositories that are here give for a call over more than these; raises what `call` raises."""
     steps = steps_of(named(name))
     if steps is None:
-        raise UnsupportedCall(f"{name} is answered in one piece", call=name)
+        raise UnsupportedTool(f"{name} is answered in one piece", tool=name)
     return steps.part(arguments, replace(context, parted=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.accessor.rows import Client, asked, backend_for
 
@@ -74,7 +74,7 @@ class CodeAccessor:
         from sourcelight.client.joins import with_context
 
         if n < 0:
-            raise CallError(f"context: {n} lines can't be given", call="context", argument="n")
+            raise ToolError(f"context: {n} lines can't be given", tool="context", argument="n")
         self._need("context", "path", "line_number")
         backend = backend_for(self._frame, client)
         title = f"context of {len(self._frame):,} rows"
@@ -92,7 +92,7 @@ class CodeAccessor:
 
         Raises
         ------
-        UnsupportedCall
+        UnsupportedTool
             When what answered can't tell: a service has no such tool.
         """
         from sourcelight.client.joins import with_blame
@@ -121,7 +121,7 @@ class CodeAccessor:
 
         self._need("open", "path")
         if not -len(self._frame) <= row < len(self._frame):
-            raise CallError(f"open: there is no row {row}: there are {len(self._frame):,}", call="open", argument="row")
+            raise ToolError(f"open: there is no row {row}: there are {len(self._frame):,}", tool="open", argument="row")
         return opened(self._frame, row, backend_for(self._frame, client))
 
     def groups(
@@ -149,7 +149,7 @@ class CodeAccessor:
 
         Raises
         ------
-        CallError
+        ToolError
             When there is no named group.
         PatternError
             When RE2 refuses `pattern`.
@@ -168,4 +168,4 @@ class CodeAccessor:
     def _need(self, call: str, *columns: str) -> None:
         missing = [name for name in columns if name not in self._frame.columns]
         if missing:
-            raise CallError(f"{call}: the frame has no column {', '.join(missing)}", call=call)
+            raise ToolError(f"{call}: the frame has no column {', '.join(missing)}", tool=call)

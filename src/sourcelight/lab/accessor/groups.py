@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import CallError, PatternError, QueryError
+from sourcelight.core.errors import PatternError, QueryError, ToolError
 from sourcelight.core.query import And, Or, Pattern, parse
 from sourcelight.core.query.regexps import regexp_fault
 
@@ -46,10 +46,10 @@ def grouped(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | Non
         groupings = [_compiled(pattern, case_sensitive=bool(case_sensitive))]
     groupings = [one for one in groupings if one.groups]
     if not groupings:
-        raise CallError(
+        raise ToolError(
             "groups: there is no named group, such as (?P<name>…): search with one, as in /v(?P<major>\\d+)/, "
             "or give a pattern",
-            call="groups",
+            tool="groups",
             argument="pattern",
         )
     names = list(dict.fromkeys(name for one in groupings for name, _ in one.groups))
@@ -85,12 +85,12 @@ def _matches(one: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[st
 def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
     query = attrs.get("query")
     if not isinstance(query, str) or "call" in attrs:
-        raise CallError("groups: the frame does not tell its query: give a pattern", call="groups", argument="pattern")
+        raise ToolError("groups: the frame does not tell its query: give a pattern", tool="groups", argument="pattern")
     try:
         tree = parse(query, str(attrs.get("pattern_type") or "standard"))
     except QueryError as error:
-        raise CallError(
-            f"groups: the frame is of no single query ({error}): give a pattern", call="groups", argument="pattern"
+        raise ToolError(
+            f"groups: the frame is of no single query ({error}): give a pattern", tool="groups", argument="pattern"
         ) from error
     found: dict[tuple[str, bool], None] = {}
     for alternative in tree.plan:

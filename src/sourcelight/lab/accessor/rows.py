@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client import AsyncClient, Backend, IncompleteAnswer
+from sourcelight.client import AsyncClient, Backend, IncompleteResultWarning
 from sourcelight.client import Client as BlockingClient
 from sourcelight.client.methods.views import places_of
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
 from sourcelight.core.batches.results import CallObserver, ToolResult
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.display.frames.aggregates import GRAINS, compare_frames
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice
@@ -41,8 +41,8 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
     import pandas as pd
 
     if kind is not None and kind not in KINDS:
-        raise CallError(
-            f"link: kind is {' or '.join(KINDS)}, not {kind!r}", call="link", argument="kind", accepted=KINDS
+        raise ToolError(
+            f"link: kind is {' or '.join(KINDS)}, not {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
     places = known_places(backend)
     if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
@@ -100,18 +100,18 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
 
     Warns
     -----
-    IncompleteAnswer
+    IncompleteResultWarning
         When one of the results is not complete: what it lacks looks removed, or added.
     """
     frames = [getattr(each, "matches", each) for each in (before, after)]
     if by not in GRAINS:
-        raise CallError(
+        raise ToolError(
             f"compare_results: by is {', '.join(GRAINS)}, not {by!r}", argument="by", accepted=tuple(GRAINS)
         )
     for each in frames:
         missing = {"repository", "path"} - set(getattr(each, "columns", ()))
         if missing:
-            raise CallError(f"compare_results: a side has no column {', '.join(sorted(missing))}")
+            raise ToolError(f"compare_results: a side has no column {', '.join(sorted(missing))}")
     made: DataFrame = compare_frames(frames[0], frames[1], by)
     unsure = [
         f"{name}: {each.attrs.get('status')} ({each.attrs.get('reasons') or 'no reason was given'})"
@@ -119,7 +119,7 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
         if each.attrs.get("status", "complete") != "complete"
     ]
     if unsure:
-        warnings.warn(IncompleteAnswer(f"compare_results: {'; '.join(unsure)}"), stacklevel=2)
+        warnings.warn(IncompleteResultWarning(f"compare_results: {'; '.join(unsure)}"), stacklevel=2)
     return made
 
 
@@ -132,7 +132,7 @@ def backend_for(frame: DataFrame, client: Client | None) -> Backend:
 
     Raises
     ------
-    NoClient
+    ClientNotFound
         When that is not open any more.
     """
     return client.backend if client is not None else backend_of(frame.attrs)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
 
     Raises
     ------
-    CallError
+    ToolError
         For an option that does not exist, stands twice, lacks its value or has one it can't have; says what there is.
     """
     known = {f"--{option.name}": option for option in options}
@@ -82,15 +82,15 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
         if option is None:
             near = difflib.get_close_matches(word, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
-            raise CallError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", call=magic)
+            raise ToolError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", tool=magic)
         if option.name in made.values and not option.repeats:
-            raise CallError(f"%{magic}: {word} stands twice", call=magic, argument=option.name)
+            raise ToolError(f"%{magic}: {word} stands twice", tool=magic, argument=option.name)
         at = found.end()
         value = ""
         if option.takes:
             value, at = _value(line, at if found["equals"] else _blank(line, at), option, magic)
         elif found["equals"]:
-            raise CallError(f"%{magic}: {word} takes no value", call=magic, argument=option.name)
+            raise ToolError(f"%{magic}: {word} takes no value", tool=magic, argument=option.name)
         made.values.setdefault(option.name, []).append(value)
         at = _blank(line, at)
     made.rest = line[at:].rstrip()
@@ -130,15 +130,15 @@ def _blank(line: str, at: int) -> int:
 def _value(line: str, at: int, option: MagicOption, magic: str) -> tuple[str, int]:
     found = _VALUE.match(line, at)
     if found is None or (found.end() < len(line) and not line[found.end()].isspace()):
-        raise CallError(f"%{magic}: --{option.name} needs {option.takes}", call=magic, argument=option.name)
+        raise ToolError(f"%{magic}: --{option.name} needs {option.takes}", tool=magic, argument=option.name)
     if found["double"] is not None:
         text = re.sub(r"\\(.)", r"\1", found["double"])
     else:
         text = found["single"] if found["single"] is not None else found["bare"]
     if option.choices and text not in option.choices:
         choices = ", ".join(option.choices)
-        raise CallError(
-            f"%{magic}: --{option.name} is one of {choices}, not {text!r}", call=magic, accepted=option.choices
+        raise ToolError(
+            f"%{magic}: --{option.name} is one of {choices}, not {text!r}", tool=magic, accepted=option.choices
         )
     return text, found.end()
 
@@ -161,15 +161,15 @@ def replaced(text: str, names: Sequence[str], variables: Mapping[str, object], m
 
     Raises
     ------
-    CallError
+    ToolError
         For a name that is no variable, or that does not stand in the text.
     """
     for name in names:
         if name not in variables:
-            raise CallError(f"%{magic}: there is no variable {name}", call=magic, argument="var")
+            raise ToolError(f"%{magic}: there is no variable {name}", tool=magic, argument="var")
         if f"{{{name}}}" not in text:
-            raise CallError(
-                f"%{magic}: --var {name} is given, but {{{name}}} stands nowhere", call=magic, argument="var"
+            raise ToolError(
+                f"%{magic}: --var {name} is given, but {{{name}}} stands nowhere", tool=magic, argument="var"
             )
     wanted = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     return re.sub(rf"\{{({wanted})\}}", lambda found: str(variables[found[1]]), text) if names else text

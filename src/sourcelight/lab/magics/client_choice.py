@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sourcelight.client import Client
 from sourcelight.client.completions import age
-from sourcelight.core.errors import NoClient
+from sourcelight.core.errors import ClientNotFound
 
 _HOW = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"
 
@@ -40,15 +40,15 @@ class ClientChoice:
 
         Raises
         ------
-        NoClient
+        ClientNotFound
             When it holds none.
         """
         found = self._variables.get(name)
         if not isinstance(found, Client):
             what = "is no variable" if name not in self._variables else f"is {type(found).__name__}, no Client"
-            raise NoClient(f"{name} {what}; {self._there_are()}")
+            raise ClientNotFound(f"{name} {what}; {self._there_are()}")
         if age(found) < 0:
-            raise NoClient(f"the client {name} is closed; {self._there_are()}")
+            raise ClientNotFound(f"the client {name} is closed; {self._there_are()}")
         return found
 
     def names(self) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class ClientChoice:
 
         Raises
         ------
-        NoClient
+        ClientNotFound
             When there is none; says how to open one.
         """
         if name or self._name:
@@ -71,14 +71,14 @@ class ClientChoice:
             return self._own
         found = self.names()
         if not found:
-            raise NoClient(f"there is no open client: {_HOW}")
+            raise ClientNotFound(f"there is no open client: {_HOW}")
         return self.named(found[0])
 
     def known(self) -> Client | None:
         """The same, or None when there is none."""
         try:
             return self.client()
-        except NoClient:
+        except ClientNotFound:
             return None
 
     def told(self) -> str:

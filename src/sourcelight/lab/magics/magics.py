@@ -13,7 +13,7 @@ from traitlets import Bool, Enum, Float, Int
 
 import sourcelight
 from sourcelight.client import Client, DeepSearchAnswer, SearchResult
-from sourcelight.core.errors import CallError, NoClient, QueryError
+from sourcelight.core.errors import ClientNotFound, QueryError, ToolError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import conjoined_text
 from sourcelight.display.notebook.cell_errors import whole_in_cells
@@ -153,7 +153,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise UsageError(f"%sourcelight knows {', '.join(COMMANDS)}, not {command!r}")
         try:
             commands[command](rest)
-        except (CallError, NoClient, ValueError) as fault:
+        except (ToolError, ClientNotFound, ValueError) as fault:
             raise UsageError(str(fault)) from None
 
     def _status(self, _line: str) -> None:
@@ -166,19 +166,19 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         said = split(line, OPEN, "sourcelight open")
         paths = shlex.split(said.rest)
         if not paths:
-            raise CallError("%sourcelight open needs a path", call="sourcelight open")
+            raise ToolError("%sourcelight open needs a path", tool="sourcelight open")
         self._keep(sourcelight.open(*map(expanduser, paths), worktree="worktree" in said), said)
 
     def _connect(self, line: str) -> None:
         said = split(line, CONNECT, "sourcelight connect")
         words = shlex.split(said.rest)
         if len(words) > 1:
-            raise CallError("%sourcelight connect takes one address; a token never stands in a notebook, name a "
-                            "variable with --token-var", call="sourcelight connect")  # fmt: skip
+            raise ToolError("%sourcelight connect takes one address; a token never stands in a notebook, name a "
+                            "variable with --token-var", tool="sourcelight connect")  # fmt: skip
         token, name = None, said.last("token-var")
         if name:
             if not isinstance(self.shell.user_ns.get(name), str):
-                raise CallError(f"%sourcelight connect: there is no text in a variable {name}", call="sourcelight")
+                raise ToolError(f"%sourcelight connect: there is no text in a variable {name}", tool="sourcelight")
             token = self.shell.user_ns[name]
         url = words[0] if words else None
         self._keep(sourcelight.connect(url, token, sign_in="sign-in" in said), said)
@@ -194,7 +194,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def _store(self, name: str, value: Any) -> None:
         if not name.isidentifier():
-            raise CallError(f"-o needs the name of a variable, not {name!r}", argument="out")
+            raise ToolError(f"-o needs the name of a variable, not {name!r}", argument="out")
         self.shell.user_ns[name] = value
 
     def _answered(
@@ -213,7 +213,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         except Exception as fault:
             if whole:
                 raise whole_in_cells(fault)  # noqa: B904 - the same exception
-            if not isinstance(fault, CallError | NoClient | QueryError):
+            if not isinstance(fault, ToolError | ClientNotFound | QueryError):
                 raise
             raise UsageError("\n".join([*getattr(fault, "__notes__", ()), str(fault)])) from None
         name = said.last("out")
@@ -230,12 +230,12 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         text = _text(said.rest, cell, "\n" if magic == "ask" else " ")
         text = replaced(text, said.values.get("var", ()), self.shell.user_ns, magic)
         if not text:
-            raise CallError(f"%{magic} needs something to look for; %{magic}? tells its options", call=magic)
+            raise ToolError(f"%{magic} needs something to look for; %{magic}? tells its options", tool=magic)
         name = said.last("out")
         if name is not None and not name.isidentifier():
-            raise CallError(f"%{magic}: -o needs the name of a variable, not {name!r}", argument="out")
+            raise ToolError(f"%{magic}: -o needs the name of a variable, not {name!r}", argument="out")
         if "quiet" in said and name is None:
-            raise CallError(f"%{magic}: -q shows nothing, so that it needs -o", call=magic)
+            raise ToolError(f"%{magic}: -q shows nothing, so that it needs -o", tool=magic)
         return said, text
 
     def _search(self, client: Client, query: str, said: MagicLine) -> Any:
@@ -265,7 +265,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         given = said.last("timeout")
         conversation = client.last_answer if "more" in said else None
         if "more" in said and conversation is None:
-            raise CallError("%ask --more: nothing has been asked yet", call="ask", argument="more")
+            raise ToolError("%ask --more: nothing has been asked yet", tool="ask", argument="more")
         return client.deepsearch(
             question, conversation=conversation, timeout_s=_seconds(given) if given is not None else None
         )
@@ -287,7 +287,7 @@ def _number(said: MagicLine, name: str) -> int | None:
     if value is None:
         return None
     if not value.isdecimal():
-        raise CallError(f"--{name} needs a number, not {value!r}", argument=name)
+        raise ToolError(f"--{name} needs a number, not {value!r}", argument=name)
     return int(value)
 
 
@@ -297,7 +297,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < 1e9:
-        raise CallError(f"--timeout needs seconds, not {text!r}", argument="timeout")
+        raise ToolError(f"--timeout needs seconds, not {text!r}", argument="timeout")
     return seconds
 
 

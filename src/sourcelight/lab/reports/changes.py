@@ -8,7 +8,7 @@ from datetime import MINYEAR
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import CallError, RevisionNotFound, UnsupportedCall
+from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.change_sections import changelog, files_section, infos_of, log_section, people_section
 from sourcelight.lab.reports.change_summary import Ends, lead, nothing, numbers
@@ -97,13 +97,13 @@ def changes(
 
     Raises
     ------
-    CallError
+    ToolError
         For a period that is none, and for `only` and `exclude` where a service does not tell files of commits.
     RepositoryNotFound, RevisionNotFound
         For what is not there.
     """
     if by and by not in PERIODS:
-        raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="changes", argument="by")
+        raise ToolError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", tool="changes", argument="by")
     check_other_files("changes", other_files)
     paths = PathFilter("changes", only, exclude)
     stages = ReportProgress("Changes", _STAGES, draw=progress)
@@ -222,7 +222,7 @@ def _between(code: Client, stages: ReportProgress, repo: str, base: str, head: s
     ask = partial(stages.ask, "commits", code.commit_search, repos=[repo])
     try:
         newer, older = ask(revisions=[head, f"^{base}"]), ask(revisions=[base, f"^{head}"])
-    except (CallError, RevisionNotFound):
+    except (ToolError, RevisionNotFound):
         newer = older = None
     if newer is None or older is None or oldest in set(newer["commit"].astype("str")):
         newer, older = ask(revisions=[head]), ask(revisions=[base])
@@ -249,7 +249,7 @@ def _earlier_people(code: Client, stages: ReportProgress, repo: str, base: str) 
     """Who has commits behind base: a row a person, or a commit where the service can't tell."""
     try:
         people = stages.ask("earlier people", code.contributors, repos=[repo], revisions=[base])
-    except UnsupportedCall:
+    except UnsupportedTool:
         return stages.ask("earlier people", code.commit_search, repos=[repo], revisions=[base])
     return people[people["commits"] > 0]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.core.query.dates import parse_date
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.other_files import WRITTEN, OtherFiles
@@ -23,7 +23,7 @@ def check_dates(call: str, **dates: str | date | None) -> None:
 
     Raises
     ------
-    CallError
+    ToolError
         For the first that is none.
     """
     for name, value in dates.items():
@@ -31,7 +31,7 @@ def check_dates(call: str, **dates: str | date | None) -> None:
             try:
                 parse_date(value, datetime.now(UTC))
             except ValueError as error:
-                raise CallError(f"{call}: {name}: {error}", call=call, argument=name) from error
+                raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
 
 
 @dataclass(frozen=True, slots=True)

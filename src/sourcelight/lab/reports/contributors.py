@@ -7,7 +7,7 @@ from datetime import MINYEAR, UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import CallError, SourcelightError, UnsupportedCall
+from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
 from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request, check_dates
@@ -109,14 +109,14 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
 
     Raises
     ------
-    CallError
+    ToolError
         For a period or `other_files` that is none, for dates that can't be read, and for `only` and `exclude` where a
         service does not tell the files of commits.
     RepositoryNotFound
         For a repository that is not there.
     """
     if by not in PERIODS:
-        raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="contributors", argument="by")
+        raise ToolError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", tool="contributors", argument="by")
     check_other_files("contributors", other_files)
     check_dates("contributors", since=since, until=until)
     paths = PathFilter("contributors", only, exclude)
@@ -270,7 +270,7 @@ def _reason(code: Client, stages: ReportProgress, which: Request, found: Frame, 
         try:
             people = stages.ask("people", code.contributors, repos=which.repos)
             oldest = people["first_date"].min()
-        except UnsupportedCall:
+        except UnsupportedTool:
             oldest = stages.ask("commits", code.commit_search, repos=which.repos)["commit_date"].min()
     known = _wanted(which) if which.repos else "" if not len(code.repositories()) else "None of the repositories"
     return nothing(_instant(found, "after"), _instant(found, "before"), oldest, newest, known)
@@ -310,7 +310,7 @@ def _compared(
     try:
         known = stages.ask("time before", code.contributors, before=times["before"], **which.people)
         known = known[known["commits"] > 0]
-    except UnsupportedCall:
+    except UnsupportedTool:
         known = stages.ask("time before", code.commit_search, repos=which.repos, before=times["before"])
     before = one_name_each(before, known, join_addresses=which.join_addresses)
     return turnover(commits, before, keys_of(known), start, end)

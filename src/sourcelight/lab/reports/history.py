@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.errors import UnsupportedTool
 from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
 from sourcelight.lab.reports.model import Figure, Frame, Number, Table, ThemedFigure
 
@@ -69,7 +69,7 @@ def offered(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | 
     """What a client answers; None, with a notice, where its service can't."""
     try:
         return ask()
-    except UnsupportedCall as fault:
+    except UnsupportedTool as fault:
         notices.append(f"Not in this report: {what}. {fault}")
         return None
 

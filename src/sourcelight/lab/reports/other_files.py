@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-from sourcelight.core.errors import CallError, RevisionNotFound, UnsupportedCall
+from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
 from sourcelight.lab.reports.model import Frame, Table
 from sourcelight.lab.reports.wording import count_of
@@ -18,11 +18,11 @@ _KEYS = ["repository", "commit"]
 
 
 def check_other_files(call: str, other_files: str) -> None:
-    """Raise `CallError` for a value that is none."""
+    """Raise `ToolError` for a value that is none."""
     accepted = get_args(OtherFiles)
     if other_files not in accepted:
-        raise CallError(
-            f"other_files must be one of {', '.join(accepted)}, got {other_files!r}", call=call, argument="other_files"
+        raise ToolError(
+            f"other_files must be one of {', '.join(accepted)}, got {other_files!r}", tool=call, argument="other_files"
         )
 
 
@@ -47,7 +47,7 @@ def with_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: 
     try:
         told = churn(repos=[repo], by=["path", "file_kind"], revisions=[head, f"^{base}"])
         known = dict(zip(told["path"].astype("str"), told["file_kind"].astype("str"), strict=True))
-    except (UnsupportedCall, CallError, RevisionNotFound):
+    except (UnsupportedTool, ToolError, RevisionNotFound):
         known = {}
     paths = diffs["path"].astype("str").tolist()
     frame = diffs.assign(file_kind=[known.get(path) or kind_of_path(path) for path in paths])

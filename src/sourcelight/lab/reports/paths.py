@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from sourcelight.core.errors import CallError, PatternError, UnsupportedCall
+from sourcelight.core.errors import PatternError, ToolError, UnsupportedTool
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
 
@@ -31,7 +31,7 @@ class PathFilter:
 
     Raises
     ------
-    CallError
+    ToolError
         For an empty text.
     """
 
@@ -70,20 +70,20 @@ def changed_files(
 
     Raises
     ------
-    CallError
+    ToolError
         Where the service that answers does not tell them.
     """
     try:
         return churn(repos=repos, by=["repository", "commit", "path", "file_kind"], revisions=revisions, **dates)
-    except UnsupportedCall as fault:
+    except UnsupportedTool as fault:
         text = f"{call}: only and exclude need the files of each commit, which this service does not tell"
-        raise CallError(text, call=call, argument="only") from fault
+        raise ToolError(text, tool=call, argument="only") from fault
 
 
 def _texts(call: str, name: str, patterns: PathPatterns) -> tuple[str, ...]:
     texts = (patterns,) if isinstance(patterns, str) else tuple(patterns or ())
     if not all(text.strip() for text in texts):
-        raise CallError(f"{call}: {name} holds an empty text", call=call, argument=name)
+        raise ToolError(f"{call}: {name} holds an empty text", tool=call, argument=name)
     return texts
 
 
@@ -91,7 +91,7 @@ def _compiled(call: str, name: str, text: str) -> CompiledPattern:
     try:
         return compile_pattern(file_pattern(text), kind="regexp", case_sensitive=True, whole_text=True)
     except PatternError as error:
-        raise CallError(f"{call}: {name}: {error}", call=call, argument=name) from error
+        raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
 
 
 def _in_any(patterns: Sequence[CompiledPattern], path: str) -> bool:

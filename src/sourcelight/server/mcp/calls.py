@@ -17,7 +17,6 @@ import orjson
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import (
-    CallError,
     Cancelled,
     ClusterError,
     PathNotFound,
@@ -25,6 +24,7 @@ from sourcelight.core.errors import (
     QueryError,
     RepositoryNotFound,
     RevisionNotFound,
+    ToolError,
 )
 from sourcelight.engines import tools
 from sourcelight.engines.deepsearch.redaction import without_text
@@ -38,7 +38,7 @@ log = logging.getLogger("sourcelight.mcp")
 Report = Callable[[float, float | None, str], Awaitable[None]]
 Said = tuple[dict[str, Any], str]
 # What the caller can do something about; the text of others may name places of this machine.
-_TOLD = (CallError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
+_TOLD = (ToolError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import HISTORY, INDEX, ShardFiles, fetch, publish
 from sourcelight.backends.cluster.worker.engines import formats
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError
+from sourcelight.core.errors import ClusterError, RepositoryError, SearchIndexError
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
@@ -99,7 +99,7 @@ def build_shard(
         raise RepositoryError(f"{repository.name} can't be read: {error}") from error
     view = store.repository_folder(own.key).manifest().view_of(repository.facts.commit)
     if view is None:
-        raise IndexFault(os.fspath(index), "the commit moved while it was indexed")
+        raise SearchIndexError(os.fspath(index), "the commit moved while it was indexed")
     entry = StoredShard(
         repository.facts,
         files.keep(storage),

@@ -28,7 +28,7 @@ from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import Cancelled, ClusterError, IndexFault
+from sourcelight.core.errors import Cancelled, ClusterError, SearchIndexError
 from sourcelight.engines.execution import LocalEngine
 
 WAIT_S = 30.0
@@ -120,7 +120,7 @@ def called(
     work = {PART: _part, REST: _rest, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
     try:
         answer = work(order, context, missing, outbox, posts)
-    except IndexFault as fault:
+    except SearchIndexError as fault:
         for name in order.names:
             distrust(name)
         raise ClusterError(str(fault)) from fault

@@ -16,7 +16,7 @@ from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
@@ -145,14 +145,14 @@ async def _churn(asked: ToolRequest) -> ToolResult:
 async def _commits(asked: ToolRequest) -> ToolResult:
     """All commits that the analysis is of, with their sizes."""
     if asked.arguments.get("mailmap"):
-        raise UnsupportedCall(
-            f"{asked.name}: a mailmap can only be applied to repositories on this machine", call=asked.name
+        raise UnsupportedTool(
+            f"{asked.name}: a mailmap can only be applied to repositories on this machine", tool=asked.name
         )
     if asked.arguments.get("fileKinds"):
-        raise UnsupportedCall(
+        raise UnsupportedTool(
             f"{asked.name}: file_kinds needs the files of every commit, which services don't tell; on this machine it "
             "works with sourcelight.open",
-            call=asked.name,
+            tool=asked.name,
             argument="file_kinds",
         )
     given = {name: asked.arguments[name] for name in _PASSED_ON if asked.arguments.get(name)}
@@ -161,7 +161,7 @@ async def _commits(asked: ToolRequest) -> ToolResult:
     for name in ("files", "additions", "parents", "commit_date"):
         column = commits.table.column(name)
         if len(column) and column.null_count == len(column):
-            raise UnsupportedCall(f"{asked.name}: this service does not tell the {name} of commits", call=asked.name)
+            raise UnsupportedTool(f"{asked.name}: this service does not tell the {name} of commits", tool=asked.name)
     return commits
 
 
@@ -170,15 +170,15 @@ def _grouping(asked: ToolRequest, usual: tuple[str, ...], known: tuple[str, ...]
     by = (by,) if isinstance(by, str) else tuple(by)
     other = [name for name in by if name not in known and name not in _PERIODS]
     if other:
-        raise UnsupportedCall(
+        raise UnsupportedTool(
             f"{asked.name} by {other[0]} needs the files of every commit, which services don't tell; over a service it "
             f"can be had by {', '.join((*known, *_PERIODS))}, and on this machine with sourcelight.open",
-            call=asked.name,
+            tool=asked.name,
             argument="by",
             accepted=(*known, *_PERIODS),
         )
     if sum(name in _PERIODS for name in by) > 1:
-        raise CallError(f"{asked.name}: by names two periods", call=asked.name, argument="by")
+        raise ToolError(f"{asked.name}: by names two periods", tool=asked.name, argument="by")
     return by
 
 

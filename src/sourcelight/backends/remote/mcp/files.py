@@ -19,7 +19,7 @@ from sourcelight.backends.remote.mcp.payloads import (
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult, repository_url
-from sourcelight.core.errors import CallError, ProtocolError
+from sourcelight.core.errors import ProtocolError, ToolError
 from sourcelight.core.tools.catalog import table_of
 
 _FIRST_PART, _LARGEST_PART = 1_000, 16_000
@@ -73,7 +73,7 @@ async def _read_file(asked: ToolRequest) -> ToolResult:
     while part.lines and part.last < _wanted(part, last) and (part.cut or part.total is not None or part.is_full):
         try:
             part = await _next_part(asked, part.last + 1, last)
-        except CallError:
+        except ToolError:
             if part.total is not None:
                 raise
             break  # the service does not say how many lines there are: there is no next one
@@ -121,13 +121,13 @@ def _wanted(part: _FilePart, last: int | None) -> int:
 async def _whole_or_first(asked: ToolRequest) -> _FilePart:
     try:
         return _FilePart(asked, (await asked.ask(asked.arguments)).read(("content",)))
-    except CallError as exc:
+    except ToolError as exc:
         if not is_too_large(exc):
             raise
         return await _next_part(asked, asked.arguments.get("startLine") or 1, asked.arguments.get("endLine"), exc)
 
 
-async def _next_part(asked: ToolRequest, first: int, last: int | None, fault: CallError | None = None) -> _FilePart:
+async def _next_part(asked: ToolRequest, first: int, last: int | None, fault: ToolError | None = None) -> _FilePart:
     """A part that the service gives, made smaller until it does."""
     size = _LARGEST_PART if fault is None else _FIRST_PART
     while True:
@@ -135,7 +135,7 @@ async def _next_part(asked: ToolRequest, first: int, last: int | None, fault: Ca
         asked.tell("reading lines", first - 1, last or 0)
         try:
             answer = await asked.ask({**asked.arguments, "startLine": first, "endLine": end})
-        except CallError as exc:
+        except ToolError as exc:
             if not is_too_large(exc) or end <= first:
                 raise
             size = max((end - first + 1) // 4, 1)

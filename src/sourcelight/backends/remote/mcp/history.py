@@ -15,7 +15,7 @@ from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, everything
 from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.core.errors import CallError, PatternError, ProtocolError, RepositoryError, RevisionNotFound
+from sourcelight.core.errors import PatternError, ProtocolError, RepositoryError, RevisionNotFound, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.tools.catalog import COLUMNS, table_of
@@ -38,7 +38,7 @@ class LineFilter:
 
         Raises
         ------
-        CallError
+        ToolError
             For a pattern that RE2 refuses.
         """
         regexp = bool(arguments.get("useRegex"))
@@ -54,7 +54,7 @@ class LineFilter:
                 if regexp or file_pattern(text) != "^"
             )
         except PatternError as error:
-            raise CallError(f"diff_search: {error}", call="diff_search") from error
+            raise ToolError(f"diff_search: {error}", tool="diff_search") from error
         added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
         signs = ("+", "-") if added == removed else ("+",) if added else ("-",)
         return cls(pattern, signs, files, arguments.get("changes") == "count")
@@ -202,9 +202,9 @@ async def _whole_diff(asked: ToolRequest, entry: Entry, found: DatedPages) -> li
     try:
         try:
             rows, value = await _compared(asked, {**given, "base": f"{oid}~1"})
-        except (RevisionNotFound, CallError):  # a first commit
+        except (RevisionNotFound, ToolError):  # a first commit
             rows, value = await _compared(asked, {**given, "base": _EMPTY_TREE})
-    except (CallError, RepositoryError) as exc:
+    except (ToolError, RepositoryError) as exc:
         files = list(entry.get("files") or ())
         hunks = sum(int(file.get("hunksLeftOut") or 0) for file in files)
         cut = sum(bool(hunk.get("truncated")) for file in files for hunk in file.get("hunks") or ())

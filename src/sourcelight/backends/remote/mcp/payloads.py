@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, SourcelightError
+from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, SourcelightError, ToolError
 
 _HEADING = re.compile(r"# (.+) \u2013 (.+)")
 _LINE = re.compile(r"(\d+): ?(.*)", re.DOTALL)
@@ -167,7 +167,7 @@ def fitted(call: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -
 
     Raises
     ------
-    CallError
+    ToolError
         For an argument that the server can't take, and for one that it demands and that is missing.
     """
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
@@ -178,16 +178,16 @@ def fitted(call: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -
             if schema.get("additionalProperties", True) is not False and not properties:
                 fits[name] = value
                 continue
-            raise CallError(
+            raise ToolError(
                 f"{call}: this service can't take {name}; its {call} takes {', '.join(properties) or 'nothing'}",
-                call=call,
+                tool=call,
                 argument=name,
                 accepted=tuple(properties),
             )
         fits[there] = _shaped(call, name, value, properties[there])
     for name in schema.get("required", ()):
         if name not in fits:
-            raise CallError(f"{call}: this service also needs {name!r}", call=call, argument=str(name))
+            raise ToolError(f"{call}: this service also needs {name!r}", tool=call, argument=str(name))
     return fits
 
 
@@ -198,8 +198,8 @@ def _shaped(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
             return list(value)
         if len(value) == 1:
             return value[0]
-        raise CallError(
-            f"{call}: this service takes one {name} only; {len(value)} were given", call=call, argument=name
+        raise ToolError(
+            f"{call}: this service takes one {name} only; {len(value)} were given", tool=call, argument=name
         )
     if "array" in kinds and "string" not in kinds and isinstance(value, str):
         return [value]
@@ -273,7 +273,7 @@ _TOO_LARGE = re.compile(r"too (?:large|big|long)|exceeds|128 ?ki?b|131,?072", re
 
 
 def tool_error(name: str, text: str) -> SourcelightError:
-    """The error that a tool's text stands for; `CallError` with that text where it is not known."""
+    """The error that a tool's text stands for; `ToolError` with that text where it is not known."""
     if found := _ERROR_REPOSITORY.fullmatch(text):
         return RepositoryNotFound(found[1], _names(found[2]))
     if found := _REVISION.fullmatch(text):
@@ -281,13 +281,13 @@ def tool_error(name: str, text: str) -> SourcelightError:
     if found := _PATH.fullmatch(text):
         return PathNotFound(found[1], found[2] or "", found[3], found[4] or "")
     said = text or "the service gave no reason"
-    return CallError(said if said.startswith(f"{name}:") else f"{name}: {said}", call=name)
+    return ToolError(said if said.startswith(f"{name}:") else f"{name}: {said}", tool=name)
 
 
 def _names(text: str | None) -> list[str]:
     return text.split(", ") if text else []
 
 
-def is_too_large(exc: CallError) -> bool:
+def is_too_large(exc: ToolError) -> bool:
     """Whether an error of `read_file` says that the file has to be read in parts."""
     return _TOO_LARGE.search(str(exc)) is not None

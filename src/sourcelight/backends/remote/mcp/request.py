@@ -20,7 +20,7 @@ class ToolServer(Protocol):
     """The tools of a service, wherever it offers them."""
 
     async def tool(self, name: str) -> ServerTool:
-        """The tool of that name; raises `UnsupportedCall` where there is none."""
+        """The tool of that name; raises `UnsupportedTool` where there is none."""
 
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
         """Call a tool with arguments that fit it."""

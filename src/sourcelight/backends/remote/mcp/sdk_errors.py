@@ -9,13 +9,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, REQUEST_TIMEOUT
 
 from sourcelight.core.errors import (
-    CallError,
     ConnectFailed,
     ProtocolError,
     SourcelightError,
     StreamBroken,
     TimedOut,
-    UnsupportedCall,
+    ToolError,
+    UnsupportedTool,
 )
 
 _MOST_REASON = 300
@@ -62,7 +62,7 @@ def _protocol_fault(code: int, where: str, reason: str) -> SourcelightError:
     if code == CONNECTION_CLOSED:
         return StreamBroken(f"the connection to {where} broke: {reason}")
     if code == INVALID_PARAMS:
-        return (UnsupportedCall if "unknown tool" in reason.casefold() else CallError)(reason)
+        return (UnsupportedTool if "unknown tool" in reason.casefold() else ToolError)(reason)
     return ProtocolError(f"{where} answered with an MCP error: {reason}", excerpt=reason[:120])
 
 

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
 from sourcelight.backends.remote.endpoint import Credential, Endpoint, RetryPolicy, Secret, hide
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
-from sourcelight.backends.remote.recording import Tape, tape
+from sourcelight.backends.remote.recording import Recording, tape
 from sourcelight.backends.remote.transport import refused
 from sourcelight.core.batches.results import CallObserver, ToolProgress
-from sourcelight.core.errors import CallError, ConnectFailed, ServiceError, SourcelightError
+from sourcelight.core.errors import ConnectFailed, ServiceError, SourcelightError, ToolError
 
 CALL_SILENCE_S = 300.0
 """Longest wait for an answer: deep search takes minutes."""
@@ -62,7 +62,7 @@ class McpSession:
         self._ready: asyncio.Future[Any] | None = None
         self._closing: asyncio.Event | None = None
         self._tools: Mapping[str, ServerTool] | None = None
-        self._tools_of: Tape | None = None
+        self._tools_of: Recording | None = None
         self._listing = asyncio.Lock()
         self._refusal: tuple[int, str, str] | None = None
 
@@ -82,7 +82,7 @@ class McpSession:
                 self._tools_of = running
         return self._tools
 
-    async def _taped_list(self, running: Tape) -> Mapping[str, ServerTool]:
+    async def _taped_list(self, running: Recording) -> Mapping[str, ServerTool]:
         async def live(_: Any) -> Any:
             return [[name, tool.name, dict(tool.schema)] for name, tool in (await self._listed()).items()]
 
@@ -106,7 +106,7 @@ class McpSession:
 
         Raises
         ------
-        CallError, RepositoryError
+        ToolError, RepositoryError
             What the tool said against the call.
         TransportError, ServiceError, ProtocolError
             When there is no answer at all.
@@ -144,8 +144,8 @@ class McpSession:
                     tool.name, dict(arguments), progress_callback=told if observer else None
                 )
             )
-        except CallError as exc:
-            raise type(exc)(f"{name}: {exc}", call=name) from None
+        except ToolError as exc:
+            raise type(exc)(f"{name}: {exc}", tool=name) from None
         texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
         structured = result.structured_content
         payload = Payload(structured if isinstance(structured, Mapping) else None, texts)

@@ -11,7 +11,7 @@ from sourcelight.backends.remote.mcp.payloads import Payload
 from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.batches.results import CallObserver, ToolResult
-from sourcelight.core.errors import NotFound, UnsupportedCall
+from sourcelight.core.errors import NotFound, UnsupportedTool
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
@@ -49,10 +49,10 @@ class RemoteTools:
         """Answer a tool or an analysis; see `sourcelight.backends.remote.RemoteBackend.call`."""
         answer = _ANSWERS.get(name)
         if answer is None:
-            raise UnsupportedCall(
+            raise UnsupportedTool(
                 f"{self._url} can't be asked for {name!r}: it is computed from repositories on this machine, and "
                 f"services have no tool for it; open a clone with sourcelight.open, or use {', '.join(_ANSWERS)}",
-                call=name,
+                tool=name,
                 accepted=tuple(_ANSWERS),
             )
         return await answer(ToolRequest(name, arguments, self, self._stream, self._url, observer))
@@ -86,6 +86,6 @@ class RemoteTools:
             there.update(dict.fromkeys(tools))
         if not there and absent is not None:
             raise absent
-        raise UnsupportedCall(
-            f"{self._url} has no tool {name!r}; it has {', '.join(there) or 'none'}", call=name, accepted=tuple(there)
+        raise UnsupportedTool(
+            f"{self._url} has no tool {name!r}; it has {', '.join(there) or 'none'}", tool=name, accepted=tuple(there)
         )

@@ -4,6 +4,6 @@ The two ways to a service, `Connection` and `ToolEndpoint`, ask `tape` whether o
 but what was asked: no header, so no credential; of an answer, its bytes or its value, with credentials blotted out.
 """
 
-from sourcelight.backends.remote.recording.tapes import Tape, record, replay, replayed_endpoint, replaying, tape
+from sourcelight.backends.remote.recording.tapes import Recording, record, replay, replayed_endpoint, replaying, tape
 
-__all__ = ["Tape", "record", "replay", "replayed_endpoint", "replaying", "tape"]
+__all__ = ["Recording", "record", "replay", "replayed_endpoint", "replaying", "tape"]

@@ -154,17 +154,17 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
 
     Raises
     ------
-    RecordingUnusable
+    RecordingInvalid
         For what is no recording, one of a newer form, and a line that can't be read.
     """
     lines = data.split(b"\n")[:-1]
     if not lines:
-        raise errors.RecordingUnusable(path, "is empty: nothing was recorded")
+        raise errors.RecordingInvalid(path, "is empty: nothing was recorded")
     form = form_of(lines[0])
     if form is None:
-        raise errors.RecordingUnusable(path, "is no recording of sourcelight")
+        raise errors.RecordingInvalid(path, "is no recording of sourcelight")
     if form > FORM:
-        raise errors.RecordingUnusable(
+        raise errors.RecordingInvalid(
             path, f"is of form {form}, and this version reads up to {FORM}: update sourcelight"
         )
     asked = set()
@@ -172,11 +172,11 @@ def lines_of(data: bytes, path: str) -> Iterator[Line]:
         try:
             line = decoded(text)
         except ValueError as exc:
-            raise errors.RecordingUnusable(path, f"line {at} can't be read: {exc}") from exc
+            raise errors.RecordingInvalid(path, f"line {at} can't be read: {exc}") from exc
         if isinstance(line, RecordedRequest):
             asked.add(line.number)
         elif line.number not in asked:
-            raise errors.RecordingUnusable(path, f"line {at} answers request {line.number}, which is not there")
+            raise errors.RecordingInvalid(path, f"line {at} answers request {line.number}, which is not there")
         yield line
 
 
@@ -198,13 +198,10 @@ def fault_facts(exc: errors.SourcelightError) -> dict[str, Any]:
 
 def fault_of(told: Mapping[str, Any]) -> errors.SourcelightError:
     """The error again; one that this version does not know is a `SourcelightError` with its message."""
-    kind = getattr(errors, str(told.get("type")), None)
-    if not (isinstance(kind, type) and issubclass(kind, errors.SourcelightError)):
-        kind = errors.SourcelightError
-    made = kind.__new__(kind, str(told.get("message", "")))
+    message = str(told.get("message", ""))
     facts = dict(told.get("facts") or {})
     notes = facts.pop("__notes__", ())
-    vars(made).update({name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()})
+    made = errors.restore_error(str(told.get("type")), message, facts) or errors.SourcelightError(message)
     for note in notes if isinstance(notes, list) else ():
         made.add_note(str(note))
     return made

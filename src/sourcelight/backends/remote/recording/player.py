@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.backends.remote.recording.format import RecordedReply, RecordedRequest, fault_of, lines_of
 from sourcelight.backends.remote.recording.recorder import Hidden, Note
-from sourcelight.core.errors import NotRecorded, RecordingUnusable
+from sourcelight.core.errors import NotRecorded, RecordingInvalid
 
 _MOST_NAMED = 8
 _LOOK_S = 0.001
@@ -42,7 +42,7 @@ class Player:
 
     Raises
     ------
-    RecordingUnusable
+    RecordingInvalid
         For what is no recording, or a damaged one.
     """
 
@@ -57,7 +57,7 @@ class Player:
         try:
             data = self.path.read_bytes()
         except OSError as exc:
-            raise RecordingUnusable(str(self.path), f"can't be read: {exc.strerror or exc}") from exc
+            raise RecordingInvalid(str(self.path), f"can't be read: {exc.strerror or exc}") from exc
         for line in sorted(lines_of(data, str(self.path)), key=lambda line: line.at):
             if isinstance(line, RecordedRequest):
                 entries[line.number] = _RecordedCall(line)

@@ -21,7 +21,7 @@ from sourcelight.backends.remote.recording.format import (
     head,
     lines_of,
 )
-from sourcelight.core.errors import RecordingUnusable, SourcelightError
+from sourcelight.core.errors import RecordingInvalid, SourcelightError
 
 Hidden = Callable[[str], str]
 Note = Callable[[Any], None]
@@ -41,7 +41,7 @@ class Recorder:
 
     Raises
     ------
-    RecordingUnusable
+    RecordingInvalid
         When there is a file already and neither is asked for, or it can't be written.
     """
 
@@ -49,7 +49,7 @@ class Recorder:
         self.path = Path(path).expanduser()
         there = self.path.exists()
         if there and not (append or replace):
-            raise RecordingUnusable(
+            raise RecordingInvalid(
                 str(self.path), "is there already: append=True goes on with it, replace=True ends it"
             )
         self._writes_to = self.path.with_name(f"{self.path.name}.new") if there and replace else self.path
@@ -64,7 +64,7 @@ class Recorder:
             if self._file.tell() == 0:
                 self._put(head())
         except OSError as exc:
-            raise RecordingUnusable(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
+            raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
     def _opened(self, mode: str) -> IO[bytes]:
         """Open the file for its owner alone: it holds what a private service answered."""
@@ -103,7 +103,7 @@ class Recorder:
             try:
                 self._put(encoded(line))
             except OSError as exc:
-                raise RecordingUnusable(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
+                raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
     def _begin(self, kind: str, where: str, what: Any) -> int:
         with self._lock:

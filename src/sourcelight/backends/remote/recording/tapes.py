@@ -13,10 +13,10 @@ from sourcelight.backends.remote.recording.recorder import Recorder
 from sourcelight.core.errors import RecordingError
 
 _lock = threading.Lock()
-_running: Tape | None = None
+_running: Recording | None = None
 
 
-class Tape:
+class Recording:
     """A recording under way or a replay; made by `sourcelight.record` and `sourcelight.replay`.
 
     It runs from when it is made until `stop`, or the end of its ``with`` block.
@@ -63,12 +63,12 @@ class Tape:
         return f"<{what} {self.path}: {count:,} {'request' if count == 1 else 'requests'}{over}>"
 
 
-def tape() -> Tape | None:
+def tape() -> Recording | None:
     """The tape that runs now."""
     return _running
 
 
-def _start(made: Tape) -> Tape:
+def _start(made: Recording) -> Recording:
     global _running  # noqa: PLW0603 - one per process
     with _lock:
         _running = made
@@ -80,7 +80,7 @@ def _free(wanted: str) -> None:
         raise RecordingError(f"{_running!r} runs: stop() it first")
 
 
-def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Tape:
+def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Recording:
     """Record what services say from now on: a later `replay` of it needs no service.
 
     Kept are requests as they were asked and answers as they came: streams in their portions, tool calls with their
@@ -98,23 +98,23 @@ def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool 
 
     Returns
     -------
-    Tape
+    Recording
         For ``with``, or to `stop` by hand.
 
     Raises
     ------
-    RecordingUnusable
+    RecordingInvalid
         When there is a file already and neither is asked for, or it can't be written.
     RecordingError
         When another tape runs.
     """
     _free("record")
-    made = _start(Tape(Recorder(path, append=append, replace=replace)))
+    made = _start(Recording(Recorder(path, append=append, replace=replace)))
     atexit.register(made.deck.close)
     return made
 
 
-def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Tape:
+def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Recording:
     """Answer from a recording in the place of services, from now on; nothing is sent, and no credential is needed.
 
     `connect` needs no address where the recording is of one service, and signs nobody in. The n-th time that something
@@ -129,12 +129,12 @@ def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Tape:
 
     Returns
     -------
-    Tape
+    Recording
         For ``with``, or to `stop` by hand.
 
     Raises
     ------
-    RecordingUnusable
+    RecordingInvalid
         For what is no recording, a damaged one, or one of a newer version.
     RecordingError
         While something is recorded. A replay that runs is replaced.
@@ -142,7 +142,7 @@ def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Tape:
     _free("replay")
     if speed is not None and not speed > 0:
         raise ValueError(f"speed is a positive number, or None for no time at all; got {speed}")
-    return _start(Tape(Player(path, speed=speed)))
+    return _start(Recording(Player(path, speed=speed)))
 
 
 def replayed_endpoint() -> str | None:

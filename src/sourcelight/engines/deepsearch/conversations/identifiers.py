@@ -12,7 +12,7 @@ import uuid
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
@@ -43,7 +43,7 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
 
     Raises
     ------
-    CallError
+    ToolError
         For anything else, and for an address of another host; nothing is ever fetched.
     """
     given = text.strip()
@@ -70,8 +70,8 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     raise _refused("that is no identifier of a conversation")
 
 
-def _refused(why: str) -> CallError:
-    return CallError(f"{why}; give {_FORMS}", call="deepsearch_read", argument="identifier")
+def _refused(why: str) -> ToolError:
+    return ToolError(f"{why}; give {_FORMS}", tool="deepsearch_read", argument="identifier")
 
 
 def _host(url: str) -> tuple[str, str, int | None]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError, StateFull
+from sourcelight.core.errors import StateFull, ToolError
 from sourcelight.engines.deepsearch.conversations import identifiers, records, run
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
 from sourcelight.engines.deepsearch.conversations.records import (
@@ -106,7 +106,7 @@ class ConversationService:
 
         Raises
         ------
-        CallError
+        ToolError
             For a question without words, or a reader without an account.
         Cancelled
             When the caller stops waiting in this process; the question is canceled.
@@ -120,7 +120,7 @@ class ConversationService:
 
         Raises
         ------
-        CallError
+        ToolError
             For what is no identifier, and, in the same words, for a conversation that is not there, was deleted, or
             is not shared with the viewer.
         """
@@ -135,7 +135,7 @@ class ConversationService:
 
         Raises
         ------
-        CallError
+        ToolError
             While it works on another question, and as `read`.
         """
         number = self.ask_in(self.find(identifier, context).id, question, context)
@@ -182,18 +182,18 @@ class ConversationService:
         try:
             number = self.store.create(context.viewer.name, title)
         except StateFull as fault:
-            raise CallError(fault.for_callers, call="deepsearch", argument="disk") from fault
+            raise ToolError(fault.for_callers, tool="deepsearch", argument="disk") from fault
         if number is None:
-            raise CallError("deep search needs an account: sign in first", call="deepsearch")
+            raise ToolError("deep search needs an account: sign in first", tool="deepsearch")
         return number
 
     def _check_words(self, question: str) -> None:
         if not split_filters(question)[1]:
-            raise CallError("the question is empty: say what you want to know", call="deepsearch", argument="question")
+            raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
         if len(question) > MOST_QUESTION_CHARACTERS:
-            raise CallError(
+            raise ToolError(
                 f"the question has {len(question):,} characters; {MOST_QUESTION_CHARACTERS:,} are taken at most",
-                call="deepsearch",
+                tool="deepsearch",
                 argument="question",
             )
 
@@ -202,7 +202,7 @@ class ConversationService:
 
         Raises
         ------
-        CallError
+        ToolError
             While another question of the conversation is being worked on, and as `read`.
         """
         self._own(conversation, context.viewer)
@@ -213,21 +213,21 @@ class ConversationService:
             filters = earlier[-1].filters
         self._end_stale(earlier)
         if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
-            raise CallError(
+            raise ToolError(
                 f"{MAX_QUESTIONS_UNDER_WAY} of your questions are under way; wait for an answer or cancel one",
-                call="deepsearch",
+                tool="deepsearch",
                 argument="running",
             )
         try:
             number = self.store.ask(conversation, words, filters, self.boot)
         except ConversationBusy:
-            raise CallError(
+            raise ToolError(
                 "the conversation is working on a question; wait for its answer or cancel it",
-                call="deepsearch",
+                tool="deepsearch",
                 argument="running",
             ) from None
         except StateFull as fault:
-            raise CallError(fault.for_callers, call="deepsearch", argument="disk") from fault
+            raise ToolError(fault.for_callers, tool="deepsearch", argument="disk") from fault
         # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
         own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         # What the asker may no longer read tells nothing to a new answer, either.
@@ -281,7 +281,7 @@ class ConversationService:
         """What there is of a question of one's own."""
         found = self.store.question(question)
         if found is None:
-            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
         conversation = self._own(found.conversation, context.viewer)
         work = self._works.get(question)
         if work is not None and work.unkept is not None and found.status in RUNNING:
@@ -294,7 +294,7 @@ class ConversationService:
         """Cancel a question of one's own; False when it had ended. What it told so far stays."""
         found = self.store.question(question)
         if found is None:
-            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
         self._own(found.conversation, context.viewer)
         if found.status in FINAL:
             return False
@@ -308,7 +308,7 @@ class ConversationService:
         """Give the events of a question of one's own, those of before first, until it ended or the caller stops."""
         found = self.store.question(question)
         if found is None:
-            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
         self._own(found.conversation, context.viewer)
         while True:
             state = self.store.question(question)
@@ -335,13 +335,13 @@ class ConversationService:
             found = self.store.by_token(wanted.token)
             allowed = found is not None and (found.owner == context.viewer.name or (self.sharing and found.shared))
         if found is None or not allowed:
-            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
         return found
 
     def _own(self, conversation: int, viewer: Viewer) -> ConversationRecord:
         found = self.store.by_number(conversation)
         if found is None or found.owner != viewer.name:
-            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+            raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
         return found
 
     def token(self, conversation: ConversationRecord) -> str:
@@ -375,12 +375,12 @@ class ConversationService:
 
         Raises
         ------
-        CallError
+        ToolError
             For an `order` other than ``id``, ``created_at`` and ``updated_at``, with ``-`` before for descending.
         """
         if order.removeprefix("-") not in {"id", "created_at", "updated_at"}:
             accepted = ("id", "created_at", "updated_at", "-id", "-created_at", "-updated_at")
-            raise CallError(f"conversations can't be sorted by {order!r}", argument="sort", accepted=accepted)
+            raise ToolError(f"conversations can't be sorted by {order!r}", argument="sort", accepted=accepted)
         found = self.store.of_owner(
             context.viewer.name, text=text, starred=starred, order=order, first=first, skip=skip
         )
@@ -390,7 +390,7 @@ class ConversationService:
         """Give one's own conversation another title."""
         title = " ".join(title.split())
         if not title:
-            raise CallError("the title is empty", argument="title")
+            raise ToolError("the title is empty", argument="title")
         self.store.change(self._own(conversation, context.viewer).id, title=title[:200])
 
     def star(self, conversation: int, context: ToolContext, *, starred: bool = True) -> None:
@@ -402,12 +402,12 @@ class ConversationService:
 
         Raises
         ------
-        CallError
+        ToolError
             Where sharing is switched off.
         """
         found = self._own(conversation, context.viewer)
         if shared and not self.sharing:
-            raise CallError("sharing is switched off here (deepSearch.sharing.enabled)")
+            raise ToolError("sharing is switched off here (deepSearch.sharing.enabled)")
         self.store.change(found.id, shared=int(shared))
         return self.share_url(conversation, context)
 

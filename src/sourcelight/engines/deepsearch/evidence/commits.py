@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.core.errors import SearchIndexError, SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
@@ -249,7 +249,7 @@ class HistoryEvidence:
             history = self.engine.history.open(target.repository)
             if history.position(target.commit) is None:
                 return None
-        except (IndexFault, OSError, ValueError):
+        except (SearchIndexError, OSError, ValueError):
             return None
         return CommitRanker(history, target.commit)
 

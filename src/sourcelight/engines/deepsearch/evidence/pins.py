@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.execution.natural_language import targets_of
 from sourcelight.engines.search import Target
@@ -71,7 +71,7 @@ def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancell
     ------
     QueryError
         When the filters can't be read.
-    CallError
+    ToolError
         When there is nothing to search.
     """
     return _some(pins_here(engine, filters, viewer, cancellation), filters)
@@ -86,10 +86,10 @@ def pins_here(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: C
 def _some(pins: Pins, filters: str) -> Pins:
     if not pins.targets:
         reasons = "; ".join(f"{name}: {why}" for name, why in sorted(pins.failed.items()))
-        raise CallError(
+        raise ToolError(
             f"no repository to search{f' for {filters}' if filters else ''}{f' ({reasons})' if reasons else ''}; "
             "list_repos names those that can be searched",
-            call="deepsearch",
+            tool="deepsearch",
         )
     return pins
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.core.errors import CallError, QueryError, RepositoryError, UnsupportedCall
+from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, texts
 from sourcelight.engines.deepsearch.facts.events import event
@@ -62,7 +62,7 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
     work = Work(request, inquiry, emit)
     try:
         fact = _fact(work, paths)
-    except (CallError, QueryError, RepositoryError, UnsupportedCall):
+    except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return request, None
     if fact is not None:

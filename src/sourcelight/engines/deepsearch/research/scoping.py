@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sourcelight.core.errors import CallError, QueryError
+from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.pins import Pins, pinned
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
@@ -32,13 +32,13 @@ def open_inquiry(
 
     Raises
     ------
-    QueryError, CallError
+    QueryError, ToolError
         As `pinned`.
     """
     pins: Pins | None = None
     try:
         pins = pinned(filters, context)
-    except CallError:
+    except ToolError:
         if filters:
             raise
     usual = frozenset(pin.repository for pin in pins) if pins is not None else frozenset()
@@ -62,7 +62,7 @@ def _narrowed(filters: str, scope: QuestionScope, context: ToolContext) -> tuple
     """Pin the scope of a question; without its revision where no repository has that."""
     try:
         return pinned(f"{filters} {scope.filters}".strip(), context), scope
-    except (CallError, QueryError):
+    except (ToolError, QueryError):
         context.cancellation.check()
     revision = next((part for part in scope.taken if part.kind == "revision"), None)
     if revision is None:
@@ -80,5 +80,5 @@ def _narrowed(filters: str, scope: QuestionScope, context: ToolContext) -> tuple
     )
     try:
         return pinned(f"{filters} {without.filters}".strip(), context), without
-    except (CallError, QueryError):
+    except (ToolError, QueryError):
         return None

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError, GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound
+from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound, ToolError
 from sourcelight.engines.history.compare.changes import (
     FileChange,
     FileDiff,
@@ -353,7 +353,7 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
 
     Raises
     ------
-    CallError
+    ToolError
         If the text is no cursor, or belongs to the comparison of other commits; says which.
     """
     try:
@@ -362,17 +362,17 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
         raw = b""
     body, check = raw[:-_CHECK_BYTES], raw[-_CHECK_BYTES:]
     if len(body) != 44 or check != _check(body):
-        raise CallError(
+        raise ToolError(
             "after is no cursor of compare_revisions; give the endCursor of the page before, or leave it out",
-            call=_CALL,
+            tool=_CALL,
             argument="after",
         )
     own_base, own_head = body[:20].hex(), body[20:40].hex()
     if (own_base, own_head) != (base, head):
-        raise CallError(
+        raise ToolError(
             f"the cursor belongs to the comparison {own_base[:12]}..{own_head[:12]}, but base and head are now "
             f"{base[:12]}..{head[:12]}; start without after, or give these commits as base and head",
-            call=_CALL,
+            tool=_CALL,
             argument="after",
         )
     return int.from_bytes(body[40:44], "big")

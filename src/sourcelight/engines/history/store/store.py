@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
+from sourcelight.core.errors import Cancelled, IndexDamaged, SearchIndexError, SourcelightError
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
 from sourcelight.engines.history.store.commit_log import open_history
@@ -109,14 +109,14 @@ class LocalHistoryStore:
 
         Raises
         ------
-        IndexFault
+        SearchIndexError
             When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
         """
         folder = self._folder(repository)
         for attempt in range(_READ_AGAIN):
             stamp = folder.stamp()
             if stamp is None:
-                raise IndexFault(str(folder.path), "its history is not built yet")
+                raise SearchIndexError(str(folder.path), "its history is not built yet")
             with self._guard:
                 known = self._open.get(repository.key)
             if known is not None and not known[1].is_unchanged():
@@ -145,7 +145,7 @@ class LocalHistoryStore:
                 while len(self._open) > _MOST_OPEN:
                     self._open.popitem(last=False)
             return history
-        raise IndexFault(str(folder.path), "its history is being replaced")
+        raise SearchIndexError(str(folder.path), "its history is being replaced")
 
     def disk_bytes(self, repository: Repository) -> int:
         """Bytes that a repository's history takes on disk."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
+from sourcelight.core.errors import IndexDamaged, RepositoryError, SearchIndexError
 from sourcelight.engines.history.git import SETTINGS
 from sourcelight.engines.history.history import History, Mask
 from sourcelight.engines.history.segment import Segment
@@ -75,7 +75,7 @@ class HistoryUpdate:
     def run(self) -> bool:
         """Do it; True when there was something to do.
 
-        Raises `GitFailed`, `RepositoryError`, `IndexFault` and `Cancelled`; what was there before then still is.
+        Raises `GitFailed`, `RepositoryError`, `SearchIndexError` and `Cancelled`; what was there before then still is.
         """
         fresh = HistoryManifest(self.repository.name, made_with(), borders_of(self.repository.git_dir))
         manifest, history = self._former(fresh)
@@ -189,12 +189,12 @@ class HistoryUpdate:
     def _by_workers(
         self, orders: Sequence[ExtractionRequest], keep: Callable[[ExtractionRequest, list[str], list[int]], None]
     ) -> None:
-        """Have the orders carried out in processes; raises `IndexFault` when one can't be, and `Cancelled`."""
+        """Have the orders carried out in processes; raises `SearchIndexError` when one can't be, and `Cancelled`."""
         by_key = {str(order.first): order for order in orders}
 
         def told(key: str, event: Mapping[str, Any]) -> None:
             if event["event"] == "failed":
-                raise IndexFault(by_key[key].folder, event["reason"])
+                raise SearchIndexError(by_key[key].folder, event["reason"])
             keep(by_key[key], event["files"], event["unread"])
 
         def stopped() -> bool:

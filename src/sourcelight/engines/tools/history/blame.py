@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
-from sourcelight.core.errors import CallError, GitFailed, PathNotFound
+from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.people import BOT_RULE, is_bot
 from sourcelight.engines.tools.context import Arguments, ToolContext, clean_path
@@ -36,23 +36,23 @@ def blame(arguments: Arguments, context: ToolContext) -> ToolResult:
     commit = resolve(repository, revision)
     path = clean_path(arguments["path"])
     if repository.kind != "git":
-        raise CallError(f"blame: {repository.name} is a folder without git and has no history", call="blame")
+        raise ToolError(f"blame: {repository.name} is a folder without git and has no history", tool="blame")
     with ObjectReader(repository) as reader:
         entry = find_entry(reader, commit, path, revision)
         if entry.kind in {"directory", "submodule"}:
-            raise CallError(f"blame: {path or '/'} is no file but a {entry.kind}", call="blame", argument="path")
+            raise ToolError(f"blame: {path or '/'} is no file but a {entry.kind}", tool="blame", argument="path")
         size = reader.size(entry.object_id)
         data = reader.read(entry.object_id, MAX_BLAME_BYTES)
         raw = _raw_path(reader, commit, entry.path)
     if size is not None and size > MAX_BLAME_BYTES:
-        raise CallError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), call="blame", argument="path")
+        raise ToolError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), tool="blame", argument="path")
     if data is None:
         raise PathNotFound(
             repository.name, revision, path, "this clone does not hold the content of the file, or it can't be read"
         )
     count = data.count(b"\n")
     if count > MAX_BLAME_LINES:
-        raise CallError(_too_large(path, f"{count:,} lines", f"{MAX_BLAME_LINES:,}"), call="blame", argument="path")
+        raise ToolError(_too_large(path, f"{count:,} lines", f"{MAX_BLAME_LINES:,}"), tool="blame", argument="path")
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -217,7 +217,7 @@ def _files(
                 continue  # a clone that lacks what blame needs: the row stays inexact, and the answer says so
             numbers = [history.position(each.oid) for each in found.commits]
             if None in numbers:
-                raise CallError(f"{call}: git blame names commits that the history of {opened.name} lacks", call=call)
+                raise ToolError(f"{call}: git blame names commits that the history of {opened.name} lacks", tool=call)
             inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[found.commit], exact=True)
     named = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
     return named, owned.left_out if not path else 0

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import find_commits, people_passing
@@ -244,7 +244,7 @@ def _find_repositories(arguments: Arguments, context: ToolContext) -> PartialRes
 def _authors(arguments: Arguments) -> list[str]:
     authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
     if not authors:
-        raise CallError(f"{REPOSITORIES_CALL} needs the argument 'author'", call=REPOSITORIES_CALL, argument="author")
+        raise ToolError(f"{REPOSITORIES_CALL} needs the argument 'author'", tool=REPOSITORIES_CALL, argument="author")
     return authors
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
-from sourcelight.core.errors import IndexFault, RevisionNotFound
+from sourcelight.core.errors import RevisionNotFound, SearchIndexError
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.comparison import EMPTY
@@ -97,7 +97,7 @@ def _kept_history(repository: Repository, context: ToolContext) -> History | Non
     """The repository's history as it was read last; a comparison needs none."""
     try:
         return context.engine.history.open(repository)
-    except (IndexFault, OSError):
+    except (SearchIndexError, OSError):
         return None
 
 

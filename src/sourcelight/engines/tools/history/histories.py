@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.batches.results import ToolProgress
-from sourcelight.core.errors import CallError, IndexFault, PatternError, RevisionNotFound
+from sourcelight.core.errors import PatternError, RevisionNotFound, SearchIndexError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.compiled import PatternKind
 from sourcelight.core.query.dates import parse_date
@@ -37,21 +37,21 @@ def pattern_of(
 ) -> CompiledPattern:
     """Compile a text of the caller: literal without regard to case, or RE2.
 
-    `one_line` says that it is looked for in texts without newlines. Raises `CallError` for what RE2 refuses, for an
+    `one_line` says that it is looked for in texts without newlines. Raises `ToolError` for what RE2 refuses, for an
     empty text, and for what could only be found across lines where they are looked at one by one.
     """
     if not text:
-        raise CallError(f"{call}: {argument} holds an empty text", call=call, argument=argument)
+        raise ToolError(f"{call}: {argument} holds an empty text", tool=call, argument=argument)
     try:
         kind: PatternKind = "regexp" if regexp else "literal"
         pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
     except PatternError as error:
-        raise CallError(f"{call}: {argument}: {error}", call=call, argument=argument) from error
+        raise ToolError(f"{call}: {argument}: {error}", tool=call, argument=argument) from error
     if one_line and not fits_a_line(pattern):
-        raise CallError(
+        raise ToolError(
             f"{call}: {argument} {text!r} can't match without a newline, and lines are looked at one by one; "
             "ask for one of the lines",
-            call=call,
+            tool=call,
             argument=argument,
         )
     return pattern
@@ -80,7 +80,7 @@ def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Changed
 def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, dict[str, str]]:
     """The bounds of committer times in seconds, both exclusive, and the instants as they were understood.
 
-    Raises `CallError` for what is no date.
+    Raises `ToolError` for what is no date.
     """
     bounds: list[int | None] = []
     echoed: dict[str, str] = {}
@@ -92,14 +92,14 @@ def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, d
         try:
             instant = parse_date(text, datetime.now(UTC))
         except ValueError as error:
-            raise CallError(f"{call}: {name}: {error}", call=call, argument=name) from error
+            raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
         echoed[name] = instant.isoformat().replace("+00:00", "Z")
         seconds = instant.timestamp()
         bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
     after, before = bounds
     if after is not None and before is not None and after + 1 >= before:
-        raise CallError(
-            f"{call}: nothing is after {echoed['after']} and before {echoed['before']}", call=call, argument="after"
+        raise ToolError(
+            f"{call}: nothing is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
         )
     return after, before, echoed
 
@@ -201,13 +201,13 @@ def open_histories(
         For a name that is none, or not for this viewer.
     RevisionNotFound
         When no repository has a revision.
-    CallError
+    ToolError
         When a served call names no repository.
     Cancelled
         After ``context.cancellation.cancel()``.
     """
     if not repos and context.served:
-        raise CallError(f"{call}: repos is empty; name the repositories, list_repos finds them", call=call)
+        raise ToolError(f"{call}: repos is empty; name the repositories, list_repos finds them", tool=call)
     repositories = asked_repositories(context, repos)
     told = PartialResult(tuple(repository.name for repository in repositories))
     found = OpenedHistories(told)
@@ -287,7 +287,7 @@ def _update(context: ToolContext, wanted: Sequence[_Wanted], told: PartialResult
 def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
     try:
         return store.open(repository).position(commit) is not None
-    except (IndexFault, OSError):
+    except (SearchIndexError, OSError):
         return False
 
 
@@ -299,7 +299,7 @@ def _open(context: ToolContext, wanted: _Wanted, found: OpenedHistories) -> None
 
     try:
         history = context.engine.history.open(repository)
-    except IndexFault as fault:
+    except SearchIndexError as fault:
         lack(f"The history of {repository.name} can't be read: {fault.reason}.")
         return
     there, denied = (

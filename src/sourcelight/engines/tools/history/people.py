@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors
 from sourcelight.engines.tools.context import Arguments
@@ -54,7 +54,7 @@ class PersonNumbers:
         try:
             self._accepted = parse_mailmap(arguments.get("mailmap") or "")
         except ValueError as error:
-            raise CallError(f"{call}: mailmap: {error}", call=call, argument="mailmap") from error
+            raise ToolError(f"{call}: mailmap: {error}", tool=call, argument="mailmap") from error
         self.join_addresses: bool = arguments.get("joinAddresses", True)
         self._numbers: dict[Pair, int] = {}
         self._members: list[dict[Pair, int]] = []

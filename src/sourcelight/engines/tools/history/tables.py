@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches import Column
 from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History
 from sourcelight.engines.history.history import UNKNOWN, Ints
@@ -164,10 +164,10 @@ def _seconds(months: Numbers) -> Numbers:
 
 
 def period_of(call: str, by: Sequence[str]) -> str | None:
-    """The period that `by` names; raises `CallError` when it names two."""
+    """The period that `by` names; raises `ToolError` when it names two."""
     named = [name for name in by if name in PERIODS]
     if len(named) > 1:
-        raise CallError(f"{call}: by names two periods, {' and '.join(named)}", call=call, argument="by")
+        raise ToolError(f"{call}: by names two periods, {' and '.join(named)}", tool=call, argument="by")
     return named[0] if named else None
 
 

@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import ToolError
 from sourcelight.engines.deepsearch.conversations import QuestionEvent
 from sourcelight.server.http.deepsearch.messages import (
     ConversationAccess,
@@ -120,7 +120,7 @@ class Api:
             if one:
                 try:
                     found = [desk.find(one, context)]
-                except CallError:
+                except ToolError:
                     found = []
                 found = [each for each in found if starred is None or each.starred is starred]
                 return {"conversations": [conversation_json(asking, each) for each in found], "page_info": _page(None)}

@@ -16,7 +16,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sourcelight.core.errors import CallError, ClusterError, QueryError, StateFull
+from sourcelight.core.errors import ClusterError, QueryError, StateFull, ToolError
 from sourcelight.engines.deepsearch.conversations import records
 from sourcelight.engines.deepsearch.conversations.records import RUNNING, ConversationRecord, QuestionRecord, shown_to
 from sourcelight.engines.deepsearch.redaction import without_text
@@ -109,7 +109,7 @@ class ConversationAccess:
                 return await handle(request, self.enter(request))
             except RequestRefused as fault:
                 return told(fault.status, fault.text)
-            except (CallError, QueryError) as fault:
+            except (ToolError, QueryError) as fault:
                 return told(status_of(fault), str(fault))
             except StateFull as fault:
                 return told(507, fault.for_callers)
@@ -125,7 +125,7 @@ class ConversationAccess:
         return endpoint
 
 
-def status_of(fault: CallError | QueryError) -> int:
+def status_of(fault: ToolError | QueryError) -> int:
     """The status of a fault: what is busy, what is not there, and what can't be taken."""
     argument = getattr(fault, "argument", "")
     if argument == BUSY:

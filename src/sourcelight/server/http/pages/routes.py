@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from sourcelight.core.errors import CallError, ClusterError, RepositoryError
+from sourcelight.core.errors import ClusterError, RepositoryError, ToolError
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
@@ -142,7 +142,7 @@ class Pages:
         wanted = f"/deepsearch/{'shared/' if '/shared/' in request.scope['path'] else ''}{identifier}"
         try:
             answer, turns = await anyio.to_thread.run_sync(self._read, wanted, context)
-        except CallError:
+        except ToolError:
             return self._absent(request, context)
         except ClusterError as said:
             return self._unanswered(said)
@@ -178,7 +178,7 @@ class Pages:
             )
         except RepositoryError:
             return self._absent(request, context)
-        except CallError as said:
+        except ToolError as said:
             return self._absent(request, context, str(said))
         except ClusterError as said:
             return self._unanswered(said)

@@ -1,0 +1,92 @@
+"""Former public names: using one raises an error that says the current name.
+
+`FORMER_NAMES` is the only table. A class takes part by `refuses_former_names`, a function by
+`refuses_former_parameters`, a package by raising `former_attribute` in its ``__getattr__``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "sourcelight": {
+        "CallError": "ToolError",
+        "IncompleteAnswer": "IncompleteResultWarning",
+        "IncompleteCount": "IncompleteCountWarning",
+        "IndexFault": "SearchIndexError",
+        "NoClient": "ClientNotFound",
+        "RecordingUnusable": "RecordingInvalid",
+        "Tape": "Recording",
+        "UnsupportedCall": "UnsupportedTool",
+    },
+    "ToolError": {"call": "tool"},
+}
+"""Former names and what replaces them, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""
+
+
+def former_attribute(owner: str, name: str) -> AttributeError | None:
+    """Return the error for a former attribute of `owner`, a key of `FORMER_NAMES`; None if `name` never was one."""
+    current = FORMER_NAMES.get(owner, {}).get(name)
+    return None if current is None else AttributeError(f"{owner}.{name} has been renamed; use {current}")
+
+
+def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
+    """Have a class raise `AttributeError` or `TypeError` with the current name where a former one is used.
+
+    Parameters
+    ----------
+    owner
+        Its key in `FORMER_NAMES`; keys that begin with it and a dot name its methods.
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        def __getattr__(self: object, name: str) -> Any:  # noqa: N807 - set on the class below
+            error = former_attribute(owner, name)
+            if error is not None:
+                raise error
+            return object.__getattribute__(self, name)  # raises what Python raises without this method
+
+        cls.__getattr__ = __getattr__  # type: ignore[attr-defined] # declared, it would hide misspelled names from mypy
+        for key in FORMER_NAMES:
+            class_name, _, method = key.partition(".")
+            if method and class_name == owner:
+                setattr(cls, method, _checked(getattr(cls, method), key))
+        return cls
+
+    return decorate
+
+
+def refuses_former_parameters(function: F) -> F:
+    """Have a function raise `TypeError` with the current name where a former parameter is passed."""
+    return _checked(function, function.__name__)
+
+
+def _checked(function: F, key: str) -> F:
+    former = FORMER_NAMES[key]
+
+    def check(arguments: Mapping[str, Any]) -> None:
+        for name in arguments:
+            if name in former:
+                raise TypeError(f"{key}() has no parameter {name!r} any more; use {former[name]}")
+
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def checked_coroutine(*args: Any, **kwargs: Any) -> Any:
+            check(kwargs)
+            return await function(*args, **kwargs)
+
+        return cast("F", checked_coroutine)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        check(kwargs)
+        return function(*args, **kwargs)
+
+    return cast("F", checked)

@@ -1,0 +1,32 @@
+"""Code that was written for former public names is told the current ones."""
+
+from __future__ import annotations
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.core.errors import restore_error
+from sourcelight.core.former_names import FORMER_NAMES
+
+
+@pytest.mark.parametrize("former", FORMER_NAMES["sourcelight"])
+def test_a_former_name_of_the_package_names_the_current_one(former: str) -> None:
+    with pytest.raises(AttributeError, match=FORMER_NAMES["sourcelight"][former]):
+        getattr(sl, former)
+    assert former not in dir(sl)
+
+
+def test_a_former_attribute_names_the_current_one() -> None:
+    error = sl.ToolError("no", tool="blame")
+    with pytest.raises(AttributeError, match="tool"):
+        getattr(error, "call")  # noqa: B009 - mypy refuses it as an attribute, as it should
+    with pytest.raises(AttributeError, match="'ToolError' object has no attribute 'cal'"):
+        getattr(error, "cal")  # noqa: B009
+
+
+def test_an_error_that_was_written_down_under_a_former_name_is_read() -> None:
+    error = restore_error("ToolError", "no such path", {"call": "read_file", "argument": "path", "accepted": ["a"]})
+    assert isinstance(error, sl.ToolError)
+    assert (str(error), error.tool, error.argument, error.accepted) == ("no such path", "read_file", "path", ("a",))
+    assert restore_error("dict", "not an error", {}) is None
+    assert restore_error("Mapping", "not an error", {}) is None
