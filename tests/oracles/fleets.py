@@ -90,6 +90,10 @@ def served(client: sl.Client) -> Iterator[sl.Client]:
         yield remote
 
 
+_JOIN_S = 300.0
+"""Seconds in which workers join: long runs go beside other work, and this is no claim about speed."""
+
+
 @contextmanager
 def clustered(fleet: Fleet, folder: Path) -> Iterator[sl.Client]:
     """Client over two workers of a cluster, which hold the fleet as it is now."""
@@ -99,7 +103,7 @@ def clustered(fleet: Fleet, folder: Path) -> Iterator[sl.Client]:
     cell = Cell(storage, folder / "caches", names=("w1", "w2"))
     try:
         with sl.open(cluster=cell.address, storage=storage) as client:
-            wait_until(lambda: len(client.cluster.workers) == 2, "workers join")
+            wait_until(lambda: len(client.cluster.workers) == 2, "workers join", within_s=_JOIN_S)
             yield client
     finally:
         cell.close()
