@@ -94,6 +94,13 @@ def test_owners_that_are_not_there_are_not_said_to_be_nobody(code: sl.Client) ->
     assert not len(code.search("repo:partial file:has.owner(ann)").alerts)
 
 
+def test_a_missing_file_of_owners_is_named(code: sl.Client) -> None:
+    skipped = code.search("repo:partial file:has.owner(ann)").skipped
+    (title,) = skipped.loc[skipped["reason"] == "document-missing", "title"]
+    assert "CODEOWNERS" in title
+    assert title.startswith("1 file missing")
+
+
 def test_contributors_of_a_cut_history_are_told_to_be_incomplete(code: sl.Client) -> None:
     result = code.search("repo:shallow file:has.contributor(ada) needle")
     assert result.reasons == ("history-incomplete: 1 incomplete",)

@@ -351,7 +351,9 @@ class SearchExecution:
 
     def missing_names(self, plans: Sequence[Plan]) -> dict[str, tuple[str, ...]]:
         """Some of the files that the query asks to look into and whose content is not there, by repository."""
-        return self.missing if _reads_any(plans) else {}
+        owners = {} if self.gathering is None else self.gathering.ownership.missing
+        names = {name: (path,) for name, path in owners.items()}
+        return names | self.missing if _reads_any(plans) else names
 
     def unread_files(self, plans: Sequence[Plan], scoper: ScopeResolver) -> dict[str, dict[str, int]]:
         """How many files were not looked into though the query asks for that, by repository and by reason."""

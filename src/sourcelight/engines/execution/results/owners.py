@@ -195,7 +195,7 @@ class OwnerPredicate:
 
     `unknown` holds the repositories that were asked about and have no such file, `unowned` counts by repository files
     that have no owner where owners were asked for, `later` holds repositories of which commits were asked about that
-    have no such file. `missing` holds the repositories whose file is there, but not its content (a partial clone).
+    have no such file. `missing` names by repository the file that is there, but not its content (a partial clone).
     """
 
     def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
@@ -205,7 +205,7 @@ class OwnerPredicate:
         self.unknown: set[str] = set()
         self.unowned: Counter[str] = Counter()
         self.later: set[str] = set()
-        self.missing: set[str] = set()
+        self.missing: dict[str, str] = {}
 
     def of(self, target: Target) -> CodeOwners | None:
         """The owners of the target's files; None when it has no such file."""
@@ -229,7 +229,7 @@ class OwnerPredicate:
                 if text is not None:
                     return FileOwners(place, text)
                 if self._lacks(target, place):
-                    self.missing.add(target.repository.facts.name)
+                    self.missing[target.repository.facts.name] = place
                     return None
         except (SourcelightError, OSError):
             pass
