@@ -65,7 +65,7 @@ def test_matches_read_back_equal(kind: str, rows: list[dict[str, Any]], tmp_path
     found = sl.read_matches(writer.finish())
     expected = to_pandas(matches_table(batches))
     assert [str(dtype) for dtype in found.dtypes] == [str(dtype) for dtype in expected.dtypes]
-    pd.testing.assert_frame_equal(found, expected, check_categorical=False)
+    pd.testing.assert_frame_equal(found, expected)
     for name in ("line", "revision", "path", "message", "start"):  # a missing text is not an empty one
         assert found[name].isna().tolist() == expected[name].isna().tolist()
 
@@ -124,13 +124,29 @@ def test_a_repository_of_hostile_bytes_is_exported_as_its_frame(tmp_path: Path) 
             getattr(many, f"to_{kind}")(tmp_path / f"c.{kind}")
             for name, frame in (("a", expected), ("b", expected), ("c", many.matches)):
                 found = sl.read_matches(tmp_path / f"{name}.{kind}")
-                pd.testing.assert_frame_equal(found, frame, check_categorical=False)
+                pd.testing.assert_frame_equal(found, frame)
         code.search_to(tmp_path / "people.csv", "needle", spreadsheet=True, progress=False)
         result.to_csv(tmp_path / "people2.csv", spreadsheet=True)
     for path in (tmp_path / "people.csv", tmp_path / "people2.csv"):
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 assert not any(value.startswith(FORMULA_SIGNS) for value in row.values())
+
+
+@pytest.mark.parametrize("query", ["needle", "type:symbol .", "type:diff needle", "type:commit .", "type:path .", "zzz"])
+def test_every_kind_of_result_reads_back_with_its_categories(query: str, tmp_path: Path) -> None:
+    """The index holds kinds, files and commits that no row has, in an order of its own."""
+    repo = RepositoryBuilder(tmp_path / "src" / "one")
+    for number in range(4):
+        repo.commit({f"{chr(100 - number)}.py": f"class Needle:\n    needle = {number}\n"}, message=f"step {number}")
+    with sl.open(tmp_path / "src", progress=False) as code:
+        result = code.search(f"{query} patternType:regexp count:3", progress=False)
+        for kind in FORMATS:
+            getattr(result, f"to_{kind}")(tmp_path / f"a.{kind}")
+            pd.testing.assert_frame_equal(sl.read_matches(tmp_path / f"a.{kind}"), result.matches)
+    for name in result.matches.select_dtypes("category"):
+        values = result.matches[name]
+        assert list(values.cat.categories) == list(values.dropna().unique())
 
 
 def test_a_file_of_something_else_is_refused_by_name(tmp_path: Path) -> None:

@@ -54,19 +54,39 @@ def texts(values: Any) -> Any:
 
 
 def categorical(values: Any) -> Any:
-    """A dictionary column as pandas' categories."""
+    """A dictionary column as pandas' categories: the values that occur, in the order of their first row.
+
+    The dictionaries of an engine also hold values of rows that were left out, in an order of its own. Neither
+    survives a CSV file, and `value_counts` would show each of them with a zero.
+    """
     import numpy as np
     import pandas as pd
 
-    one = values.combine_chunks()
+    column = values.combine_chunks()
     try:
-        dtype = _categories(one.dictionary)
+        codes, categories = _occurring(column)
+        dtype = _categories(categories)
     except ValueError:  # categories must be distinct and not null; a foreign dictionary may break that
-        one = one.cast(one.type.value_type).dictionary_encode()
-        dtype = _categories(one.dictionary)
-    codes = one.indices.fill_null(-1) if one.null_count else one.indices
+        column = column.cast(column.type.value_type).dictionary_encode()
+        codes, categories = _occurring(column)
+        dtype = _categories(categories)
     # `validate` would read all codes once more; Arrow holds them within the dictionary.
-    return pd.Categorical.from_codes(np.array(codes), dtype=dtype, validate=False)
+    return pd.Categorical.from_codes(np.asarray(codes), dtype=dtype, validate=False)
+
+
+def _occurring(column: Any) -> tuple[Any, Any]:
+    """Codes of a dictionary array (-1 for null), and the categories that they number."""
+    import numpy as np
+    import pyarrow as pa
+
+    indices = column.indices
+    used = np.asarray(indices.drop_null().unique() if indices.null_count else indices.unique())
+    codes = np.array(indices.fill_null(-1) if indices.null_count else indices)
+    if len(used) == len(column.dictionary) and bool((used[:-1] < used[1:]).all()):
+        return codes, column.dictionary
+    renumbered = np.full(len(column.dictionary) + 1, -1, codes.dtype)  # the last one is for -1, which is null
+    renumbered[used] = np.arange(len(used), dtype=codes.dtype)
+    return renumbered[codes], column.dictionary.take(pa.array(used))
 
 
 def _categories(dictionary: Any) -> Any:
