@@ -133,7 +133,9 @@ def test_a_repository_of_hostile_bytes_is_exported_as_its_frame(tmp_path: Path) 
                 assert not any(value.startswith(FORMULA_SIGNS) for value in row.values())
 
 
-@pytest.mark.parametrize("query", ["needle", "type:symbol .", "type:diff needle", "type:commit .", "type:path .", "zzz"])
+@pytest.mark.parametrize(
+    "query", ["needle", "type:symbol .", "type:diff needle", "type:commit .", "type:path .", "zzz"]
+)
 def test_every_kind_of_result_reads_back_with_its_categories(query: str, tmp_path: Path) -> None:
     """The index holds kinds, files and commits that no row has, in an order of its own."""
     repo = RepositoryBuilder(tmp_path / "src" / "one")
