@@ -5,19 +5,23 @@ Pure: no I/O, no state.
 """
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
+from sourcelight.core.markup.counts import count_of, join_words, plural
 from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, own_address, visible
 from sourcelight.core.markup.markdown import to_html
 
 __all__ = [
     "clean_markdown",
     "code",
+    "count_of",
     "escape",
     "highlight",
     "join_inline",
+    "join_words",
     "link",
     "literal",
     "one_line",
     "own_address",
+    "plural",
     "to_html",
     "visible",
 ]

@@ -352,7 +352,7 @@ class SearchExecution:
     def missing_names(self, plans: Sequence[Plan]) -> dict[str, tuple[str, ...]]:
         """Some of the files that the query asks to look into and whose content is not there, by repository."""
         owners = {} if self.gathering is None else self.gathering.ownership.missing
-        names = {name: (path,) for name, path in owners.items()}
+        names: dict[str, tuple[str, ...]] = {name: (path,) for name, path in owners.items()}
         return names | self.missing if _reads_any(plans) else names
 
     def unread_files(self, plans: Sequence[Plan], scoper: ScopeResolver) -> dict[str, dict[str, int]]:

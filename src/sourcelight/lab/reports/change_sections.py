@@ -8,13 +8,13 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key
+from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import churn_figure, told_apart
 from sourcelight.lab.reports.kinds import KINDS, RULE, kind_of
 from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Section, Table, ThemedFigure
 from sourcelight.lab.reports.other_files import is_written, kinds_table, others_text
 from sourcelight.lab.reports.requests import Change, CommitInfo
-from sourcelight.lab.reports.wording import count_of, listed
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -149,7 +149,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     folders = _grouped(shown, shown["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
     endings = _grouped(shown, shown["path"].map(_ending), "ending")
     status = diffs["status"].astype("str").value_counts()
-    text = f"{count_of(len(diffs), 'file')}: {listed([f'{count:,} {name}' for name, count in status.items()])}."
+    text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
     binary = f"{others}the content of binary files."
     about = "Files that differ and their lines, by {}."
     apart: tuple[Table, ...] = ()

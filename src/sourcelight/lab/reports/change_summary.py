@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sourcelight.core.markup import count_of, join_words, plural
 from sourcelight.lab.reports.history import line_numbers
 from sourcelight.lab.reports.kinds import KINDS
 from sourcelight.lab.reports.model import Frame, Number
 from sourcelight.lab.reports.people import JOINED, PEOPLE, one_name_each
-from sourcelight.lab.reports.wording import against, count_of, day, length, listed, plural, shares
+from sourcelight.lab.reports.wording import against, day, length, shares
 
 _NOUNS = {
     "breaking": "breaking change", "features": "feature", "fixes": "fix", "docs": "change of documentation",
@@ -90,7 +91,7 @@ def _who(ends: Ends, commits: Frame, people: Frame) -> str:
         return f"{text}."
     names = people.loc[people["new"], "author"].astype("str").tolist()
     return f"{text}; {new:,} of the people {'is' if new == 1 else 'are'} new" + (
-        f": {listed(names)}." if new <= 4 else "."
+        f": {join_words(names)}." if new <= 4 else "."
     )
 
 
@@ -115,7 +116,7 @@ def _kinds(log: Frame) -> str:
     counts = log["kind"].value_counts()
     parts = [_counted(kind, int(counts.get(kind, 0))) for kind in KINDS if counts.get(kind, 0)]
     are = "the change is" if len(log) == 1 else f"the {len(log):,} changes are"
-    return f"By their titles, {are} {listed(parts)}."
+    return f"By their titles, {are} {join_words(parts)}."
 
 
 def _counted(kind: str, count: int) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
+from sourcelight.core.markup import count_of
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.change_sections import changelog, files_section, infos_of, log_section, people_section
 from sourcelight.lab.reports.change_summary import Ends, lead, nothing, numbers
@@ -42,7 +43,7 @@ from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.requests import merged_changes
 from sourcelight.lab.reports.turnover import keys_of
-from sourcelight.lab.reports.wording import count_of, day
+from sourcelight.lab.reports.wording import day
 
 if TYPE_CHECKING:
     from sourcelight.client import Client

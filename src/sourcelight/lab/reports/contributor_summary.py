@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.other_files import WRITTEN
 from sourcelight.lab.reports.turnover import Turnover
-from sourcelight.lab.reports.wording import against, count_of, day, length, listed, shares
+from sourcelight.lab.reports.wording import against, day, length, shares
 
 OLD_DAYS = 30
 _TOP = 3
@@ -53,7 +54,7 @@ def _who(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
     if people is not None:
         helpers = int(((people["commits"] == 0) & ~people["bot"].fillna(value=False).astype("bool")).sum())
         more += [f"{count_of(helpers, 'co-author')} wrote none"] if helpers else []
-    return f"{text}; {listed(more)}." if more else f"{text}."
+    return f"{text}; {join_words(more)}." if more else f"{text}."
 
 
 def _most(commits: Frame) -> str:

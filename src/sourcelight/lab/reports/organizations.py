@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, Section, Table
-from sourcelight.lab.reports.wording import count_of
 
 PUBLIC = "public mail providers"
 HIDDEN = "addresses hidden by code hosts"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
+from sourcelight.core.markup import count_of
 from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
 from sourcelight.lab.reports.model import Frame, Table
-from sourcelight.lab.reports.wording import count_of
 
 OtherFiles = Literal["apart", "with", "without"]
 WRITTEN = (SOURCE, DOCUMENTATION)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.batches.persons import Pair, person_key
+from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table
-from sourcelight.lab.reports.wording import count_of, day, length
+from sourcelight.lab.reports.wording import day, length
 
 YEAR_DAYS = 365
 

@@ -1,0 +1,48 @@
+"""Counts as text: a number with its noun, and lists of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_IRREGULAR = {"person": "people", "child": "children"}
+_VOWELS = frozenset("aeiou")
+
+
+def count_of(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> count_of(1, "file"), count_of(2_000, "repository")
+    ('1 file', '2,000 repositories')
+    """
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of an English noun; of several words, the last one changes.
+
+    Examples
+    --------
+    >>> plural("match"), plural("changed file"), plural("person"), plural("day")
+    ('matches', 'changed files', 'people', 'days')
+    """
+    head, _, last = noun.rpartition(" ")
+    if head:
+        return f"{head} {plural(last)}"
+    if last in _IRREGULAR:
+        return _IRREGULAR[last]
+    if last.endswith("y") and last[-2:-1] not in _VOWELS:
+        return f"{last[:-1]}ies"
+    return f"{last}es" if last.endswith(("s", "x", "z", "ch", "sh")) else f"{last}s"
+
+
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
+    """Return words as an enumeration.
+
+    Examples
+    --------
+    >>> join_words(["a"]), join_words(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return f" {conjunction} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
