@@ -12,8 +12,6 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 _T = TypeVar("_T")
 
-_MOST_REMEMBERED = 48
-
 
 class LruCache(Generic[K, V]):
     """Values by their keys, within a size: what was used longest ago goes first. Safe to share between threads.
@@ -128,13 +126,19 @@ class _Entries(LRUCache[K, V]):
         return [(key, super(LRUCache, self).__getitem__(key)) for key in self]
 
 
-class Remembering:
-    """Keeps the last things that were made for it, `most` of them. Safe to share between threads."""
+class Memo:
+    """What was computed from one immutable object, by keys of any kind: an `LruCache` whose values differ in type.
 
-    def __init__(self, most: int = _MOST_REMEMBERED) -> None:
-        self._remembered: LruCache[Any, Any] = LruCache(most)
+    Parameters
+    ----------
+    max_entries
+        Values to store. 48: a query needs about ten of an opened commit, so four of them in turn find theirs again.
+    """
 
-    def remember(self, key: Any, make: Callable[[], _T], worth_it: Callable[[_T], bool] | None = None) -> _T:
-        """Give what was made for `key` before, or make it now; kept if `worth_it` says so of it."""
-        value: _T = self._remembered.get_or_make(key, make, keep=worth_it)
+    def __init__(self, max_entries: int = 48) -> None:
+        self._cache: LruCache[Any, Any] = LruCache(max_entries)
+
+    def remember(self, key: Any, make: Callable[[], _T], *, keep: Callable[[_T], bool] | None = None) -> _T:
+        """Return the value of `key`, as `LruCache.get_or_make` does; a key stands for values of one type."""
+        value: _T = self._cache.get_or_make(key, make, keep=keep)
         return value

@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from sourcelight.core.boolean import ALWAYS, And, Or
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns import ANYTHING, And, Or, RequiredText, compile_pattern
+from sourcelight.core.patterns import RequiredText, compile_pattern
 
 
 def test_what_re2_refuses_is_a_pattern_error_with_its_reason() -> None:
@@ -64,12 +65,12 @@ def test_k_and_s_match_their_twins_when_case_is_ignored() -> None:
     [
         (r"func \w+Handler\(", And((RequiredText(b"func "), RequiredText(b"handler(")))),
         ("(TODO|FIXME|XXX)\\(", Or((RequiredText(b"fixme("), RequiredText(b"todo("), RequiredText(b"xxx(")))),
-        ("abc|d.*", ANYTHING),
+        ("abc|d.*", ALWAYS),
         ("(foo)+", RequiredText(b"foo")),
         ("x{3,}", RequiredText(b"xxx")),
         ("ab?cde", Or((RequiredText(b"abcde"), RequiredText(b"acde")))),
         ("[ab]cd[xyz]", Or(tuple(RequiredText(f"{a}cd{b}".encode()) for a in "ab" for b in "xyz"))),
-        (r"\w*", ANYTHING),
+        (r"\w*", ALWAYS),
     ],
 )
 def test_required_texts_are_as_long_as_they_can_be(pattern: str, required: object) -> None:

@@ -8,14 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sourcelight.core.patterns.formula import (
-    ANYTHING,
     FOLD_HAZARDS,
-    NOTHING,
-    And,
-    Formula,
-    Or,
     RequiredText,
-    fold,
+    RequiredTree,
+    lower_ascii,
     satisfies,
 )
 
@@ -23,16 +19,12 @@ if TYPE_CHECKING:
     from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 
 __all__ = [
-    "ANYTHING",
     "FOLD_HAZARDS",
-    "NOTHING",
-    "And",
     "CompiledPattern",
-    "Formula",
-    "Or",
     "RequiredText",
+    "RequiredTree",
     "compile_pattern",
-    "fold",
+    "lower_ascii",
     "satisfies",
 ]
 

@@ -12,7 +12,7 @@ from sourcelight.core.cancellation import Stopped, check, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
 from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re2, quote
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, RequiredText, fold
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.ranges import (
     BufferList,
     Offsets,
@@ -106,9 +106,9 @@ class CompiledPattern:
         self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(self._tree)
         self.exact = self.literal is not None
         literal = kind == "literal" and (self.literal or (not case_sensitive and text.isascii()))
-        self.required: Formula = RequiredText(fold(raw)) if raw and literal else required_texts(self._tree)
+        self.required: RequiredTree = RequiredText(lower_ascii(raw)) if raw and literal else required_texts(self._tree)
         self.needs_fold_check = drops_hazards(self._tree)
-        self._folded = fold(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
+        self._folded = lower_ascii(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
         self.folded = b"" if case_sensitive or self.literal is not None else self._folded
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)

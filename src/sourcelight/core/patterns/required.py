@@ -11,16 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sourcelight.core.patterns.formula import (
-    ANYTHING,
-    FOLD_HAZARDS,
-    SHORTEST_TEXT,
-    Formula,
-    RequiredText,
-    all_of,
-    any_of,
-    fold,
-)
+from sourcelight.core.boolean import ALWAYS, all_of, any_of
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, SHORTEST_TEXT, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
 
 MOST_TEXTS = 16
@@ -39,24 +31,24 @@ class _KnownTexts:
     exact: Texts | None
     heads: Texts
     tails: Texts
-    formula: Formula
+    between: RequiredTree
 
-    def whole(self) -> Formula:
+    def whole(self) -> RequiredTree:
         if self.exact is not None:
             return _one_of(self.exact)
-        return all_of((self.formula, _one_of(self.heads), _one_of(self.tails)))
+        return all_of((self.between, _one_of(self.heads), _one_of(self.tails)))
 
 
 def _exactly(texts: Iterable[bytes]) -> _KnownTexts:
     known = frozenset(texts)
-    return _KnownTexts(known, known, known, ANYTHING)
+    return _KnownTexts(known, known, known, ALWAYS)
 
 
 _NO_TEXT = _exactly((b"",))
-_ANY_TEXT = _KnownTexts(None, _EMPTY_TEXT, _EMPTY_TEXT, ANYTHING)
+_ANY_TEXT = _KnownTexts(None, _EMPTY_TEXT, _EMPTY_TEXT, ALWAYS)
 
 
-def required_texts(tree: Node, *, fold_case: bool = True) -> Formula:
+def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
     """Give the formula that the bytes of every match satisfy.
 
     With `fold_case` these are the folded bytes, with k and s in place of `FOLD_HAZARDS`; else the bytes as they are.
@@ -73,9 +65,9 @@ def drops_hazards(tree: Node) -> bool:
     return isinstance(tree, Repeat) and drops_hazards(tree.part)
 
 
-def _one_of(texts: Texts) -> Formula:
+def _one_of(texts: Texts) -> RequiredTree:
     if any(len(text) < SHORTEST_TEXT for text in texts):
-        return ANYTHING
+        return ALWAYS
     return any_of(RequiredText(text) for text in sorted(texts))
 
 
@@ -103,7 +95,7 @@ def _know_chars(node: Chars, *, folded: bool) -> _KnownTexts:
     texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
     wide = {code: chr(code).encode("utf-8", "surrogatepass") for code in node.wide}
     if folded:
-        texts = set(map(fold, texts))
+        texts = set(map(lower_ascii, texts))
         # Whatever stands beside it: a set may hold a twin without k or s, and a pattern one twin beside another.
         wide |= {code: twin for code, twin in _TWINS.items() if code in wide}
     texts.update(wide.values())
@@ -146,13 +138,13 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
         between = all_of((_one_of(left.tails), _one_of(right.heads)))
     else:
         # A seam that lives on as head or tail is stated when that ends, in its longest form only.
-        between = _one_of(seam) if left.exact is None and right.exact is None else ANYTHING
+        between = _one_of(seam) if left.exact is None and right.exact is None else ALWAYS
     heads, tails = left.heads, right.tails
     if left.exact is not None:
         heads = seam if seam is not None else left.exact
     if right.exact is not None:
         tails = seam if seam is not None else right.exact
-    return _KnownTexts(None, heads, tails, all_of((left.formula, right.formula, between)))
+    return _KnownTexts(None, heads, tails, all_of((left.between, right.between, between)))
 
 
 def _either(branches: list[_KnownTexts]) -> _KnownTexts:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import stringzilla
 
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, And, Formula, RequiredText
+from sourcelight.core.boolean import And, fold
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, RequiredText, RequiredTree
 from sourcelight.core.patterns.ranges import DENSE, BufferList, Offsets, find_in_all, find_texts
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import Node
@@ -87,24 +88,33 @@ def rarest(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets)
     return choices[counts.index(least)] if least * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
 
 
-def _needed(formula: Formula) -> list[tuple[bytes, ...]]:
-    """Give the texts, of which one is needed, for each part of a formula that asks for some: the longest first."""
-    parts = formula.parts if isinstance(formula, And) else (formula,)
-    found = {texts for texts in map(_alternatives, parts) if texts}
-    return sorted(found, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MOST_CHOICES]
+def _needed(tree: RequiredTree) -> list[tuple[bytes, ...]]:
+    """Return the texts, of which one is needed, for each part of a tree that asks for some: the longest first."""
+    return _longest_first(map(_alternatives, tree.args if isinstance(tree, And) else (tree,)))
 
 
-def _alternatives(formula: Formula) -> tuple[bytes, ...]:
-    """The texts of which one is needed, where that is all there is to it."""
-    if isinstance(formula, RequiredText):
-        # What is looked for in pieces that end at newlines must hold none.
-        line = max(formula.text.split(b"\n"), key=len)
-        return (line,) if line else ()
-    if isinstance(formula, And):
-        return next(iter(_needed(formula)), ())
-    found = [_alternatives(part) for part in formula.parts]
-    texts = tuple(dict.fromkeys(text for part in found for text in part))
-    return texts if all(found) and len(texts) <= MOST_TEXTS else ()
+def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ...]]:
+    distinct = {texts for texts in choices if texts}
+    return sorted(distinct, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MOST_CHOICES]
+
+
+def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
+    """Return the texts of which one is needed, where that is all there is to it."""
+    return fold(
+        tree, _longest_line, all_of=lambda choices: next(iter(_longest_first(choices)), ()), any_of=_all_alternatives
+    )
+
+
+def _longest_line(leaf: RequiredText) -> tuple[bytes, ...]:
+    # Texts are looked for in pieces that end at newlines, so they must hold none.
+    line = max(leaf.text.split(b"\n"), key=len)
+    return (line,) if line else ()
+
+
+def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
+    branches = list(choices)
+    texts = tuple(dict.fromkeys(text for branch in branches for text in branch))
+    return texts if all(branches) and len(texts) <= MOST_TEXTS else ()
 
 
 def lowered(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:

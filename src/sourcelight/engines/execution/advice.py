@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from sourcelight.core.boolean import ALWAYS, NEVER
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.patterns.formula import ANYTHING, NOTHING
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
@@ -391,13 +391,13 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
     except PatternError:
         return
     shown = f"/{leaf.value}/"
-    if pattern.required == NOTHING:
+    if pattern.required == NEVER:
         yield Advice("never", f"{shown} can't match any text", "check its character classes and anchors")
     elif pattern.matches_empty:
         yield Advice(
             "empty", f"{shown} matches the empty text, so every file has it", "use + in place of *, or add a word"
         )
-    elif pattern.required == ANYTHING:
+    elif pattern.required == ALWAYS:
         yield Advice("unindexed", f"{shown} has no text that every match holds: all files are read", "add a word to it")
     elif _BARE_DOT.search(leaf.value):
         escaped = _BARE_DOT.sub(r"\\.", leaf.value)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.patterns.formula import And, Formula, RequiredText
+from sourcelight.core.patterns.formula import RequiredTree
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
@@ -327,15 +328,18 @@ def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
     )
 
 
-def formula_text(formula: Formula) -> str:
-    """What every match must hold, to be read; empty when nothing is known."""
-    if isinstance(formula, RequiredText):
-        return json.dumps(formula.text.decode(errors="replace"), ensure_ascii=False)
-    if not formula.parts:
-        return "" if isinstance(formula, And) else "(nothing matches)"
-    word = " AND " if isinstance(formula, And) else " OR "
-    inner = [formula_text(part) for part in formula.parts]
-    return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in inner)
+def formula_text(tree: RequiredTree) -> str:
+    """Return what every match must hold, to be read; empty when nothing is known."""
+    return fold(
+        tree,
+        lambda leaf: json.dumps(leaf.text.decode(errors="replace"), ensure_ascii=False),
+        all_of=lambda texts: _joined(texts, " AND "),
+        any_of=lambda texts: _joined(texts, " OR ") or "(nothing matches)",
+    )
+
+
+def _joined(texts: Iterable[str], word: str) -> str:
+    return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in texts)
 
 
 def _lines(made: Explanation) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.caching import Remembering
+from sourcelight.core.caching import Memo
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.symbols import SymbolTable
@@ -35,7 +35,7 @@ class SymbolCorpus:
 
     def __init__(self, fleet: Corpus, tables: Sequence[SymbolTable | None]) -> None:
         self.tables = tuple(tables)
-        self._learned = Remembering(_MOST_LEARNED)
+        self._learned = Memo(_MOST_LEARNED)
         held = [(number, table) for number, table in enumerate(tables) if table is not None and len(table)]
         self._held = [table for _, table in held]
         self.row_base = _sums([len(table) for table in self._held])
@@ -66,7 +66,7 @@ class SymbolCorpus:
     def rows_named(self, pattern: CompiledPattern) -> Places:
         """Give the rows, ascending, that define something in whose name the pattern is found; not to be written to."""
         return self._learned.remember(
-            pattern, lambda: self._rows_named(pattern), worth_it=lambda rows: len(rows) <= _MOST_ROWS
+            pattern, lambda: self._rows_named(pattern), keep=lambda rows: len(rows) <= _MOST_ROWS
         )
 
     def _rows_named(self, pattern: CompiledPattern) -> Places:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns import FOLD_HAZARDS, fold
+from sourcelight.core.patterns import FOLD_HAZARDS, lower_ascii
 from sourcelight.engines.storage.sections import Array, SectionFile
 
 WINDOW_BITS = 20
@@ -133,7 +133,7 @@ def literal_keys(text: bytes) -> tuple[Keys, Keys]:
 
     Only what stands between newlines counts, since keys never cross a unit's end.
     """
-    trigrams, windows = _keys(fold(text).translate(MAPPING))
+    trigrams, windows = _keys(lower_ascii(text).translate(MAPPING))
     return np.unique(trigrams), np.unique(windows)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns import And, Formula, RequiredText
+from sourcelight.core.boolean import fold
+from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.postings import literal_keys, narrow
 from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
@@ -39,13 +40,13 @@ def candidate_units(fleet: Corpus, pattern: CompiledPattern, chosen: FileSelecti
     return _units(fleet, pattern.required, chosen)
 
 
-def _units(fleet: Corpus, formula: Formula, chosen: FileSelection) -> Places | None:
-    if isinstance(formula, RequiredText):
-        return _units_with(fleet, formula.text, chosen)
-    parts = (_units(fleet, part, chosen) for part in formula.parts)
-    if isinstance(formula, And):
-        return _common([part for part in parts if part is not None])
-    return _union(list(parts), fleet.units)
+def _units(fleet: Corpus, tree: RequiredTree, chosen: FileSelection) -> Places | None:
+    return fold(
+        tree,
+        lambda leaf: _units_with(fleet, leaf.text, chosen),
+        all_of=_common,
+        any_of=lambda parts: _union(parts, fleet.units),
+    )
 
 
 def _units_with(fleet: Corpus, text: bytes, chosen: FileSelection) -> Places | None:
@@ -121,29 +122,27 @@ def _by_trigrams(fleet: Corpus, units: Places, trigrams: NDArray[np.uint32]) -> 
     return np.concatenate(parts)
 
 
-def _documents(fleet: Corpus, formula: Formula, chosen: FileSelection) -> Places | None:
-    if isinstance(formula, RequiredText):
-        parts = [_units(fleet, RequiredText(line), chosen) for line in formula.text.split(b"\n") if line]
+def _documents(fleet: Corpus, tree: RequiredTree, chosen: FileSelection) -> Places | None:
+    def documents_with(leaf: RequiredText) -> Places | None:
+        parts = [_units(fleet, RequiredText(line), chosen) for line in leaf.text.split(b"\n") if line]
         return _common([unique_sorted(fleet.unit_doc[part]) for part in parts if part is not None])
-    found = [_documents(fleet, part, chosen) for part in formula.parts]
-    if isinstance(formula, And):
-        return _common([part for part in found if part is not None])
-    return _union(found, fleet.documents)
+
+    return fold(tree, documents_with, all_of=_common, any_of=lambda parts: _union(parts, fleet.documents))
 
 
-def _common(parts: list[Places]) -> Places | None:
-    if not parts:
+def _common(parts: Iterable[Places | None]) -> Places | None:
+    known = sorted((part for part in parts if part is not None), key=len)
+    if not known:
         return None
-    parts.sort(key=len)
-    found = parts[0]
-    for part in parts[1:]:
+    found = known[0]
+    for part in known[1:]:
         if not len(found):
             break
         found = np.intersect1d(found, part, assume_unique=True)
     return found
 
 
-def _union(parts: list[Places | None], size: int) -> Places | None:
+def _union(parts: Iterable[Places | None], size: int) -> Places | None:
     held = np.zeros(size, dtype=np.bool_)
     for part in parts:
         if part is None:

@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.caching import Remembering
+from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import RANGE_COST, BufferList
@@ -28,7 +28,7 @@ from sourcelight.engines.search.scan.paths import Mask, PathSpans, PathTable, un
 _MISSING = REASONS.index("missing")
 
 
-class OpenedCommit(Remembering):
+class OpenedCommit(Memo):
     """A view and its shards. Everything is read-only; what is remembered is shared between threads."""
 
     def __init__(self, view: CommitView, shards: list[Shard]) -> None:
@@ -225,7 +225,7 @@ class _Contents(Sequence[memoryview]):
         return [shard.content for shard in self._shards[at]] if isinstance(at, slice) else self._shards[at].content
 
 
-class Corpus(Remembering):
+class Corpus(Memo):
     """Some snapshots, numbered through. Everything is read-only; what is remembered is shared between threads.
 
     Parameters
@@ -237,7 +237,7 @@ class Corpus(Remembering):
 
     def __init__(self, members: Sequence[OpenedCommit]) -> None:
         super().__init__()
-        self.learned = Remembering(_MOST_LEARNED)
+        self.learned = Memo(_MOST_LEARNED)
         self.members = tuple(members)
         views = [member.view for member in self.members]
         self.file_base = _sums([view.files for view in views])
@@ -399,7 +399,7 @@ class Corpus(Remembering):
         return self.remember(
             ("path", pattern),
             lambda: self.paths.find(pattern, stopped),
-            worth_it=lambda hits: len(hits.file) <= _MOST_SPANS,
+            keep=lambda hits: len(hits.file) <= _MOST_SPANS,
         )
 
     def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> FileSelection:

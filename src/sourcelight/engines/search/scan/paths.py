@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Stopped
-from sourcelight.core.patterns import FOLD_HAZARDS, And, Formula, RequiredText
+from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, RequiredTree
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.ranges import find_texts
 
@@ -154,11 +156,17 @@ def _of_whole_texts(pattern: CompiledPattern) -> CompiledPattern:
     return compile_pattern(pattern.text, kind=pattern.kind, case_sensitive=pattern.case_sensitive, whole_text=True)
 
 
-def _needed(formula: Formula) -> bytes:
-    """The longest text that every match holds; empty where there is none."""
-    if isinstance(formula, RequiredText):
-        return b"" if b"\n" in formula.text else formula.text
-    return max(map(_needed, formula.parts), key=len, default=b"") if isinstance(formula, And) else b""
+def _needed(tree: RequiredTree) -> bytes:
+    """Return the longest text that every match holds; empty where there is none."""
+    return fold(tree, _within_line, all_of=_longest, any_of=lambda _: b"")
+
+
+def _within_line(leaf: RequiredText) -> bytes:
+    return b"" if b"\n" in leaf.text else leaf.text
+
+
+def _longest(texts: Iterable[bytes]) -> bytes:
+    return max(texts, key=len, default=b"")
 
 
 def unique_sorted(values: Places) -> Places:
