@@ -35,7 +35,7 @@ commits = code.commit_search(repo)
 commits[["commit_date", "author", "subject", "files", "additions", "deletions"]].head(6)
 
 # %%
-fixes = code.commit_search(repo, messageTerms=["fix", "repair"], files=["*.go", "*.py"], after="2021-06-01")
+fixes = code.commit_search(repo, message_terms=["fix", "repair"], files=["*.go", "*.py"], after="2021-06-01")
 fixes[["commit_date", "author", "subject"]].head(6)
 
 # %% [markdown]

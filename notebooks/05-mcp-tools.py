@@ -68,7 +68,7 @@ references[["path", "line_number", "line", "role"]].head(8)
 # Texts of one list are alternatives, different lists must all hold, and dates may be words.
 
 # %%
-fixes = code.commit_search([hub], messageTerms=["fix", "repair"], after="2022-01-01")
+fixes = code.commit_search([hub], message_terms=["fix", "repair"], after="2022-01-01")
 fixes[["commit_date", "author", "subject"]].head(6)
 
 # %%

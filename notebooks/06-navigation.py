@@ -91,7 +91,7 @@ outline["symbol"] = outline["depth"].map(lambda depth: "    " * depth) + outline
 outline[["line_number", "kind", "symbol", "signature"]].head(12)
 
 # %%
-print("\n".join(code.repo_map(pytide, budget_lines=20)["text"]))
+print("\n".join(code.repo_map(pytide, limit=20)["text"]))
 
 # %% [markdown]
 # ## Who calls whom

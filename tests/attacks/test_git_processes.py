@@ -70,7 +70,7 @@ def use_everything(repo: Path, index: Path) -> None:
         client.search("needle")
         client.search("needle type:diff")
         client.search("second type:commit")
-        client.commit_search([name], messageTerms=["second"])
+        client.commit_search([name], message_terms=["second"])
         client.diff_search("lost", [name])
         client.blame(name, "kept.py")
         client.compare_revisions(name, "HEAD~3", "HEAD")

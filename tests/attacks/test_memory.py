@@ -60,7 +60,7 @@ def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None
     action = """
     import warnings; warnings.simplefilter("ignore")
     with sourcelight.open(bomb, index=index, prepare=False, progress=False) as client:
-        frame = client.read_file("bomb", "large.txt", startLine=29_000_000, endLine=29_000_002)
+        frame = client.read_file("bomb", "large.txt", start_line=29_000_000, end_line=29_000_002)
         answer = list(frame["line"])
         for ask in (lambda: client.read_file("bomb", "large.txt"), lambda: client.blame("bomb", "large.txt")):
             try:

@@ -17,7 +17,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.methods.call import date_text, spelled, texts
+from sourcelight.client.methods.call import date_text, texts
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.tools.catalog import COLUMNS
@@ -52,15 +52,13 @@ def test_a_call_gives_a_frame_that_says_what_it_is_of() -> None:
     assert backend.calls == [("list_files", {"repo": "r1", "path": "src"})]
 
 
-def test_both_spellings_are_taken_but_not_at_once() -> None:
+def test_arguments_have_the_wire_names_of_the_tool() -> None:
     backend = ScriptedBackend([], answers=[answer(), answer()])
     client = Client(backend)
-    client.read_file("r1", "a.go", startLine=2, end_line=9)
+    client.read_file("r1", "a.go", start_line=2, end_line=9)
     client.read_file("r1", "a.go", 2, 9)
     assert backend.calls[0] == backend.calls[1]
     assert backend.calls[0][1] == {"repo": "r1", "path": "a.go", "startLine": 2, "endLine": 9}
-    with pytest.raises(ToolError, match="startLine is given twice"):
-        client.read_file("r1", "a.go", startLine=2, start_line=2)
 
 
 def test_an_answer_that_was_cut_warns_at_the_callers_line() -> None:
@@ -183,12 +181,11 @@ def test_arguments_are_taken_as_python_people_write_them() -> None:
     assert date_text(datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))) == "2026-01-02T03:00:00+02:00"
     assert date_text(datetime(2026, 1, 2, 3, tzinfo=UTC)) == "2026-01-02T03:00:00+00:00"
     assert date_text(None) is None
-    assert spelled("x", aB=(None, None)) == {"aB": None}
 
 
 def test_methods_tell_their_signature() -> None:
     signature = inspect.signature(Client.read_file)
-    assert list(signature.parameters)[:4] == ["self", "repo", "path", "startLine"]
+    assert list(signature.parameters)[:4] == ["self", "repo", "path", "start_line"]
     assert "One row per line" in (Client.read_file.__doc__ or "")
 
 

@@ -215,7 +215,7 @@ def test_a_part_that_was_asked_for_is_no_limit(whole: sl.Client) -> None:
         assert whole.count("needle count:2") == 2
         assert whole.count("needle count:2", "repository").attrs["status"] == "partial"
         assert whole.search("needle count:50").status == "complete"
-        assert whole.commit_search(repos=["one", "two"], count=1).attrs["status"] == "partial"
+        assert whole.commit_search(repos=["one", "two"], limit=1).attrs["status"] == "partial"
 
 
 def test_what_is_missing_beside_a_part_is_told(tmp_path: Path) -> None:

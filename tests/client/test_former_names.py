@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
+import anyio
 import pytest
 
 import sourcelight as sl
+from client.scripted import ScriptedBackend
+from sourcelight.client import AsyncClient, Client
 from sourcelight.core.errors import restore_error
 from sourcelight.core.former_names import FORMER_NAMES
 
@@ -22,6 +28,19 @@ def test_a_former_attribute_names_the_current_one() -> None:
         getattr(error, "call")  # noqa: B009 - mypy refuses it as an attribute, as it should
     with pytest.raises(AttributeError, match="'ToolError' object has no attribute 'cal'"):
         getattr(error, "cal")  # noqa: B009
+
+
+PARAMETERS = [(owner, name) for owner, names in FORMER_NAMES.items() if "." in owner for name in names]
+
+
+@pytest.mark.parametrize(("method", "former"), PARAMETERS)
+def test_a_former_parameter_of_a_method_names_the_current_one(method: str, former: str) -> None:
+    name = method.partition(".")[2]
+    with pytest.raises(TypeError, match=re.escape(FORMER_NAMES[method][former])):
+        getattr(Client(ScriptedBackend([])), name)(**{former: "x"})
+    with pytest.raises(TypeError, match=re.escape(FORMER_NAMES[method][former])):
+        anyio.run(lambda: getattr(AsyncClient(ScriptedBackend([])), name)(**{former: "x"}))
+    assert former not in inspect.signature(getattr(Client, name)).parameters
 
 
 def test_an_error_that_was_written_down_under_a_former_name_is_read() -> None:

@@ -84,9 +84,9 @@ def test_each_changed_line_has_the_path_of_its_own_file(code: sl.Client) -> None
 
 
 def test_calls_over_several_repositories_answer(code: sl.Client, folder: Path) -> None:
-    commits = code.commit_search(["hostile", "plain", "names", "lines"], count=100)
+    commits = code.commit_search(["hostile", "plain", "names", "lines"], limit=100)
     assert set(commits["commit"].astype(str)) >= log(folder, "names") | log(folder, "plain")
-    assert len(code.commit_search(["hostile"], message_terms=["caf\ufffd"], count=100)) > 1
+    assert len(code.commit_search(["hostile"], message_terms=["caf\ufffd"], limit=100)) > 1
     assert set(code.diff_search("needle", ["plain", "names", "lines"])["repository"].astype(str)) == {
         "plain",
         "names",

@@ -64,7 +64,7 @@ def _asked(code: sl.Client) -> dict[str, Any]:
     """A call of every method that gives a frame, by its name."""
     found = code.search("type:symbol new count:1", timeout_s=60).matches
     repository, path, symbol = (str(found[name][0]) for name in ("repository", "path", "symbol"))
-    commits = code.commit_search([repository], count=2)
+    commits = code.commit_search([repository], limit=2)
     base, head = str(commits["commit"].iloc[-1]), str(commits["commit"].iloc[0])
     place = (repository, path, symbol)
     return {

@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from contract.test_tools import ALL, CALLS, GAUGE, HANDBOOK, HUB, PYTIDE, frame, ids
+from sourcelight.client.portal import call
 
 QUERIES = [
     "retry count:all",
@@ -106,26 +107,26 @@ def test_pages_of_repositories_are_exact_and_stable(embedded: sl.Client, federat
     names = list(embedded.list_repos()["repository"])
     seen, cursor = [], None
     for _ in names:
-        page = federated.list_repos(limit=2, after=cursor)
+        page = federated.list_repos(limit=2, cursor=cursor)
         seen += list(page["repository"])
         if not page.attrs["has_next_page"]:
             break
         cursor = page.attrs["end_cursor"]
     assert seen == names
-    back = federated.list_repos(limit=2, before=cursor)
-    assert list(back["repository"]) == seen[seen.index(back["repository"].iloc[0]) :][:2]
+    back = call(federated.backend.call, "list_repos", {"limit": 2, "before": cursor}).table["repository"].to_pylist()
+    assert back == seen[seen.index(back[0]) :][:2]
     with pytest.raises(sl.ToolError, match="is no cursor"):
-        federated.list_repos(after="é")
+        federated.list_repos(cursor="é")
 
 
 def test_a_comparison_goes_on_at_the_service_where_it_began(embedded: sl.Client, federated: sl.Client) -> None:
     asked: dict[str, Any] = {"repo": HUB, "base": "HEAD~10", "head": "HEAD"}
-    first = federated.compare_revisions(**asked, first=2)
-    rest = federated.compare_revisions(**asked, after=first.attrs["end_cursor"])
+    first = federated.compare_revisions(**asked, limit=2)
+    rest = federated.compare_revisions(**asked, cursor=first.attrs["end_cursor"])
     whole = embedded.compare_revisions(**asked)
     assert [*first["path"], *rest["path"]] == list(whole["path"])
     with pytest.raises(sl.ToolError, match="service that is not here"):
-        federated.compare_revisions(**asked, after=f"nobody~{first.attrs['end_cursor']}")
+        federated.compare_revisions(**asked, cursor=f"nobody~{first.attrs['end_cursor']}")
 
 
 def test_what_no_service_has_is_not_found(federated: sl.Client) -> None:

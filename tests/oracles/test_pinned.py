@@ -98,7 +98,7 @@ def test_predicates_find_what_re2_finds(anchored: Epoch, pattern: str) -> None:
     history = anchored.histories.histories[0]
     commits = {c.name for c in history.commits if matcher.any(c.message.strip())}
     assert (
-        set(anchored.client.commit_search(history.repository, messageTerms=[pattern], useRegex=True)["commit"])
+        set(anchored.client.commit_search(history.repository, message_terms=[pattern], use_regex=True)["commit"])
         == commits
     )
 
@@ -111,7 +111,7 @@ def test_changed_lines_are_those_of_re2(anchored: Epoch, pattern: str) -> None:
         (commit.name, line.side, line.number, line.text.decode())
         for commit in history.commits for change in commit.changes for line in change.lines if matcher.any(line.text)
     )  # fmt: skip
-    frame = anchored.client.diff_search(pattern, history.repository, useRegex=True)
+    frame = anchored.client.diff_search(pattern, history.repository, use_regex=True)
     assert Counter(zip(frame["commit"], frame["side"], frame["line_number"], frame["line"], strict=True)) == want
 
 
@@ -123,7 +123,7 @@ def test_classes_that_hold_newlines_are_looked_for_in_changed_lines(anchored: Ep
         (commit.name, line.number)
         for commit in history.commits for change in commit.changes for line in change.lines if matcher.any(line.text)
     )  # fmt: skip
-    frame = anchored.client.diff_search(pattern, history.repository, useRegex=True)
+    frame = anchored.client.diff_search(pattern, history.repository, use_regex=True)
     assert Counter(zip(frame["commit"], frame["line_number"], strict=True)) == want
     sums = anchored.client.pickaxe(pattern, history.repository, by=["repository"], use_regex=True)
     assert int(sums["added"].sum()) == sum(
@@ -151,7 +151,7 @@ def test_one_message_that_is_not_utf8_breaks_no_history(tmp_path: Path) -> None:
         epoch.forget()
         for kind in ("commit", "diff"):
             same(checks.check_history(epoch, epoch.client, Question(Atom("foo"), (), (kind,))))
-        assert len(epoch.client.commit_search(messageTerms=["foo"])) == 3
+        assert len(epoch.client.commit_search(message_terms=["foo"])) == 3
         assert len(epoch.client.diff_search("foo")) == 2
         head = git_history.log(folder, "main")[0].name
         assert len(epoch.client.commit_details("example.org/zoo/mixed", head)) == 1

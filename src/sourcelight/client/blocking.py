@@ -15,6 +15,7 @@ from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
 from sourcelight.client.queries import QueryText
 from sourcelight.client.result import Export, SearchResult
+from sourcelight.core.former_names import refuses_former_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sourcelight.display.notebook.widgets.explorer import Explorer
 
 
+@refuses_former_names("Client")
 class Client(ShowsOverview, BlockingMethods):
     """Searches code. `sourcelight.open` and `sourcelight.connect` make one.
 

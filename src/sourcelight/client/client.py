@@ -28,6 +28,7 @@ from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import CallState, ProgressChoice
 
@@ -44,6 +45,7 @@ _PAGING = ("limit", "first", "count")
 _PAGED = frozenset({"list_repos", "compare_revisions"})  # of which after and before are cursors, and not dates
 
 
+@refuses_former_names("Client")
 class AsyncClient(ShowsOverview, Methods):
     """Searches code. `sourcelight.aopen` and `sourcelight.aconnect` make one.
 

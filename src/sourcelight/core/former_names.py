@@ -25,6 +25,18 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
         "Tape": "Recording",
         "UnsupportedCall": "UnsupportedTool",
     },
+    "Client.commit_search": {
+        "contentTerms": "content_terms",
+        "count": "limit",
+        "messageTerms": "message_terms",
+        "useRegex": "use_regex",
+    },
+    "Client.compare_revisions": {"after": "cursor", "first": "limit"},
+    "Client.diff_search": {"author": "authors", "count": "limit", "useRegex": "use_regex"},
+    "Client.get_contributor_repos": {"author": "authors", "minCommits": "min_commits", "useRegex": "use_regex"},
+    "Client.list_repos": {"after": "cursor", "before": "cursor"},
+    "Client.read_file": {"endLine": "end_line", "startLine": "start_line"},
+    "Client.repo_map": {"budget_lines": "limit"},
     "ToolError": {"call": "tool"},
 }
 """Former names and what replaces them, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""

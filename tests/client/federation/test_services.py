@@ -113,7 +113,7 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
     commits = code.commit_search()
     assert len(commits) == 6
     assert [one["duplicates"] for one in commits.attrs["services"]] == [0, 2]
-    newest = code.commit_search(count=2)
+    newest = code.commit_search(limit=2)
     assert list(newest["commit"]) == list(commits["commit"][:2])
     assert newest.attrs["status"] == "partial"
     assert set(code.diff_search("needle")["repository"]) == {ONE, BOTH, OTHER}

@@ -155,9 +155,9 @@ def test_tools_of_history(code: sl.Client, repositories: dict[str, RepositoryBui
     for pattern in (r"\d$", "^ *}", "^x*y", r"(?:a|\d)$"):
         history = list(commits(repositories))
         by_message = {commit for _, commit, _, message in history if holds(pattern, message, "m")}
-        asked = code.commit_search(list(repositories), messageTerms=[pattern], useRegex=True)
+        asked = code.commit_search(list(repositories), message_terms=[pattern], use_regex=True)
         assert set(asked["commit"]) == by_message
-        shown = code.diff_search(pattern, list(repositories), useRegex=True)
+        shown = code.diff_search(pattern, list(repositories), use_regex=True)
         assert set(shown["commit"]) == {
             row[0] for row in rows(code, f"type:diff case:yes {_written(pattern)}", "commit")
         }

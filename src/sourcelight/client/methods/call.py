@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sourcelight.core.errors import ToolError
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -29,27 +28,16 @@ class ToolCaller(Protocol):
         """Call a tool or an analysis; arguments that are None are left out."""
 
 
-def spelled(call: str, **spellings: tuple[Any, Any]) -> dict[str, Any]:
-    """Arguments by their camelCase names from pairs of values: as given under that name, and in snake_case.
-
-    Raises
-    ------
-    ToolError
-        When both spellings of one argument are given.
-    """
-    found: dict[str, Any] = {}
-    for name, (camel, snake) in spellings.items():
-        if camel is not None and snake is not None:
-            raise ToolError(f"{call}: {name} is given twice, in both of its spellings", tool=call, argument=name)
-        found[name] = snake if camel is None else camel
-    return found
-
-
 def texts(values: Texts | None) -> list[str] | None:
     """A list of texts; one text is a list of one, and a column of a DataFrame is taken too. None stays None."""
     if values is None:
         return None
     return [values] if isinstance(values, str) else [str(value) for value in values]
+
+
+def author_arguments(authors: Texts | None) -> dict[str, Any]:
+    """Return `author` for one text and `authors` for several, since the tools of a service know `author` alone."""
+    return {"author": authors} if isinstance(authors, str) else {"authors": texts(authors)}
 
 
 def date_text(value: Date | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.call import ToolCaller, spelled
+from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
 from sourcelight.display.notebook import ProgressChoice
 
@@ -19,8 +19,7 @@ class ToolMethods:
         self: ToolCaller,
         query: str = "",
         limit: int | None = None,
-        after: str | None = None,
-        before: str | None = None,
+        cursor: str | None = None,
         *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
@@ -31,9 +30,9 @@ class ToolMethods:
         query
             Text that the name has to hold, whatever its case; empty: all repositories.
         limit
-            Most repositories to give, one page of them; None: all there are.
-        after, before
-            Cursors of a former page, from its ``attrs``: give what stands behind, or in front.
+            At most this many repositories, as one page; None: all.
+        cursor
+            ``attrs["end_cursor"]`` of the previous page, to get the next one.
         progress
             As in `search`.
 
@@ -42,7 +41,7 @@ class ToolMethods:
         DataFrame
             One row per repository, by name; columns as in ``columns_of("repository_list")``.
         """
-        arguments = {"query": query, "limit": limit, "after": after, "before": before}
+        arguments = {"query": query, "limit": limit, "after": cursor}
         return await self._call("list_repos", arguments, progress)
 
     async def list_files(
@@ -82,12 +81,10 @@ class ToolMethods:
         self: ToolCaller,
         repo: str,
         path: str,
-        startLine: int | None = None,
-        endLine: int | None = None,
-        revision: str | None = None,
-        *,
         start_line: int | None = None,
         end_line: int | None = None,
+        revision: str | None = None,
+        *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Read a file, or some of its lines; of a service, a large file is read in parts.
@@ -98,9 +95,8 @@ class ToolMethods:
             Name of the repository.
         path
             Path of the file.
-        startLine, endLine
-            First and last line, from 1 and inclusive; None: the first and the last of the file. Also `start_line`
-            and `end_line`.
+        start_line, end_line
+            First and last line, from 1 and inclusive; None: the first and the last of the file.
         revision
             Branch, tag or commit; None: the default branch.
         progress
@@ -116,8 +112,8 @@ class ToolMethods:
         RepositoryNotFound, RevisionNotFound, PathNotFound
             For what is not there.
         """
-        bounds = spelled("read_file", startLine=(startLine, start_line), endLine=(endLine, end_line))
-        return await self._call("read_file", {"repo": repo, "path": path, **bounds, "revision": revision}, progress)
+        arguments = {"repo": repo, "path": path, "startLine": start_line, "endLine": end_line, "revision": revision}
+        return await self._call("read_file", arguments, progress)
 
     async def keyword_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
         """Search for exact words.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, spelled, texts
+from sourcelight.client.methods.call import Date, Texts, ToolCaller, author_arguments, date_text, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import ToolError
@@ -22,22 +22,19 @@ class HistoryMethods:
     of a frame, as the frame's ``attrs["drill_down"]`` says.
     """
 
-    async def commit_search(  # noqa: PLR0913 - the service's own parameters, and their other spelling
+    async def commit_search(  # noqa: PLR0913 - the tool's own parameters
         self: ToolCaller,
         repos: Texts | None = None,
-        messageTerms: Texts | None = None,
+        message_terms: Texts | None = None,
         authors: Texts | None = None,
-        contentTerms: Texts | None = None,
+        content_terms: Texts | None = None,
         files: Texts | None = None,
         after: Date | None = None,
         before: Date | None = None,
         *,
-        count: int | None = None,
-        useRegex: bool | None = None,
-        revisions: Texts | None = None,
-        message_terms: Texts | None = None,
-        content_terms: Texts | None = None,
+        limit: int | None = None,
         use_regex: bool | None = None,
+        revisions: Texts | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Find commits. Texts of one list are alternatives; different lists must all hold.
@@ -46,20 +43,20 @@ class HistoryMethods:
         ----------
         repos
             Names of the repositories; None: all.
-        messageTerms
-            Texts in the message. Also `message_terms`.
+        message_terms
+            Texts in the message.
         authors
             Parts of the author's name or address, as written or as the mailmap has them.
-        contentTerms
-            Texts in an added or removed line. Also `content_terms`.
+        content_terms
+            Texts in an added or removed line.
         files
             Globs or path prefixes of changed files.
         after, before
             Bounds of the committer date.
-        count
-            Most commits, the newest first; None: all of them.
-        useRegex
-            Read all texts as RE2 with regard to case; default: literal, in any case. Also `use_regex`.
+        limit
+            At most this many commits, the newest first; None: all.
+        use_regex
+            Read texts as RE2 and respect case; default: literal, ignoring case.
         revisions
             Branches, tags or commits; what is behind any of them is searched, but not what is behind one with ``^``
             before it, as in ``["v2.0", "^v1.0"]``. None: the default branch.
@@ -78,43 +75,35 @@ class HistoryMethods:
         ToolError
             For a date or a pattern that can't be read.
         """
-        spellings = spelled(
-            "commit_search",
-            messageTerms=(messageTerms, message_terms),
-            contentTerms=(contentTerms, content_terms),
-            useRegex=(useRegex, use_regex),
-        )
         arguments = {
             "repos": texts(repos) or [],
-            "messageTerms": texts(spellings["messageTerms"]),
+            "messageTerms": texts(message_terms),
             "authors": texts(authors),
-            "contentTerms": texts(spellings["contentTerms"]),
+            "contentTerms": texts(content_terms),
             "files": texts(files),
             "after": date_text(after),
             "before": date_text(before),
-            "count": count,
-            "useRegex": spellings["useRegex"],
+            "count": limit,
+            "useRegex": use_regex,
             "revisions": texts(revisions),
         }
         return await self._call("commit_search", arguments, progress)
 
-    async def diff_search(  # noqa: PLR0913 - the service's own parameters, and their other spelling
+    async def diff_search(  # noqa: PLR0913 - the tool's own parameters
         self: ToolCaller,
         pattern: str,
         repos: Texts | None = None,
         added: bool | None = None,  # noqa: FBT001 - positional in the service's order
         removed: bool | None = None,  # noqa: FBT001 - positional in the service's order
-        author: str | None = None,
+        authors: Texts | None = None,
         after: Date | None = None,
         before: Date | None = None,
         *,
-        authors: Texts | None = None,
         files: Texts | None = None,
-        count: int | None = None,
-        useRegex: bool | None = None,
+        limit: int | None = None,
+        use_regex: bool | None = None,
         revisions: Texts | None = None,
         changes: str | None = None,
-        use_regex: bool | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Find added and removed lines. Messages are not searched; merges have no changes of their own.
@@ -127,16 +116,16 @@ class HistoryMethods:
             Names of the repositories; None: all.
         added, removed
             Look at one side only; neither or both: at both.
-        author, authors
-            Parts of the author's name or address, any of which counts.
+        authors
+            Parts of the author's name or address, as written or as the mailmap has them.
         after, before
             Bounds of the committer date.
         files
             Globs or path prefixes of changed files.
-        count
-            Most commits, the newest first; None: all of them.
-        useRegex
-            Read texts as RE2 with regard to case. Also `use_regex`.
+        limit
+            Lines of at most this many commits, the newest first; None: all.
+        use_regex
+            Read texts as RE2 and respect case; default: literal, ignoring case.
         revisions
             As in `commit_search`. None: the default branch.
         changes
@@ -161,13 +150,12 @@ class HistoryMethods:
             "repos": texts(repos) or [],
             "added": added,
             "removed": removed,
-            "author": author,
-            "authors": texts(authors),
+            **author_arguments(authors),
             "files": texts(files),
             "after": date_text(after),
             "before": date_text(before),
-            "count": count,
-            **spelled("diff_search", useRegex=(useRegex, use_regex)),
+            "count": limit,
+            "useRegex": use_regex,
             "revisions": texts(revisions),
             "changes": changes,
         }
@@ -178,8 +166,8 @@ class HistoryMethods:
         repo: str,
         base: str,
         head: str,
-        first: int | None = None,
-        after: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
         *,
         progress: ProgressChoice = None,
     ) -> DataFrame:
@@ -191,10 +179,10 @@ class HistoryMethods:
             Name of the repository.
         base, head
             The older and the newer branch, tag or commit; ``~2`` or ``^`` may follow.
-        first
-            Most files; None: all of them.
-        after
-            Where to go on: ``attrs["end_cursor"]`` of the frame before.
+        limit
+            At most this many files, as one page; None: all.
+        cursor
+            ``attrs["end_cursor"]`` of the previous page, to get the next one.
         progress
             As in `search`.
 
@@ -210,17 +198,15 @@ class HistoryMethods:
         ToolError
             For a cursor of another comparison.
         """
-        arguments = {"repo": repo, "base": base, "head": head, "first": first, "after": after}
+        arguments = {"repo": repo, "base": base, "head": head, "first": limit, "after": cursor}
         return await self._call("compare_revisions", arguments, progress)
 
     async def get_contributor_repos(
         self: ToolCaller,
-        author: Texts,
+        authors: Texts,
         limit: int | None = None,
-        minCommits: int | None = None,
-        *,
-        useRegex: bool | None = None,
         min_commits: int | None = None,
+        *,
         use_regex: bool | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
@@ -228,14 +214,14 @@ class HistoryMethods:
 
         Parameters
         ----------
-        author
-            Part of a name or address, in any case; or several, any of which counts.
+        authors
+            Parts of a name or address, ignoring case; any of them counts.
         limit
-            Most repositories; None: all.
-        minCommits
-            Fewest commits. Also `min_commits`.
-        useRegex
-            Read `author` as RE2. Also `use_regex`.
+            At most this many repositories; None: all.
+        min_commits
+            At least this many commits.
+        use_regex
+            Read `authors` as RE2.
         progress
             As in `search`.
 
@@ -244,9 +230,8 @@ class HistoryMethods:
         DataFrame
             One row per repository, most commits first; columns as in ``columns_of("contributor_repositories")``.
         """
-        found = spelled("get_contributor_repos", minCommits=(minCommits, min_commits), useRegex=(useRegex, use_regex))
-        who = {"author": author} if isinstance(author, str) else {"authors": texts(author)}
-        return await self._call("get_contributor_repos", {**who, "limit": limit, **found}, progress)
+        bounds = {"limit": limit, "minCommits": min_commits, "useRegex": use_regex}
+        return await self._call("get_contributor_repos", {**author_arguments(authors), **bounds}, progress)
 
     async def blame(
         self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None

@@ -297,7 +297,7 @@ class NavigationMethods:
     async def repo_map(
         self: ToolCaller,
         repo: str,
-        budget_lines: int = 200,
+        limit: int = 200,
         revision: str | None = None,
         *,
         progress: ProgressChoice = None,
@@ -308,8 +308,8 @@ class NavigationMethods:
         ----------
         repo
             Name of the repository.
-        budget_lines
-            Most lines to give.
+        limit
+            At most this many lines.
         revision
             Branch, tag or commit; None: the default branch.
         progress
@@ -321,7 +321,7 @@ class NavigationMethods:
             One row per line of the map; columns as in ``columns_of("repository_map")``. Its ``text``, joined by
             newlines, is to be read.
         """
-        arguments = {"repo": repo, "budget_lines": budget_lines, "revision": revision}
+        arguments = {"repo": repo, "budget_lines": limit, "revision": revision}
         return await self._call("repo_map", arguments, progress)
 
     async def callers(
