@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from sourcelight.core.tools.analyses import COLUMNS
+from sourcelight.core.tools import analyses, blame, commits
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
@@ -29,7 +29,7 @@ def test_every_table_about_history_has_its_call_on_the_page() -> None:
         "contributor_repositories": "get_contributor_repos",
         "blame_lines": "blame",
     }
-    for table in COLUMNS:
+    for table in {**commits.COLUMNS, **blame.COLUMNS, **analyses.COLUMNS}:
         assert f"code.{called.get(table, table)}(" in page, table
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, record_batch
 from sourcelight.client.federation.row_merge import DuplicateFilter, arranged
-from sourcelight.client.federation.service import distinct, served, short_name
+from sourcelight.client.federation.service import distinct, short_name
 from sourcelight.core.batches import arrow_type
+from sourcelight.core.batches.columns import add_service
 
 NAMES = ("a", "b", "c")
 
@@ -155,7 +156,7 @@ def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], who
 
 
 def test_a_label_stands_in_every_row() -> None:
-    assert served(file("r", "f", 1, 2), "x").column("service").to_pylist() == ["x", "x"]
+    assert add_service(file("r", "f", 1, 2), "x").column("service").to_pylist() == ["x", "x"]
 
 
 def test_names_are_short_and_distinct() -> None:

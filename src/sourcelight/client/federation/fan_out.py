@@ -18,13 +18,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.client.federation.merge import Joined, Parts, joined
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut, ToolError
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
+from sourcelight.core.tools.merge import MergedTable, Parts, joined
 from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest
 
@@ -168,7 +168,7 @@ class SummedProgress:
         return heard
 
 
-def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[Joined, dict[str, Any]]:
+def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[MergedTable, dict[str, Any]]:
     """The page that is asked for, of all repositories of all services by name; and what a caller goes on with.
 
     Raises
@@ -194,7 +194,7 @@ def page_of(parts: Parts, arguments: Mapping[str, Any]) -> tuple[Joined, dict[st
         "has_next_page": high < len(names),
     }
     table = made.table.take(pa.array(np.array(order[low:high], np.int64)))
-    return Joined(table, made.duplicates, low > 0 or high < len(names)), facts
+    return MergedTable(table, made.duplicates, low > 0 or high < len(names)), facts
 
 
 def _cursor(name: str) -> str:

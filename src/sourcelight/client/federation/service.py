@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sourcelight.client.backend import Backend
-from sourcelight.core.batches import SERVICE
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.wire.request import SearchRequest
 
@@ -37,13 +36,6 @@ class Service:
         """Names of its repositories, where this process knows them without asking; else None."""
         known = getattr(self.backend, "names", None)
         return None if known is None else tuple(known())
-
-
-def served(rows: Any, name: str) -> Any:
-    """A table or a batch with the column ``service`` in front."""
-    from sourcelight.core.batches.columns import constant
-
-    return rows.add_column(0, SERVICE.name, constant(name, rows.num_rows))
 
 
 def short_name(endpoint: str) -> str:

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from sourcelight.client.federation.fan_out import first_of
 from sourcelight.client.federation.row_merge import DuplicateFilter, arranged
-from sourcelight.client.federation.service import Service, served
+from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatus, ServiceStatuses
+from sourcelight.core.batches.columns import add_service
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.completeness import Status, faults, limits
 from sourcelight.core.errors import QueryError, SearchFailed, SourcelightError, StreamBroken, TimedOut
@@ -331,7 +332,7 @@ class StreamMerge:
         part.matches += matches
         part.rows += batch.num_rows
         facts, self._facts = tuple(self._facts), []
-        yield MatchBatch(served(batch, part.name), facts)
+        yield MatchBatch(add_service(batch, part.name), facts)
 
     def _closing(self) -> Iterator[Event]:
         capped = self._found >= self._limit

@@ -1,8 +1,8 @@
 """Calls of tools and analyses over several services.
 
 A call about one repository is answered by the first service that has what it names. A call over many is asked of all
-services that have some of them, and the tables are merged by `sums.RULES`. Deep search is refused by name: there is no
-honest way to make one answer of several.
+services that have some of them, and the definition of the tool says how their tables become one. Deep search is
+refused: several answers can't be made one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sourcelight.client.federation.fan_out import (
     page_of,
     repositories_at,
 )
-from sourcelight.client.federation.merge import RULES, Rule
-from sourcelight.client.federation.service import Service, served
+from sourcelight.client.federation.service import Service
+from sourcelight.core.batches.columns import add_service
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import (
@@ -33,9 +33,11 @@ from sourcelight.core.errors import (
     ToolError,
     UnsupportedTool,
 )
+from sourcelight.core.tools.catalog import COLUMNS, TOOLS, find_tool
+from sourcelight.core.tools.merge import Merge
+from sourcelight.core.tools.navigation import GO_TO_DEFINITION
+from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 
-Arguments = Mapping[str, Any]
-_ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})
 _NEXT = (RepositoryNotFound, RevisionNotFound, PathNotFound, UnsupportedTool)
 _CURSOR = "~"
 
@@ -55,7 +57,7 @@ class FederatedTools:
         self._services = tuple(services)
         self._silence_s = silence_s
 
-    async def answer(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
+    async def answer(self, name: str, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         """Answer a call.
 
         Raises
@@ -65,18 +67,20 @@ class FederatedTools:
         SourcelightError
             What the service that has the repository says; where all are asked, the fault of the first if all fail.
         """
-        if name.startswith("deepsearch"):
+        tool = TOOLS.get(name)
+        if tool is not None and tool.scope is Scope.CONVERSATION:
             return await self._conversation(name, arguments, observer)
         if "repo" in arguments:
-            return await self._of_one(name, arguments, observer)
-        if name == "list_repos":
+            return await self._of_one(find_tool(name), arguments, observer)
+        if tool is not None and tool.scope is Scope.CATALOG:
             return await self._listed(arguments, observer)
-        if name not in RULES:
-            known = ", ".join(["list_repos", *RULES])
-            raise UnsupportedTool(f"a federation has no call {name!r} over all repositories; it has {known}", tool=name)
-        return await self._of_many(name, arguments, RULES[name], observer)
+        if tool is None or tool.merge is None:
+            offered = [each.name for each in TOOLS.values() if each.merge is not None or each.scope is Scope.CATALOG]
+            message = f"a federation has no call {name!r} over all repositories; it has {', '.join(offered)}"
+            raise UnsupportedTool(message, tool=name)
+        return await self._of_many(tool, arguments, tool.merge, observer)
 
-    async def _conversation(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
+    async def _conversation(self, name: str, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         identifier = str(arguments.get("identifier") or "")
         for service in self._services:
             if "://" in service.backend.name and identifier.startswith(f"{service.backend.name}/"):
@@ -89,7 +93,8 @@ class FederatedTools:
             tool=name,
         )
 
-    async def _of_one(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
+    async def _of_one(self, tool: Tool[Any], arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
+        name = tool.name
         services, given = self._services, dict(arguments)
         if _CURSOR in str(given.get("after", "")):
             owner, _, given["after"] = str(given["after"]).rpartition(_CURSOR)
@@ -108,7 +113,7 @@ class FederatedTools:
             except SourcelightError as fault:
                 broken.append((service, fault))
             else:
-                return self._by(service, name, answer, broken)
+                return self._by(service, tool, answer, broken)
         if broken:
             first = broken[0][1]
             for service, other in broken:
@@ -118,20 +123,20 @@ class FederatedTools:
         raise min(missing, key=lambda fault: next(at for at, kind in enumerate(order) if isinstance(fault, kind)))
 
     def _by(
-        self, service: Service, name: str, answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]
+        self, service: Service, tool: Tool[Any], answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]
     ) -> ToolResult:
         """An answer of one service as the federation's."""
         facts = {**answer.attributes, "service": service.name}
-        if facts.get("end_cursor") and name == "compare_revisions":
+        if facts.get("end_cursor"):
             facts["end_cursor"] = f"{service.name}{_CURSOR}{facts['end_cursor']}"
         notices = [*answer.notices, *(did_not_answer(one, fault) for one, fault in broken)]
         complete = answer.complete
-        if name in _ACROSS and len(self._services) > 1:
+        if tool.scope is Scope.SYMBOL and len(self._services) > 1:
             notices.append(f"Only repositories of {service.name} were looked at: the other services can't be asked.")
-            complete = complete and name == "go_to_definition" and bool(answer.table.num_rows)
-        return ToolResult(answer.columns, served(answer.table, service.name), facts, complete, tuple(notices))
+            complete = complete and tool is GO_TO_DEFINITION and bool(answer.table.num_rows)
+        return ToolResult(answer.columns, add_service(answer.table, service.name), facts, complete, tuple(notices))
 
-    async def _listed(self, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
+    async def _listed(self, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         asked = {"query": arguments.get("query", "")}
         told = await self._asked("list_repos", [(service, asked) for service in self._services], observer)
         found = answers(told)
@@ -143,36 +148,41 @@ class FederatedTools:
             notices.append(f"{many}; pass end_cursor as after for more.")
         return ToolResult("repository_list", made.table, facts, complete and not made.cut, tuple(notices))
 
-    async def _of_many(self, name: str, arguments: Arguments, rule: Rule, observer: CallObserver | None) -> ToolResult:
+    async def _of_many(
+        self, tool: Tool[Any], arguments: WireArguments, merge: Merge, observer: CallObserver | None
+    ) -> ToolResult:
         named = [str(one).strip("/") for one in arguments.get("repos") or ()]
         lost: list[ServiceReply[Any]] = []
         plan = [(service, arguments) for service in self._services]
-        if named or rule.exclusive:
-            plan, lost = await self._planned(arguments, named, exclusive=rule.exclusive)
+        if named or merge.exclusive:
+            plan, lost = await self._planned(arguments, named, exclusive=merge.exclusive)
         if len(plan) > 1:
-            plan = [(service, rule.worded(asked)) for service, asked in plan]
-        told = [*await self._asked(name, plan, observer), *lost]
+            plan = [(service, merge.reword(asked)) for service, asked in plan]
+        told = [*await self._asked(tool.name, plan, observer), *lost]
         found = answers(told)
         if len(plan) > 1:
-            made = rule.merge([(one.service.name, answer.table) for one, answer in found], arguments)
+            parts = [(one.service.name, answer.table) for one, answer in found]
+            made = merge.merge(parts, arguments, COLUMNS[tool.columns])
             table, duplicates, cut = made.table, made.duplicates, made.cut
         else:
             ((one, answer),) = found
-            table, duplicates, cut = served(answer.table, one.service.name), {}, False
+            table, duplicates, cut = add_service(answer.table, one.service.name), {}, False
         notices, complete = _said(told)
-        if rule.apart and len(plan) > 1:
-            notices.append(f"{rule.apart[0].upper()}{rule.apart[1:]}.")
+        if merge.apart and len(plan) > 1:
+            notices.append(f"{merge.apart[0].upper()}{merge.apart[1:]}.")
             complete = False
         if cut:
             notices.append(f"Only the first {table.num_rows:,} rows of all services are given, as was asked for.")
-        facts = _facts(name, [answer for _, answer in found], arguments)
-        if complete and not cut and "total" in facts:
-            facts["total"] = table.num_rows if name != "diff_search" else facts["total"]
+        facts = _facts([answer for _, answer in found], arguments)
+        if len(found) > 1:
+            facts = merge.restore(facts, arguments)
+        if complete and not cut and "total" in facts and merge.total_is_rows:
+            facts["total"] = table.num_rows
         facts["services"] = _states(told, table, duplicates)
         return ToolResult(found[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
 
     async def _asked(
-        self, name: str, plan: Sequence[tuple[Service, Arguments]], observer: CallObserver | None
+        self, name: str, plan: Sequence[tuple[Service, WireArguments]], observer: CallObserver | None
     ) -> list[ServiceReply[ToolResult]]:
         summed = SummedProgress(observer)
         asked = {service.name: arguments for service, arguments in plan}
@@ -184,8 +194,8 @@ class FederatedTools:
         return await ask_all([service for service, _ in plan], ask)
 
     async def _planned(
-        self, arguments: Arguments, named: Sequence[str], *, exclusive: bool
-    ) -> tuple[list[tuple[Service, Arguments]], list[ServiceReply[Any]]]:
+        self, arguments: WireArguments, named: Sequence[str], *, exclusive: bool
+    ) -> tuple[list[tuple[Service, WireArguments]], list[ServiceReply[Any]]]:
         """Which repositories each service is asked about, and the services that could not say what they have.
 
         Raises
@@ -201,7 +211,7 @@ class FederatedTools:
         if unknown:
             raise lost[0].fault if lost and lost[0].fault else RepositoryNotFound(unknown[0])
         taken: set[str] = set()
-        plan: list[tuple[Service, Arguments]] = []
+        plan: list[tuple[Service, WireArguments]] = []
         for service, names in held:
             own = names - taken if exclusive else names
             taken |= own
@@ -221,7 +231,7 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
         return None
 
     def heard(at: ToolProgress) -> None:
-        observer(at if at.rows is None else replace(at, rows=served(at.rows, name)))
+        observer(at if at.rows is None else replace(at, rows=add_service(at.rows, name)))
 
     return heard
 
@@ -253,7 +263,7 @@ def _states(told: Sequence[ServiceReply[Any]], table: Any, duplicates: Mapping[s
     ]
 
 
-def _facts(name: str, answers: Sequence[ToolResult], arguments: Arguments) -> dict[str, Any]:
+def _facts(answers: Sequence[ToolResult], arguments: WireArguments) -> dict[str, Any]:
     """What is to be known beside the rows: lists and dicts of all services, the rest as the first says."""
     facts = dict(answers[0].attributes)
     for answer in answers[1:]:
@@ -267,13 +277,6 @@ def _facts(name: str, answers: Sequence[ToolResult], arguments: Arguments) -> di
         # Not every service says where its numbers lead; all repositories that were asked about, they do.
         asked = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
         facts["drill_down"] = {**drill, "arguments": asked}
-    if len(answers) > 1 and name == "churn" and "author" not in (arguments.get("by") or ()):
-        # Authors were asked for, to be counted; rows are not of authors.
-        facts["by"] = [one for one in facts["by"] if one != "author"]
-        drill = facts.get("drill_down")
-        if drill:
-            columns = {k: v for k, v in drill["columns"].items() if k != "authors"}
-            facts["drill_down"] = {**drill, "columns": columns}
     return facts
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.records import WireRange, WireRecord
+from sourcelight.core.batches.schema import SERVICE
 
 Array = Any
 Numbers = NDArray[Any]
@@ -58,6 +59,11 @@ def constant(value: str, rows: int) -> Array:
     """A dictionary-encoded column (8-bit codes) of one value."""
     codes = pa.Array.from_buffers(_INT8, rows, [None, pa.py_buffer(bytes(rows))])
     return pa.DictionaryArray.from_arrays(codes, _single(value), safe=False)
+
+
+def add_service(rows: Any, name: str) -> Any:
+    """Return a table or a batch with the column ``service`` in front."""
+    return rows.add_column(0, SERVICE.name, constant(name, rows.num_rows))
 
 
 @cache

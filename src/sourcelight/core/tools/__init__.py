@@ -1,5 +1,5 @@
-"""Tools and analyses as data: the columns of their tables, the checks of their arguments. Pure.
+"""Tools and analyses as data: arguments, columns, scope, limits, and how tables of several services merge. Pure.
 
-What does the work of a tool stands in `sourcelight.engines.tools`, and its typed method in
-`sourcelight.client.methods`. Start at `catalog`, which names all tables.
+The code that does the work of a tool is in `sourcelight.engines.tools`, its typed method in
+`sourcelight.client.methods`. Start at `tool`, which says what a definition has, then at `catalog`, which lists all.
 """

@@ -1,9 +1,4 @@
-"""Arrow tables made from Python values.
-
-Columns of the tables that tools and analyses answer with; one module a domain. Pure data.
-
-`COLUMNS` has them by name: the `columns` of an `sourcelight.core.batches.results.ToolResult`.
-"""
+"""All tools, and the columns of their tables, by name."""
 
 from __future__ import annotations
 
@@ -11,22 +6,43 @@ from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
-from sourcelight.core.tools import analyses, conversations, files, navigation
+from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.tools import analyses, blame, commits, conversations, files, navigation
+from sourcelight.core.tools.tool import Tool
 
-__all__ = ["COLUMNS", "NOT_SUMMABLE"]
-
+TOOLS: Mapping[str, Tool[Any]] = {
+    tool.name: tool for domain in (files, navigation, commits, blame, analyses, conversations) for tool in domain.TOOLS
+}
+"""Definitions by the name of the tool, in the order in which MCP clients list them."""
 
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     **files.COLUMNS,
+    **commits.COLUMNS,
+    **blame.COLUMNS,
     **analyses.COLUMNS,
     **navigation.COLUMNS,
     **conversations.COLUMNS,
 }
+"""Columns of the tables of tools, by the name that `Tool.columns` has."""
 
 NOT_SUMMABLE: Mapping[str, Column] = {
     column.name: column for table in (MATCHES, *COLUMNS.values()) for column in table if not column.summable
 }
 """Numbers whose sum over rows means nothing, by name; a name means the same in every table."""
+
+
+def mcp_tools() -> dict[str, Tool[Any]]:
+    """Return the tools that MCP clients may call, by name; the rest are analyses, which only clients offer."""
+    return {name: tool for name, tool in TOOLS.items() if tool.mcp is not None}
+
+
+def find_tool(name: str) -> Tool[Any]:
+    """Return the tool of a name; raises `UnsupportedTool`."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        message = f"there is no call {name!r}; there are {', '.join(TOOLS)}"
+        raise UnsupportedTool(message, tool=name, accepted=tuple(TOOLS))
+    return tool
 
 
 def table_of(name: str, rows: int, **values: Any) -> Any:

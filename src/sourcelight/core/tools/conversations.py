@@ -1,10 +1,14 @@
-"""Columns of tables about deep search."""
+"""Deep search as tools: their arguments and the columns of their tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Scope, Text, Tool
 
 _UNSAID = "the service did not say"
 _OTHER = "another type of source"
@@ -38,3 +42,94 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("url", "string", "its address"),
     ),
 }
+
+
+class DeepSearchArguments(Arguments, frozen=True):
+    """Arguments of `deepsearch`."""
+
+    question: Annotated[
+        Text,
+        Meta(
+            description="A detailed question about one matter, with the names of repositories, files or functions that "
+            "are known."
+        ),
+    ]
+
+
+class DeepSearchReadArguments(Arguments, frozen=True):
+    """Arguments of `deepsearch_read`."""
+
+    identifier: Annotated[
+        Text,
+        Meta(description="Address of the conversation, as deepsearch gave it or as it was shared, or its read token."),
+    ]
+
+
+_Identifier: TypeAlias = Annotated[Text, Meta(description="Address, read token or number of the conversation.")]
+
+
+class DeepSearchFollowUpArguments(Arguments, frozen=True):
+    """Arguments of `deepsearch_follow_up`."""
+
+    identifier: _Identifier
+    question: Annotated[Text, Meta(description="The next question.")]
+
+
+class DeepSearchChangeArguments(Arguments, frozen=True):
+    """Arguments of `deepsearch_change`."""
+
+    identifier: _Identifier
+    title: Annotated[Text | None, Meta(description="Another title.")] = None
+    starred: Annotated[bool | None, Meta(description="Whether it is starred.")] = None
+    shared: Annotated[bool | None, Meta(description="Whether everyone with its link may read it.")] = None
+    reset_link: Annotated[bool | None, Meta(description="Make its former link open nothing any more.")] = field(
+        default=None, name="reset_link"
+    )
+    cancel: Annotated[bool | None, Meta(description="Cancel the question that is being worked on.")] = None
+    delete: Annotated[bool | None, Meta(description="Delete it.")] = None
+
+
+class DeepSearchListArguments(Arguments, frozen=True):
+    """Arguments of `deepsearch_list`."""
+
+    text: Annotated[str | None, Meta(description="Text in a title, a question or an answer; empty: all.")] = None
+    starred: Annotated[bool | None, Meta(description="Only starred ones, or only others.")] = None
+    limit: Annotated[Annotated[Limit, Meta(le=1000)] | None, Meta(description="Most to give; default 50.")] = None
+    skip: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="How many to leave out at the start.")] = None
+
+
+DEEPSEARCH = Tool(
+    "deepsearch",
+    DeepSearchArguments,
+    "conversation",
+    Scope.CONVERSATION,
+    McpText(
+        "Ask about the code",
+        "Ask a question about the code in plain language; it is researched over several searches and answered with "
+        "links to what was read. It opens a conversation and takes from some seconds to minutes: when the answer says "
+        "that the question is still being worked on, read it later with deepsearch_read. Use it for questions that "
+        "need many searches; ask in detail and name repositories that matter.",
+        read_only=False,
+    ),
+)
+DEEPSEARCH_READ = Tool(
+    "deepsearch_read",
+    DeepSearchReadArguments,
+    "conversation",
+    Scope.CONVERSATION,
+    McpText(
+        "Read a deep search conversation",
+        "Read the questions, answers and sources of a deep search conversation, as Markdown.",
+    ),
+)
+DEEPSEARCH_FOLLOW_UP = Tool("deepsearch_follow_up", DeepSearchFollowUpArguments, "conversation", Scope.CONVERSATION)
+DEEPSEARCH_CHANGE = Tool("deepsearch_change", DeepSearchChangeArguments, "conversation", Scope.CONVERSATION)
+DEEPSEARCH_LIST = Tool("deepsearch_list", DeepSearchListArguments, "conversations", Scope.CONVERSATION)
+
+TOOLS: tuple[Tool[Any], ...] = (
+    DEEPSEARCH,
+    DEEPSEARCH_READ,
+    DEEPSEARCH_FOLLOW_UP,
+    DEEPSEARCH_CHANGE,
+    DEEPSEARCH_LIST,
+)

@@ -1,10 +1,15 @@
-"""Columns of tables about definitions, references, outlines and imports."""
+"""Tools about definitions, references, outlines and imports: their arguments and the columns of their tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, field
 
 from sourcelight.core.batches.schema import Column
+from sourcelight.core.tools.merge import SEPARATE_SERVICES, Merge, dependencies
+from sourcelight.core.tools.tool import Arguments, Limit, McpText, Number, Repo, Revision, Scope, Text, Tool
 
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "revision as it was asked for; empty for the default branch")
@@ -140,3 +145,147 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("score", "float64", "weight by which it was chosen: how often other files use the name", summable=False),
     ),
 }
+
+_Symbol: TypeAlias = Annotated[Text, Meta(description="Name of the symbol, without the class or module before it.")]
+_Line: TypeAlias = Annotated[Number | None, Meta(description="Line on which the symbol stands, counted from 1.")]
+_ColumnOf: TypeAlias = Annotated[
+    Annotated[int, Meta(ge=0)] | None,
+    Meta(description="Characters before the symbol on that line; only together with line."),
+]
+_File: TypeAlias = Annotated[Text, Meta(description="Path of the file.")]
+_Below: TypeAlias = Annotated[
+    str | None, Meta(description="A file, or a folder with all below it. Without it: the whole repository.")
+]
+
+
+class GoToDefinitionArguments(Arguments, frozen=True):
+    """Arguments of `go_to_definition`."""
+
+    repo: Repo
+    path: Annotated[Text, Meta(description="Path of the file in which the symbol is used.")]
+    symbol: _Symbol
+    revision: Revision = None
+    line: _Line = None
+    column: _ColumnOf = None
+
+
+class FindReferencesArguments(Arguments, frozen=True):
+    """Arguments of `find_references`."""
+
+    repo: Repo
+    path: Annotated[Text, Meta(description="Path of the file in which the symbol is defined.")]
+    symbol: _Symbol
+    revision: Revision = None
+    line: _Line = None
+    column: _ColumnOf = None
+    limit: Annotated[Annotated[Limit, Meta(le=10_000)] | None, Meta(description="Most references to give.")] = None
+
+
+class SymbolsArguments(Arguments, frozen=True):
+    """Arguments of `symbols`."""
+
+    repo: Repo
+    path: _Below = None
+    revision: Revision = None
+    kind: Annotated[tuple[str, ...] | None, Meta(description="Kinds to give, such as class.")] = None
+
+
+class OutlineArguments(Arguments, frozen=True):
+    """Arguments of `outline`."""
+
+    repo: Repo
+    path: _File
+    revision: Revision = None
+
+
+class ImportsArguments(Arguments, frozen=True):
+    """Arguments of `imports`."""
+
+    repo: Repo
+    path: _Below = None
+    revision: Revision = None
+
+
+class DependencyGraphArguments(Arguments, frozen=True):
+    """Arguments of `dependency_graph`."""
+
+    repos: Annotated[tuple[str, ...] | None, Meta(description="Repositories; none: all of them.")] = None
+    external: Annotated[bool | None, Meta(description="Whether modules that no repository has are given too.")] = None
+
+
+class RepoMapArguments(Arguments, frozen=True):
+    """Arguments of `repo_map`."""
+
+    repo: Repo
+    revision: Revision = None
+    budget_lines: Annotated[
+        Annotated[int, Meta(ge=2)] | None, Meta(description="Most lines to give; 200 without it.")
+    ] = field(default=None, name="budget_lines")
+
+
+class CallGraphArguments(Arguments, frozen=True):
+    """Arguments of `callers` and `callees`."""
+
+    repo: Repo
+    path: _File
+    symbol: Annotated[Text, Meta(description="Name of the function or method.")]
+    revision: Revision = None
+    line: Annotated[Number | None, Meta(description="Line on which its name stands, counted from 1.")] = None
+    depth: Annotated[Annotated[Number, Meta(le=20)] | None, Meta(description="How many calls far; 1 without it.")] = (
+        None
+    )
+
+
+GO_TO_DEFINITION = Tool(
+    "go_to_definition",
+    GoToDefinitionArguments,
+    "definitions",
+    Scope.SYMBOL,
+    McpText(
+        "Go to a definition",
+        "Find where a symbol that a file uses is defined, in the same repository or another one. Give the file in "
+        "which the symbol is used, and its plain name; a line makes the answer exact. Up to ten candidates come back, "
+        "the best first, each with at most 50 lines of code and how it was found: scip, scope, import and type can be "
+        "relied on, name is a ranked guess. To find a symbol by name alone use keyword_search.",
+    ),
+    reads="repositories",
+)
+FIND_REFERENCES = Tool(
+    "find_references",
+    FindReferencesArguments,
+    "references",
+    Scope.SYMBOL,
+    McpText(
+        "Find references",
+        "Find the places that use a symbol, in its own repository and in those that import it. Give the file in which "
+        "the symbol is defined, and its plain name. Places that merely share the name are left out. To find where a "
+        "used symbol is defined use go_to_definition first.",
+    ),
+    reads="repositories",
+)
+SYMBOLS = Tool("symbols", SymbolsArguments, "symbols", Scope.REPOSITORY, reads="path")
+OUTLINE = Tool("outline", OutlineArguments, "symbols", Scope.REPOSITORY, reads="path")
+IMPORTS = Tool("imports", ImportsArguments, "imports", Scope.ACROSS, reads="path")
+DEPENDENCY_GRAPH = Tool(
+    "dependency_graph",
+    DependencyGraphArguments,
+    "dependencies",
+    Scope.ACROSS,
+    merge=Merge(dependencies, exclusive=True, apart=SEPARATE_SERVICES),
+    reads="repositories",
+)
+REPO_MAP = Tool("repo_map", RepoMapArguments, "repository_map", Scope.REPOSITORY, reads="repositories")
+CALLERS = Tool("callers", CallGraphArguments, "calls", Scope.SYMBOL, reads="repositories")
+CALLEES = Tool("callees", CallGraphArguments, "calls", Scope.SYMBOL, reads="repositories")
+
+TOOLS: tuple[Tool[Any], ...] = (
+    GO_TO_DEFINITION,
+    FIND_REFERENCES,
+    SYMBOLS,
+    OUTLINE,
+    IMPORTS,
+    DEPENDENCY_GRAPH,
+    REPO_MAP,
+    CALLERS,
+    CALLEES,
+)

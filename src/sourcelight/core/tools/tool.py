@@ -1,24 +1,252 @@
-"""Checks of arguments against a tool's schema, with errors that a caller can act on."""
+"""What a tool is: its arguments, columns, scope and limits as data, and the checks of its arguments.
+
+A tool is defined once, by a `Tool` in a module of this room. Its JSON schema, the checks of its arguments, the names
+that settings accept, the MCP endpoints, the routes of clusters and federations, and the reference pages are derived
+from that definition.
+"""
 
 from __future__ import annotations
 
+import types
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
 
 from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.merge import Merge
+
+WireArguments: TypeAlias = Mapping[str, Any]
+"""Arguments as a caller sends them: JSON values by their names on the wire; those that are not given are absent."""
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Number: TypeAlias = Annotated[int, Meta(ge=1)]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, extra={"part": True})]
+"""The most rows that the caller wants."""
+Cursor: TypeAlias = Annotated[str, Meta(extra={"part": True, "cursor": True})]
+"""Where the page that the caller wants begins or ends."""
+
+Repo: TypeAlias = Annotated[Text, Meta(description="Name of the repository, such as github.com/owner/name.")]
+Revision: TypeAlias = Annotated[
+    str | None,
+    Meta(description="Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch."),
+]
+
+
+def choice(*values: str) -> Meta:
+    """Return a note that a text is one of `values`."""
+    return Meta(extra_json_schema={"enum": list(values)})
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Arguments of a tool: snake_case in Python, the service's camelCase on the wire; None for what is not given."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the arguments that are given, by their names on the wire."""
+        values = ((field.encode_name, getattr(self, field.name)) for field in msgspec.structs.fields(self))
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+class Scope(Enum):
+    """What a tool reads, which decides who answers it in a cluster and in a federation."""
+
+    CATALOG = "the list of repositories"
+    SEARCH = "a search, which the engine spreads over its repositories itself"
+    RANKING = "a ranked search, whose parts exchange statistics"
+    REPOSITORY = "one repository, which `repo` names"
+    REPOSITORIES = "each of several repositories on its own"
+    SYMBOL = "a name in one repository, which is followed into others"
+    ACROSS = "several repositories together"
+    CONVERSATION = "deep search"
+
+
+@dataclass(frozen=True, slots=True)
+class McpText:
+    """What an MCP client learns of a tool.
+
+    Parameters
+    ----------
+    title, description
+        For the people and models that choose a tool.
+    read_only
+        False for a tool that creates something.
+    """
+
+    title: str
+    description: str
+    read_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """The definition of a tool.
+
+    Parameters
+    ----------
+    name
+        Its name on the wire, and of the method that calls it.
+    arguments
+        Type of its arguments.
+    columns
+        Columns of its table: a key of `sourcelight.core.tools.catalog.COLUMNS`.
+    scope
+        What it reads.
+    mcp
+        None for a tool that only clients offer, an analysis.
+    merge
+        How a federation merges the tables of its services; None: one service answers.
+    mcp_maximum
+        Largest values that MCP accepts, by wire name: of a number its value, of a list its length.
+    immediate
+        Whether it answers at once, so that a call needs no stream of progress.
+    reads
+        Whose contents an answer may depend on: ``repositories`` for any file of the repositories, ``path`` for the
+        files of the argument `path` alone, empty for no contents, or only for contents whose absence is an error.
+    """
+
+    name: str
+    arguments: type[A]
+    columns: str
+    scope: Scope
+    mcp: McpText | None = None
+    merge: Merge | None = None
+    mcp_maximum: Mapping[str, int] = field(default_factory=dict)
+    immediate: bool = False
+    reads: Literal["", "path", "repositories"] = ""
+
+    @property
+    def domain(self) -> str:
+        """Name of the module that defines the tool."""
+        return self.arguments.__module__.rpartition(".")[2]
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """JSON Schema of the arguments: an object of plain types, each with a description."""
+        return schema_of(self.arguments)
+
+    @property
+    def takes_repos(self) -> bool:
+        """Whether the caller can choose repositories by the argument `repos`."""
+        return "repos" in self.input_schema["properties"]
+
+    def parse(self, arguments: WireArguments) -> A:
+        """Check arguments and convert them.
+
+        Raises
+        ------
+        ToolError
+            For an unknown argument (naming the accepted ones), a missing one, a wrong type or a value out of bounds.
+        """
+        check_arguments(self.name, self.input_schema, arguments)
+        return msgspec.convert(arguments, type=self.arguments)
+
+    def check_maximum(self, arguments: WireArguments) -> None:
+        """Raise `ToolError` for arguments beyond `mcp_maximum`."""
+        for name, maximum in self.mcp_maximum.items():
+            value = arguments.get(name)
+            if isinstance(value, list | tuple) and len(value) > maximum:
+                message = f"{self.name}: {name} has {len(value)} items; at most {maximum} are taken"
+                raise ToolError(message, tool=self.name, argument=name)
+            if isinstance(value, int) and value > maximum:
+                message = f"{self.name}: {name} is {value}; it has to be 1 to {maximum}"
+                raise ToolError(message, tool=self.name, argument=name)
+
+    def requested_rows(self, arguments: WireArguments) -> int | None:
+        """Return how many rows the caller asked for; 0 for a page, whose length the service chooses; None: all."""
+        values = [
+            0 if is_cursor else arguments[name] for name, is_cursor in _parts(self.arguments) if arguments.get(name)
+        ]
+        return min(values, default=None)
+
+
+@cache
+def _parts(arguments: type[Arguments]) -> tuple[tuple[str, bool], ...]:
+    """Wire names of the arguments that ask for a part of the rows, and whether each is a cursor."""
+    hints = get_type_hints(arguments, include_extras=True)
+    found = []
+    for name in msgspec.structs.fields(arguments):
+        extra = _Shape.of(hints[name.name]).extra
+        if "part" in extra:
+            found.append((name.encode_name, "cursor" in extra))
+    return tuple(found)
+
+
+@cache
+def schema_of(arguments: type[Arguments]) -> Mapping[str, Any]:
+    """Return the JSON Schema of arguments.
+
+    Clients and models read it: there are no references, titles, defaults or nulls in it, as in the schemas of msgspec.
+    """
+    hints = get_type_hints(arguments, include_extras=True)
+    fields = msgspec.structs.fields(arguments)
+    return {
+        "type": "object",
+        "properties": {each.encode_name: _Shape.of(hints[each.name]).to_json() for each in fields},
+        "required": [each.encode_name for each in fields if each.required],
+        "additionalProperties": False,
+    }
+
+
+_JSON_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
+
+
+@dataclass(slots=True)
+class _Shape:
+    """A type with all annotations around it and within it."""
+
+    type: Any
+    bounds: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, hint: Any) -> _Shape:
+        """Take annotations and None off a type."""
+        if get_origin(hint) is Annotated:
+            inner, *notes = get_args(hint)
+            shape = cls.of(inner)
+            for note in notes:
+                bounds = {"minimum": note.ge, "maximum": note.le, "minLength": note.min_length}
+                shape.bounds |= {name: value for name, value in bounds.items() if value is not None}
+                shape.bounds |= note.extra_json_schema or {}
+                shape.description = note.description or shape.description
+                shape.extra |= note.extra or {}
+            return shape
+        if get_origin(hint) in {Union, types.UnionType}:
+            (inner,) = (each for each in get_args(hint) if each is not type(None))
+            return cls.of(inner)
+        return cls(hint)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema of a value of this type."""
+        schema: dict[str, Any]
+        if get_origin(self.type) is tuple:
+            schema = {"type": "array", "items": _Shape.of(get_args(self.type)[0]).to_json()}
+        else:
+            schema = {"type": _JSON_TYPES[self.type]}
+        return schema | self.bounds | ({"description": self.description} if self.description else {})
+
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
     "boolean": (bool,),
     "array": (list, tuple),
-    "object": (dict,),
     "number": (int, float),
 }
 
 
 def check_arguments(call: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
     """Check that `arguments` satisfy `schema`.
+
+    msgspec could check as well, but its errors name neither the accepted arguments nor the bounds.
 
     Raises
     ------
@@ -50,9 +278,6 @@ def _check_value(call: str, name: str, schema: Mapping[str, Any], value: Any) ->
     if kind == "array":
         for item in value:
             _check_value(call, f"an item of {name}", schema["items"], item)
-        least_items = schema.get("minItems", 0)
-        if len(value) < least_items:
-            raise ToolError(f"{call}: {name} needs {least_items} or more items", tool=call, argument=name)
     choices = schema.get("enum")
     if choices is not None and value not in choices:
         raise ToolError(

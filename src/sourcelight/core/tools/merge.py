@@ -1,10 +1,10 @@
-"""Sums of several services added up by group; pure.
+"""How the tables of several services become one, as the definitions of tools say it.
 
-How the tables of each call are brought together; pure.
+Tables of rows (commits, lines, repositories) are joined, and a row that several services have stays once. Sums (churn,
+contributors) of the same repository can't be told apart afterwards: the federation asks one service about each
+repository, and the sums of equal groups are added.
 
-Tables of rows (commits, lines, repositories) are joined, and a row that several services give stays once. Tables of
-sums (churn, contributors) can't be told apart afterwards: there each repository is asked of one service only, and the
-sums of equal groups are added.
+numpy and pyarrow load with the first merge: definitions are read where nothing is merged, too.
 """
 
 from __future__ import annotations
@@ -12,26 +12,25 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from sourcelight.client.federation.service import served
-from sourcelight.core.batches import SERVICE
 from sourcelight.core.batches.ordering import columns_of, group_order, tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
-from sourcelight.core.tools.catalog import COLUMNS
-from sourcelight.display.frames.tables import rows_table
+from sourcelight.core.batches.schema import SERVICE, Column, arrow_type
 
-Numbers = NDArray[np.int64]
-Arguments = Mapping[str, Any]
-Parts = Sequence[tuple[str, Any]]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.int64]
+
+Arguments: TypeAlias = Mapping[str, Any]
+Columns: TypeAlias = Sequence[Column]
+Parts: TypeAlias = Sequence[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class MergedTable:
     """A table with the column ``service`` in front, rows dropped by service, and whether a limit cut it."""
 
     table: Any
@@ -39,8 +38,45 @@ class Joined:
     cut: bool = False
 
 
-def joined(parts: Parts, key: Sequence[str]) -> Joined:
+def _as_they_are(attributes: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
+    del arguments
+    return attributes
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How a federation merges the tables of a tool.
+
+    Attributes
+    ----------
+    merge
+        Makes one table of those of the services, from the arguments and the columns of the tool.
+    exclusive
+        Whether only one service may be asked about each repository.
+    reword
+        Arguments for the services, where several are asked.
+    restore
+        Attributes of a merged answer as the caller's own arguments would give them.
+    apart
+        What services can't know of each other's repositories; empty: nothing is lost.
+    total_is_rows
+        Whether the attribute ``total`` counts rows of the table.
+    """
+
+    merge: Callable[[Parts, Arguments, Columns], MergedTable]
+    exclusive: bool = False
+    reword: Callable[[Arguments], Arguments] = dict
+    restore: Callable[[dict[str, Any], Arguments], dict[str, Any]] = _as_they_are
+    apart: str = ""
+    total_is_rows: bool = True
+
+
+def joined(parts: Parts, key: Sequence[str]) -> MergedTable:
     """Tables one below the other; of rows with the same `key` the first stays. A null commit equals no other."""
+    import pyarrow as pa
+
+    from sourcelight.core.batches.columns import add_service
+
     seen: set[tuple[Any, ...]] = set()
     kept, duplicates = [], {}
     for name, table in parts:
@@ -50,12 +86,14 @@ def joined(parts: Parts, key: Sequence[str]) -> Joined:
         fresh = [one not in seen for one in keys]
         seen.update(keys)
         duplicates[name] = len(fresh) - sum(fresh)
-        kept.append(served(table if all(fresh) else table.filter(pa.array(fresh, pa.bool_())), name))
-    return Joined(pa.concat_tables(kept).unify_dictionaries(), duplicates)
+        kept.append(add_service(table if all(fresh) else table.filter(pa.array(fresh, pa.bool_())), name))
+    return MergedTable(pa.concat_tables(kept).unify_dictionaries(), duplicates)
 
 
 def _places(column: Any, arguments: Arguments) -> Numbers:
     """A number for each row by which its repository comes: in the order in which they were named, else by name."""
+    import numpy as np
+
     names = [name or "" for name in column.to_pylist()]
     order = list(dict.fromkeys(str(one).strip("/") for one in arguments.get("repos") or ())) or sorted(set(names))
     place = {name: at for at, name in enumerate(order)}
@@ -64,25 +102,38 @@ def _places(column: Any, arguments: Arguments) -> Numbers:
 
 def _times(table: Any) -> Numbers:
     """When each commit was committed; written, where the service did not say."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     committed, written = (table.column(name).cast(pa.int64()) for name in ("commit_date", "author_date"))
-    return np.asarray(pa.compute.coalesce(committed, written).fill_null(0).to_numpy(), np.int64)
+    return np.asarray(pc.coalesce(committed, written).fill_null(0).to_numpy(), np.int64)
 
 
 def _taken(table: Any, order: Numbers, limit: int | None) -> tuple[Any, bool]:
+    import pyarrow as pa
+
     cut = limit is not None and len(order) > limit
     return table.take(pa.array(order[:limit] if cut else order)), cut
 
 
-def commits(parts: Parts, arguments: Arguments) -> Joined:
+def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Newest first over all repositories; `count` of them."""
+    del columns
+    import numpy as np
+
     made = joined(parts, ("repository", "commit"))
     table = made.table
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments), -_times(table)))
-    return Joined(*_with(_taken(table, order, arguments.get("count")), made))
+    return MergedTable(*_with(_taken(table, order, arguments.get("count")), made))
 
 
-def diff_lines(parts: Parts, arguments: Arguments) -> Joined:
+def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """By repository, the newest first in each; of the newest `count` commits."""
+    del columns
+    import numpy as np
+    import pyarrow as pa
+
     made = joined(parts, ("repository", "commit", "path", "old_path", "side", "line_number"))
     table, count, cut = made.table, arguments.get("count"), False
     if count is not None:
@@ -92,20 +143,26 @@ def diff_lines(parts: Parts, arguments: Arguments) -> Joined:
         cut, chosen = len(ranked) > count, set(ranked[:count])
         table = table.filter(pa.array([pair in chosen for pair in pairs], pa.bool_()))
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments)))
-    return Joined(table.take(pa.array(order)), made.duplicates, cut)
+    return MergedTable(table.take(pa.array(order)), made.duplicates, cut)
 
 
-def contributor_repositories(parts: Parts, arguments: Arguments) -> Joined:
+def contributor_repositories(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Most commits first; of a repository at several services, as the first of them says."""
+    del columns
+    import numpy as np
+
     made = joined(parts, ("repository",))
     counts = np.asarray(made.table["commits"].to_numpy(), np.int64)
     order = group_order((-counts,), columns_of(made.table)).to_numpy()
-    return Joined(*_with(_taken(made.table, order, arguments.get("limit")), made))
+    return MergedTable(*_with(_taken(made.table, order, arguments.get("limit")), made))
 
 
-def found_chunks(parts: Parts, arguments: Arguments) -> Joined:
+def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """The best file of each service, then the second of each, and so on: their scores can't be compared."""
-    del arguments
+    import numpy as np
+    import pyarrow as pa
+
+    del arguments, columns
     made = joined(parts, ("repository", "commit", "path", "line_number", "last_line_number"))
     ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
     for name, table in parts:
@@ -117,11 +174,15 @@ def found_chunks(parts: Parts, arguments: Arguments) -> Joined:
     files = list(zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True))
     rank = np.array([ranks[owner, file] for owner, file in zip(owners, files, strict=True)], np.int64)
     owner = np.array([order_of[name] for name in owners], np.int64)
-    return Joined(table.take(pa.array(np.lexsort((np.arange(len(table)), owner, rank)))), made.duplicates)
+    return MergedTable(table.take(pa.array(np.lexsort((np.arange(len(table)), owner, rank)))), made.duplicates)
 
 
-def hotspots(parts: Parts, arguments: Arguments) -> Joined:
+def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """The hottest first, each weighed against the hottest of all."""
+    del columns
+    import numpy as np
+    import pyarrow as pa
+
     made = joined(parts, ("repository", "path"))
     lines = np.asarray(made.table["lines"].fill_null(0).to_numpy(), np.int64)
     weights = np.asarray(made.table["commits"].to_numpy(), np.int64) * np.log1p(lines)
@@ -129,59 +190,44 @@ def hotspots(parts: Parts, arguments: Arguments) -> Joined:
     at = made.table.schema.get_field_index("score")
     table = made.table.set_column(at, made.table.schema.field(at), pa.array(weights / most))
     order = group_order((-weights,), columns_of(table)).to_numpy()
-    return Joined(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
+    return MergedTable(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
 
 
-def coupling(parts: Parts, arguments: Arguments) -> Joined:
+def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """The strongest pairs first."""
+    del columns
+    import numpy as np
+
     made = joined(parts, ("repository", "path", "other_path"))
     table = made.table
     strength = np.asarray(table["commits_together"].to_numpy(), np.float64) * np.asarray(table["degree"].to_numpy())
     order = group_order((-strength,), columns_of(table)).to_numpy()
-    return Joined(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
+    return MergedTable(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
 
 
-def dependencies(parts: Parts, arguments: Arguments) -> Joined:
+def dependencies(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """One service after the other."""
-    del arguments
+    del arguments, columns
     return joined(parts, ("source", "target", "module"))
 
 
-def _with(taken: tuple[Any, bool], made: Joined) -> tuple[Any, Mapping[str, int], bool]:
+def _with(taken: tuple[Any, bool], made: MergedTable) -> tuple[Any, Mapping[str, int], bool]:
     return taken[0], made.duplicates, taken[1]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How the answers to one call are merged.
-
-    Attributes
-    ----------
-    merge
-        Brings the tables together.
-    exclusive
-        Whether each repository must be asked of one service only.
-    worded
-        Words the arguments for services of which several are asked.
-    apart
-        What services can't know of each other's repositories; empty: nothing is lost.
-    """
-
-    merge: Callable[[Parts, Arguments], Joined]
-    exclusive: bool = False
-    worded: Callable[[Arguments], Arguments] = dict
-    apart: str = ""
 
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
 _PERSON = ("author", "author_email")
 _Row = dict[str, Any]
 _Folds = Mapping[str, Callable[[Any, Any], Any]]
-_APART = "each service looked among its own repositories: what leads from one service to another is not found"
+SEPARATE_SERVICES = (
+    "each service looked among its own repositories: what leads from one service to another is not found"
+)
 
 
 def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
     """Tables in which people with one address bear one name, the one with the most commits at all services."""
+    import pyarrow as pa
+
     if arguments.get("joinAddresses", True) is False:
         return parts
     commits: dict[Pair, dict[Pair, int]] = {}
@@ -223,9 +269,12 @@ def _grouped(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
     return list(found.values())
 
 
-def _table(columns: str, rows: Sequence[_Row]) -> Joined:
-    told = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
-    return Joined(rows_table((SERVICE, *COLUMNS[columns]), told), {})
+def _table(columns: Columns, rows: Sequence[_Row]) -> MergedTable:
+    import pyarrow as pa
+
+    schema = pa.schema([pa.field(column.name, arrow_type(column.type)) for column in (SERVICE, *columns)])
+    named = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
+    return MergedTable(pa.Table.from_pylist(named, schema=schema), {})
 
 
 def _united(one: list[str], other: list[str]) -> list[str]:
@@ -236,14 +285,14 @@ def _start(row: _Row) -> float:
     return row["period"].timestamp() if row["period"] is not None else 0.0
 
 
-def contributors(parts: Parts, arguments: Arguments) -> Joined:
+def contributors(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """People by period, bots last, most commits first."""
     parts = _one_name_each(parts, arguments)
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
     rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"], tie_key(row)))
-    return _table("contributors", rows)
+    return _table(columns, rows)
 
 
 def by_author(arguments: Arguments) -> Arguments:
@@ -252,7 +301,19 @@ def by_author(arguments: Arguments) -> Arguments:
     return {**arguments, "by": by if {"author", "repository"} & set(by) else [*by, "author"]}
 
 
-def churn(parts: Parts, arguments: Arguments) -> Joined:
+def without_author(attributes: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
+    """Take away what `by_author` adds: authors were asked for to be counted, and rows are not of authors."""
+    if "author" in (arguments.get("by") or ()):
+        return attributes
+    attributes = {**attributes, "by": [name for name in attributes["by"] if name != "author"]}
+    drill = attributes.get("drill_down")
+    if drill:
+        columns = {name: value for name, value in drill["columns"].items() if name != "authors"}
+        attributes["drill_down"] = {**drill, "columns": columns}
+    return attributes
+
+
+def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Groups by period, most changed lines first."""
     by = list(arguments.get("by") or ["directory"])
     parts = _one_name_each(parts, arguments)
@@ -277,10 +338,10 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
             row["authors"] = len(people[tuple(row[key] for key in keys)])
             row["author"] = row["author_email"] = None
     rows.sort(key=lambda row: (_start(row), -(row["additions"] + row["deletions"]), tie_key(row)))
-    return _table("churn", rows)
+    return _table(columns, rows)
 
 
-def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
+def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Groups in the order of time, with the running total where time alone tells them apart."""
     by = list(arguments.get("by") or ["month"])
     parts = _one_name_each(parts, arguments)
@@ -295,10 +356,10 @@ def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
     for row in rows:
         total += row["net"]
         row["total"] = total if len(by) == 1 and set(by) <= _PERIODS else None
-    return _table("pickaxe", rows)
+    return _table(columns, rows)
 
 
-def identities(parts: Parts, arguments: Arguments) -> Joined:
+def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Identities, most commits first."""
     del arguments
     counts = dict.fromkeys(("commits", "committed", "co_authored"), operator.add)
@@ -306,10 +367,10 @@ def identities(parts: Parts, arguments: Arguments) -> Joined:
     names = ("name", "email", "proper_name", "proper_email")
     rows = _grouped(parts, names, folds)
     rows.sort(key=lambda row: (-row["commits"], -row["committed"], *(row[name] for name in names)))
-    return _table("identities", rows)
+    return _table(columns, rows)
 
 
-def identity_suggestions(parts: Parts, arguments: Arguments) -> Joined:
+def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """The sets of each service one after the other, numbered on."""
     del arguments
     rows: list[_Row] = []
@@ -319,23 +380,4 @@ def identity_suggestions(parts: Parts, arguments: Arguments) -> Joined:
         least = min((row["group"] for row in found), default=0)
         base = before - least if rows else 0
         rows += [{**row, "group": row["group"] + base, SERVICE.name: [name]} for row in found]
-    return _table("identity_suggestions", rows)
-
-
-RULES: Mapping[str, Rule] = {
-    "commit_search": Rule(commits),
-    "commits_behind": Rule(commits, exclusive=True),
-    "diff_search": Rule(diff_lines),
-    "get_contributor_repos": Rule(contributor_repositories),
-    "keyword_search": Rule(found_chunks),
-    "nls_search": Rule(found_chunks),
-    "contributors": Rule(contributors, exclusive=True),
-    "churn": Rule(churn, exclusive=True, worded=by_author),
-    "pickaxe": Rule(pickaxe, exclusive=True),
-    "hotspots": Rule(hotspots, exclusive=True),
-    "coupling": Rule(coupling, exclusive=True),
-    "identities": Rule(identities, exclusive=True),
-    "identity_suggestions": Rule(identity_suggestions, exclusive=True, apart=_APART),
-    "dependency_graph": Rule(dependencies, exclusive=True, apart=_APART),
-}
-"""What is asked of all services, by name; calls about one repository are asked of one."""
+    return _table(columns, rows)

@@ -1,0 +1,145 @@
+"""Tools about the lines of a revision and who brought them: their arguments and the columns of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta
+
+from sourcelight.core.batches.schema import Column
+from sourcelight.core.query.file_kinds import FILE_KINDS
+from sourcelight.core.tools.commits import AUTHOR, AUTHOR_EMAIL, BOT, PATH, REPOSITORY, REVISION, RepoName
+from sourcelight.core.tools.tool import Arguments, Number, Scope, Text, Tool, choice
+
+DIRECTORY = (
+    "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
+    "files at the top)"
+)
+_EXACT = Column("exact", "bool", "whether `git blame` without options is proven to say the same of every line")
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "blame_lines": (
+        REPOSITORY,
+        REVISION,
+        PATH,
+        Column("line_number", "int32", "1-based line in the file", summable=False),
+        Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD"),
+        Column("commit", "dict32", "commit that brought the line as it is, 40 hex digits"),
+        AUTHOR,
+        AUTHOR_EMAIL,
+        Column("author_date", "timestamp", "author date of that commit, UTC"),
+        Column("commit_date", "timestamp", "committer date of that commit, UTC"),
+        Column("subject", "dict32", "first paragraph of that commit's message on one line"),
+        Column("original_path", "dict32", "path of the file in that commit"),
+        Column("original_line_number", "int32", "1-based line in that commit's file", summable=False),
+        Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
+        BOT,
+    ),
+    "ownership": (
+        REPOSITORY,
+        Column("path", "dict32", f"file, or {DIRECTORY}, as `by` asks"),
+        AUTHOR,
+        AUTHOR_EMAIL,
+        Column("lines", "int64", "lines of today's text that the author's commits brought"),
+        Column("share", "float64", "part of all lines of path, 0 to 1", summable=False),
+        Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC"),
+        Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC"),
+        BOT,
+        _EXACT,
+    ),
+    "bus_factor": (
+        REPOSITORY,
+        Column("path", "dict32", DIRECTORY),
+        Column(
+            "bus_factor",
+            "int32",
+            "fewest authors who own more than half of the lines together; 0 without lines",
+            summable=False,
+        ),
+        Column("lines", "int64", "lines of today's text, those of bots left out"),
+        Column("authors", "int64", "authors with at least one of these lines", summable=False),
+        Column("owners", "strings", "these fewest authors, as Name <address>, most lines first"),
+        Column("share", "float64", "part of the lines that they own, 0 to 1", summable=False),
+        _EXACT,
+    ),
+    "survival": (
+        REPOSITORY,
+        Column("year", "int32", "year of birth by committer date, UTC", summable=False),
+        Column("added", "int64", "lines that commits of the year added, merges left out"),
+        Column("alive", "int64", "lines of today's text that were born in the year"),
+        Column("share", "float64", "alive of all lines of today's text, 0 to 1", summable=False),
+        _EXACT,
+    ),
+}
+
+Depth: TypeAlias = Annotated[Number | None, Meta(description="How many names deep folders are told apart; default 1.")]
+FileKinds: TypeAlias = Annotated[
+    tuple[Annotated[str, choice(*FILE_KINDS)], ...] | None, Meta(description="Kinds of files that count; none: all.")
+]
+Mailmap: TypeAlias = Annotated[
+    str | None, Meta(description="Lines of a mailmap that join identities, beside the repository's own.")
+]
+JoinAddresses: TypeAlias = Annotated[
+    bool | None,
+    Meta(description="Take identities with the same address, whatever its case, for one person; default true."),
+]
+_Below: TypeAlias = Annotated[str | None, Meta(description="File or folder; none: everything.")]
+_Revision: TypeAlias = Annotated[str | None, Meta(description="Branch, tag or commit; none: the default branch.")]
+_Exact: TypeAlias = Annotated[
+    bool | None, Meta(description="Prove every line to be that of git blame, in two to three times the time.")
+]
+
+
+class BlameArguments(Arguments, frozen=True):
+    """Arguments of `blame`."""
+
+    repo: RepoName
+    path: Annotated[Text, Meta(description="Path of the file.")]
+    revision: _Revision = None
+
+
+class OwnershipArguments(Arguments, frozen=True):
+    """Arguments of `ownership`."""
+
+    repo: RepoName
+    path: _Below = None
+    revision: _Revision = None
+    by: Annotated[
+        Annotated[str, choice("total", "directory", "file")] | None, Meta(description="What lines are counted for.")
+    ] = None
+    depth: Depth = None
+    exact: _Exact = None
+    file_kinds: FileKinds = None
+    mailmap: Mailmap = None
+    join_addresses: JoinAddresses = None
+
+
+class BusFactorArguments(Arguments, frozen=True):
+    """Arguments of `bus_factor`."""
+
+    repo: RepoName
+    path: _Below = None
+    revision: _Revision = None
+    depth: Depth = None
+    exact: _Exact = None
+    file_kinds: FileKinds = None
+    mailmap: Mailmap = None
+    join_addresses: JoinAddresses = None
+
+
+class SurvivalArguments(Arguments, frozen=True):
+    """Arguments of `survival`."""
+
+    repo: RepoName
+    path: _Below = None
+    revision: _Revision = None
+    exact: _Exact = None
+
+
+BLAME = Tool("blame", BlameArguments, "blame_lines", Scope.REPOSITORY)
+OWNERSHIP = Tool("ownership", OwnershipArguments, "ownership", Scope.REPOSITORY)
+BUS_FACTOR = Tool("bus_factor", BusFactorArguments, "bus_factor", Scope.REPOSITORY)
+SURVIVAL = Tool("survival", SurvivalArguments, "survival", Scope.REPOSITORY)
+
+TOOLS: tuple[Tool[Any], ...] = (BLAME, OWNERSHIP, BUS_FACTOR, SURVIVAL)

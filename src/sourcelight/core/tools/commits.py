@@ -1,0 +1,304 @@
+"""Tools about commits and changes: their arguments and the columns of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, field
+
+from sourcelight.core.batches.schema import Column
+from sourcelight.core.tools.merge import Merge, commits, contributor_repositories, diff_lines
+from sourcelight.core.tools.tool import Arguments, Cursor, Limit, McpText, Number, Scope, Text, Tool, choice
+
+UNSAID = "the service did not say"
+MISSING = "its content is missing from the clone"
+
+REPOSITORY = Column("repository", "dict32", "name of the repository")
+REVISION = Column("revision", "dict32", "revision as it was asked for; empty for the default branch")
+COMMIT = Column("commit", "dict32", "commit, 40 hex digits")
+PATH = Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD")
+OLD_PATH = Column("old_path", "dict32", "path before the change; the same as path unless renamed or copied")
+AUTHOR = Column("author", "dict32", "author's name, as the mailmap has it")
+AUTHOR_EMAIL = Column("author_email", "dict32", "author's address, as the mailmap has it")
+BOT = Column("bot", "bool", "whether the author counts as a program, by the rule in the notices", UNSAID)
+FIRST_DATE = Column("first_date", "timestamp", "committer date of the oldest of these commits, UTC")
+LAST_DATE = Column("last_date", "timestamp", "committer date of the newest of these commits, UTC")
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "commits": (
+        REPOSITORY,
+        COMMIT,
+        Column("subject", "string", "first paragraph of the message on one line"),
+        AUTHOR,
+        AUTHOR_EMAIL,
+        Column("author_date", "timestamp", "author date, UTC"),
+        Column("author_utc_offset", "int32", "minutes that the author's clock was east of UTC", UNSAID, summable=False),
+        Column("committer", "dict32", "committer's name, as the mailmap has it", UNSAID),
+        Column("committer_email", "dict32", "committer's address, as the mailmap has it", UNSAID),
+        Column("commit_date", "timestamp", "committer date, UTC", UNSAID),
+        Column(
+            "commit_utc_offset", "int32", "minutes that the committer's clock was east of UTC", UNSAID, summable=False
+        ),
+        Column("message", "string", "whole commit message without the white space around it"),
+        Column("parents", "strings", "commits before it, 40 hex digits, in order", UNSAID),
+        Column("files", "int32", "changed files; 0 for a merge", UNSAID),
+        Column("additions", "int64", "lines added; 0 for a merge", f"{UNSAID}, or {MISSING}"),
+        Column("deletions", "int64", "lines removed; 0 for a merge", f"{UNSAID}, or {MISSING}"),
+        Column("co_authors", "strings", "Co-authored-by trailers, as Name <address>"),
+        BOT,
+        Column("url", "string", "address of the commit at the service, or relative to it"),
+    ),
+    "diff_lines": (
+        REPOSITORY,
+        COMMIT,
+        Column("subject", "dict32", "first paragraph of the message on one line"),
+        AUTHOR,
+        AUTHOR_EMAIL,
+        Column("author_date", "timestamp", "author date, UTC"),
+        Column("commit_date", "timestamp", "committer date, UTC", UNSAID),
+        PATH,
+        OLD_PATH,
+        Column("side", "dict8", "added or removed"),
+        Column(
+            "line_number", "int32", "1-based line, in the new file; of a removed line, in the old one", summable=False
+        ),
+        Column("line", "string", "text of the line without its sign and newline; invalid UTF-8 as U+FFFD"),
+        Column("start", "list", "start of each match, code points into line"),
+        Column("end", "list", "end of each match (exclusive), code points into line"),
+    ),
+    "file_diffs": (
+        REPOSITORY,
+        Column("base", "dict32", "older commit, 40 hex digits; empty before the first commit"),
+        Column("head", "dict32", "newer commit, 40 hex digits"),
+        Column("ordinal", "int32", "number of the file in the comparison, from 0", summable=False),
+        Column("path", "string", "path in the newer commit (of a deleted file, in the older), with /"),
+        Column("old_path", "string", "path in the older commit; the same as path unless renamed or copied"),
+        Column("status", "dict8", "added, deleted, modified, renamed, copied or type changed"),
+        Column(
+            "score",
+            "int32",
+            "likeness of a renamed or copied file, percent",
+            f"another status, or {UNSAID}",
+            summable=False,
+        ),
+        Column("additions", "int32", "lines added; 0 for a binary file", MISSING),
+        Column("deletions", "int32", "lines removed; 0 for a binary file", MISSING),
+        Column("binary", "bool", "whether git takes it for binary"),
+        Column("mode", "dict8", "git's mode in the newer commit, octal; 000000 without a file", UNSAID),
+        Column("old_mode", "dict8", "git's mode in the older commit, octal; 000000 without a file", UNSAID),
+        Column("object_id", "string", "content in the newer commit, 40 hex digits; zeros without a file", UNSAID),
+        Column("old_object_id", "string", "content in the older commit, 40 hex digits; zeros without a file", UNSAID),
+        Column(
+            "patch", "string", "the diff as git words it, three lines around changes; invalid UTF-8 as U+FFFD", MISSING
+        ),
+        Column("truncated", "bool", "whether a limit cut the patch"),
+    ),
+    "contributor_repositories": (
+        REPOSITORY,
+        Column("commits", "int64", "commits of the authors asked for, merges included"),
+        FIRST_DATE,
+        LAST_DATE,
+        Column("authors", "strings", "who matched, as Name <address>, most commits first"),
+    ),
+    "last_changes": (
+        REPOSITORY,
+        PATH,
+        COMMIT,
+        AUTHOR,
+        AUTHOR_EMAIL,
+        Column("author_date", "timestamp", "author date of that commit, UTC"),
+        Column("commit_date", "timestamp", "committer date of that commit, UTC"),
+        Column("subject", "string", "first paragraph of its message on one line"),
+        Column("changed_commits", "int64", "commits that changed the file under this name, merges excluded"),
+    ),
+}
+
+RepoName: TypeAlias = Annotated[Text, Meta(description="Name of the repository.")]
+_Repos: TypeAlias = Annotated[
+    tuple[str, ...],
+    Meta(description="Exact names of the repositories, such as github.com/owner/name; list_repos finds them."),
+]
+_Revisions: TypeAlias = Annotated[
+    tuple[str, ...] | None,
+    Meta(
+        description="Branches, tags or commits: what is behind any of them is searched, but not what is behind one "
+        "with ^ before it. Default: the default branch. Example: v2.0 and ^v1.0."
+    ),
+]
+_After: TypeAlias = Annotated[
+    str | None,
+    Meta(
+        description="Only commits after this committer date: 2024-06-28, 2024-06-28T15:00:00Z, yesterday, 2 weeks ago."
+    ),
+]
+_Before: TypeAlias = Annotated[
+    str | None, Meta(description="Only commits before this committer date; forms as for after.")
+]
+_UseRegex: TypeAlias = Annotated[
+    bool | None,
+    Meta(description="Read texts as RE2 regular expressions with regard to case; default: literal, in any case."),
+]
+_Files: TypeAlias = Annotated[
+    tuple[str, ...] | None,
+    Meta(description="Globs (src/**/*.py, *.md) or path prefixes (docs/); the file has it as its new or old name."),
+]
+_Authors: TypeAlias = Annotated[
+    tuple[str, ...] | None, Meta(description="Parts of the author's name or address; any of them counts.")
+]
+
+
+class CommitSearchArguments(Arguments, frozen=True):
+    """Arguments of `commit_search`."""
+
+    repos: _Repos
+    message_terms: Annotated[
+        tuple[str, ...] | None, Meta(description="Texts in the commit message; any of them counts.")
+    ] = None
+    authors: _Authors = None
+    content_terms: Annotated[
+        tuple[str, ...] | None, Meta(description="Texts in an added or removed line; any of them counts.")
+    ] = None
+    files: _Files = None
+    after: _After = None
+    before: _Before = None
+    limit: Annotated[Limit | None, Meta(description="Most commits to give; default 50, at most 100.")] = field(
+        default=None, name="count"
+    )
+    use_regex: _UseRegex = None
+    revisions: _Revisions = None
+
+
+class DiffSearchArguments(Arguments, frozen=True):
+    """Arguments of `diff_search`."""
+
+    pattern: Annotated[Text, Meta(description="Text to find within one changed line.")]
+    repos: _Repos
+    added: Annotated[bool | None, Meta(description="Look at added lines only; with removed too: at both.")] = None
+    removed: Annotated[bool | None, Meta(description="Look at removed lines only; with added too: at both.")] = None
+    author: Annotated[str | None, Meta(description="Part of the author's name or address.")] = None
+    authors: _Authors = None
+    files: _Files = None
+    after: _After = None
+    before: _Before = None
+    limit: Annotated[Limit | None, Meta(description="Most commits to give; default 20, at most 50.")] = field(
+        default=None, name="count"
+    )
+    use_regex: _UseRegex = None
+    revisions: _Revisions = None
+    changes: Annotated[
+        Annotated[str, choice("lines", "count")] | None,
+        Meta(
+            description="lines: a matching line was added or removed (default). count: the number of matches in "
+            "the file went up or down, so that moved lines do not count."
+        ),
+    ] = None
+
+
+class CompareRevisionsArguments(Arguments, frozen=True):
+    """Arguments of `compare_revisions`."""
+
+    repo: RepoName
+    base: Annotated[Text, Meta(description="Older branch, tag or commit; ~2 or ^ may follow.")]
+    head: Annotated[Text, Meta(description="Newer branch, tag or commit; ~2 or ^ may follow.")]
+    limit: Annotated[Limit | None, Meta(description="Most files to give; default 50, at most 100.")] = field(
+        default=None, name="first"
+    )
+    after: Annotated[Cursor | None, Meta(description="endCursor of the page before.")] = None
+
+
+class GetContributorReposArguments(Arguments, frozen=True):
+    """Arguments of `get_contributor_repos`."""
+
+    author: Annotated[Text | None, Meta(description="Part of the author's name or address.")] = None
+    authors: Annotated[tuple[str, ...] | None, Meta(description="Several of them, any of which counts; at most 5.")] = (
+        None
+    )
+    limit: Annotated[Limit | None, Meta(description="Most repositories to give; default 20, at most 100.")] = None
+    min_commits: Annotated[Number | None, Meta(description="Fewest commits of a repository; default 1.")] = None
+    use_regex: _UseRegex = None
+
+
+class LastChangesArguments(Arguments, frozen=True):
+    """Arguments of `last_changes`."""
+
+    repo: RepoName
+    paths: Annotated[tuple[str, ...], Meta(description="Paths of files.")]
+    revision: Annotated[str | None, Meta(description="Branch, tag or commit; none: the default branch.")] = None
+
+
+class CommitDetailsArguments(Arguments, frozen=True):
+    """Arguments of `commit_details`."""
+
+    repo: RepoName
+    revision: Annotated[str, Meta(description="Commit, branch or tag.")]
+
+
+COMMIT_SEARCH = Tool(
+    "commit_search",
+    CommitSearchArguments,
+    "commits",
+    Scope.REPOSITORIES,
+    McpText(
+        "Search commits",
+        "Find commits by words in their messages, by author, by text in the lines they changed, by files and by date; "
+        "newest first. Values of one list are alternatives; different lists must all hold. Use it to learn when and "
+        "why something was done. For the changed lines themselves use diff_search; for all that differs between two "
+        "versions use compare_revisions. Example: repos [github.com/owner/name], messageTerms [fix, bug], authors "
+        "[ada@example.org], after 3 months ago.",
+    ),
+    merge=Merge(commits),
+    mcp_maximum={"count": 100},
+)
+DIFF_SEARCH = Tool(
+    "diff_search",
+    DiffSearchArguments,
+    "diff_lines",
+    Scope.REPOSITORIES,
+    McpText(
+        "Search changed lines",
+        "Find added and removed lines that match a text, with the hunks around them; newest commit first. Messages "
+        "are not searched, and merges have no changes of their own. Use it to find when code appeared or vanished: "
+        "set added or removed for one side. For code as it is now use keyword_search. Example: pattern TODO, repos "
+        "[github.com/owner/name], removed true, author ada.",
+    ),
+    merge=Merge(diff_lines, total_is_rows=False),
+    mcp_maximum={"count": 50},
+)
+COMPARE_REVISIONS = Tool(
+    "compare_revisions",
+    CompareRevisionsArguments,
+    "file_diffs",
+    Scope.REPOSITORY,
+    McpText(
+        "Compare two revisions",
+        "Show what differs between two revisions, file by file, as git's diff does. For one commit give base as "
+        "<commit>~1 and head as <commit>. Large comparisons come in pages: pass endCursor back as after. To find "
+        "commits use commit_search first.",
+    ),
+    mcp_maximum={"first": 100},
+)
+GET_CONTRIBUTOR_REPOS = Tool(
+    "get_contributor_repos",
+    GetContributorReposArguments,
+    "contributor_repositories",
+    Scope.REPOSITORIES,
+    McpText(
+        "Find where someone contributes",
+        "List the repositories in which someone has commits, with how many and from when to when; most commits first. "
+        "Use it to learn who knows what. The name or address may be given in part and in any case.",
+    ),
+    merge=Merge(contributor_repositories),
+    mcp_maximum={"limit": 100, "authors": 5},
+)
+LAST_CHANGES = Tool("last_changes", LastChangesArguments, "last_changes", Scope.REPOSITORY)
+COMMIT_DETAILS = Tool("commit_details", CommitDetailsArguments, "file_diffs", Scope.REPOSITORY)
+
+TOOLS: tuple[Tool[Any], ...] = (
+    COMMIT_SEARCH,
+    DIFF_SEARCH,
+    COMPARE_REVISIONS,
+    GET_CONTRIBUTOR_REPOS,
+    LAST_CHANGES,
+    COMMIT_DETAILS,
+)
