@@ -208,6 +208,60 @@ NUMBERS: dict[str, Truth] = {
         bool(git.grep(r, "-lF", '"example.org/tidewatch/hub', "--", "*.go")) for r in TEAM if r != "hub"
     ),
     "How many commits has sol/hub?": lambda git: int(git("hub-fork", "rev-list", "--count", "HEAD")),
+    "How many Go files do not import fmt?": lambda git: every(
+        lambda r: ending(git, r, r"\.go$") - len(git.grep(r, "-lE", r'^(import )?\s*"fmt"$', "--", "*.go"))
+    ),
+    "How many Python files don't import pytide.errors?": lambda git: every(
+        lambda r: (
+            ending(git, r, r"\.py$")
+            - len(git.grep(r, "-lE", r"from (pytide)?\.errors import|import pytide\.errors", "--", "*.py"))
+        )
+    ),
+    "Which repositories do not import pytide?": lambda git: sum(
+        not git.grep(r, "-lE", r"^(from|import) (pytide|\.)", "--", "*.py") for r in TEAM if r != "pytide"
+    ),
+    'How many C files don\'t include "tidewire.h"?': lambda git: every(
+        lambda r: ending(git, r, r"\.[ch]$") - len(git.grep(r, "-lE", r"^#include .*tidewire\.h", "--", "*.c", "*.h"))
+    ),
+    "How many Go files in hub use fmt.Errorf, but not in tests?": lambda git: len(
+        git.grep("hub", "-lF", "fmt.Errorf", "--", "*.go", ":!*_test.go")
+    ),
+    "How many functions does hub define, but not in tests?": lambda git: len(
+        git.grep("hub", "-hE", r"^func \w", "--", "*.go", ":!*_test.go")
+    ),
+    "How many lines mention frame, but not tests, in gauge?": lambda git: len(
+        git.grep("gauge", "-w", "frame", "--", ":!tests/")
+    ),
+    "How many Go files in hub are not tests?": lambda git: (
+        ending(git, "hub", r"\.go$") - ending(git, "hub", r"_test\.go$")
+    ),
+    "How many files mention tide and harbour?": lambda git: every(
+        lambda r: len(git.grep(r, "-lw", "--all-match", "-e", "tide", "-e", "harbour"))
+    ),
+    "How many files mention tide or harbour?": lambda git: every(
+        lambda r: len(git.grep(r, "-lw", "-e", "tide", "-e", "harbour"))
+    ),
+    "How many Markdown files mention tide but not harbour?": lambda git: every(
+        lambda r: len({*git.grep(r, "-lw", "tide", "--", "*.md")} - {*git.grep(r, "-lF", "harbour", "--", "*.md")})
+    ),
+    "How many occurrences of `tide` and `harbour` are in hub?": lambda git: len(
+        git.grep("hub", "-ohF", "-e", "tide", "-e", "harbour")
+    ),
+    "Which repositories use fmt.Errorf and fmt.Sprintf?": lambda git: sum(
+        bool(git.grep(r, "-lF", "fmt.Errorf")) and bool(git.grep(r, "-lF", "fmt.Sprintf")) for r in TEAM
+    ),
+    "Which repositories don't use fmt.Errorf?": lambda git: sum(not git.grep(r, "-lF", "fmt.Errorf") for r in TEAM),
+    "How many commits mention `retry` and `tide`?": lambda git: every(
+        lambda r: len(git.log(r, "%H", "-i", "-F", "--all-match", "--grep=retry", "--grep=tide"))
+    ),
+    "How many files named README.md and CODEOWNERS are there?": lambda git: every(
+        lambda r: ending(git, r, r"(^|/)(README\.md|CODEOWNERS)$")
+    ),
+    "Which repositories have a README.md and a CODEOWNERS file?": lambda git: sum(
+        ending(git, r, r"(^|/)README\.md$") > 0 and ending(git, r, r"(^|/)CODEOWNERS$") > 0 for r in TEAM
+    ),
+    "How many commits touched hub/api/?": lambda git: len(git.log("hub", "%H", *HISTORY, "--", "api")),
+    "How many lines does hub/README.md have?": lambda git: len(git.grep("hub", "", "--", "README.md")),
     "How many Go files did hub have at v1.0.0?": lambda git: len(
         [path for path in git.lines("hub", "ls-tree", "-r", "--name-only", "v1.0.0") if path.endswith(".go")]
     ),
@@ -219,6 +273,10 @@ BESIDE_A_LARGE_FILE = {
     "How many TODO comments are there?",
     'How many files contain "harbour"?',
     "How many files mention tide today?",
+    "How many files mention tide and harbour?",
+    "How many files mention tide or harbour?",
+    "Which repositories use fmt.Errorf and fmt.Sprintf?",
+    "Which repositories don't use fmt.Errorf?",
 }
 """The handbook has a table that is too large for the index: where texts are searched, the answer says so."""
 
@@ -233,6 +291,10 @@ PEOPLE_AND_DATES: dict[str, Truth] = {
     "When was the latest commit in hub?": lambda git: git.last("hub"),
     "Who last changed api/levels.go?": lambda git: git.last("hub", *HISTORY, "--", "api/levels.go"),
     "When was api/legacy.go deleted?": lambda git: git.last("hub", *HISTORY, "--diff-filter=D", "--", "api/legacy.go"),
+    "When was hub/api/legacy.go removed?": lambda git: git.last(
+        "hub", *HISTORY, "--diff-filter=D", "--", "api/legacy.go"
+    ),
+    "Who last changed tidewatch/hub/api/levels.go?": lambda git: git.last("hub", *HISTORY, "--", "api/levels.go"),
     "Who removed api/legacy.go in hub?": lambda git: git.last(
         "hub", *HISTORY, "--diff-filter=D", "--", "api/legacy.go"
     ),

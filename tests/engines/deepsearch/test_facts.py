@@ -16,7 +16,7 @@ from engines.deepsearch.test_model import ask as ask_model
 from engines.deepsearch.test_model import sent
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.question import RepositoryNames, read_request, read_scope
-from sourcelight.engines.deepsearch.question.request import PathScope
+from sourcelight.engines.deepsearch.question.request import PathScope, past_scope
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
@@ -43,8 +43,8 @@ class Tree:
     def is_folder(self, text: str) -> bool:
         return text.strip("/") in {"docs", "vault"}
 
-    def was_there(self, text: str) -> bool:
-        return text == "lib/old"
+    def find_past(self, text: str) -> PathScope | None:
+        return past_scope(text, text, was_there=True) if text == "lib/old" else None
 
     def is_revision(self, text: str) -> bool:
         return bool(re.fullmatch(r"v\d(\.\d)*", text))
@@ -121,7 +121,7 @@ def test_spans_of_time_are_read(words: str, after: str, before: str) -> None:
         ("How many of them are tests?", ("them",)),
         ("How many commits in 2023 fix bugs?", ("fix", "bugs")),
         ("Who changed docs most carefully?", ("most", "carefully")),
-        ("How many files are not tests?", ("not",)),
+        ("How many commits are not by bots?", ("not",)),
     ],
 )
 def test_words_that_were_not_applied_are_named(question: str, ignored: tuple[str, ...]) -> None:
@@ -423,16 +423,68 @@ def test_kinds_of_files_are_no_files_at_large(town: LocalEngine) -> None:
 @pytest.mark.parametrize(
     ("question", "word"),
     [
-        ("How many Python files do not import isatty?", "not"),
-        ("How many Python files don't import isatty?", "don't"),
+        ("How many commits are not by bots?", "not"),
+        ("How many authors have no commits in 2021?", "no"),
+        ("How many commits touched lib/ but not tests/?", "not"),
+        ("How many classes inherit from `Base` and `Mixin`?", "and"),
+        ("How many commits add `isatty` and `x`?", "and"),
     ],
 )
-def test_a_number_of_the_opposite_is_no_answer(town: LocalEngine, question: str, word: str) -> None:
+def test_a_number_of_another_question_is_no_answer(town: LocalEngine, question: str, word: str) -> None:
     found = research(town, question)
-    assert found.text.startswith(f"This can't be counted as asked: `{word}` was not read.")
+    assert found.text.startswith("This can't be counted as asked: ")
+    assert f"`{word}`" in found.text.split("\n\n")[0]
     assert "**" not in found.text.split("## ")[0]
     assert "count" not in found.finished.stats
     assert found.finished.stats["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("How many Python files do not import isatty?", 1),
+        ("How many Python files don't import isatty?", 1),
+        ("How many files never import isatty?", 2),
+        ("How many files import isatty but not tests?", 1),
+        ("Which repositories do not import isatty?", 0),
+        ("Which repositories do not import `curses`?", 1),
+        ("How many repositories don't have a README.md?", 1),
+        ("How many files use isatty and x?", 1),
+        ("How many files use `import` but not `x`?", 1),
+        ("How many files mention isatty and nothing_else?", 0),
+        ("How many files use isatty or y?", 3),
+        ("How many files use isatty and x, but not in tests?", 1),
+        ("How many Python files are not tests?", 2),
+        ("How many lines are in town/a.py?", 2),
+        ("How many commits touched town/lib/old?", 2),
+    ],
+)
+def test_and_or_not_and_paths_below_a_repository(town: LocalEngine, question: str, count: int) -> None:
+    found = research(town, question)
+    assert found.finished.stats.get("count") == count, found.text
+    assert found.finished.stats["not_applied"] == []
+    assert found.finished.stats["complete"] is True
+
+
+def test_a_path_that_never_was_is_said_to_be_none(town: LocalEngine) -> None:
+    """With a slash alone it may be a text, such as HTTP/2; with an ending too, it can only be a file."""
+    found = research(town, "How many commits touched foo/bar?")
+    assert "`foo/bar` is no path of what is searched, and never was: it was looked for as text." in found.text
+    assert "The count is complete" not in found.text
+    found = research(town, "When was foo/bar.py deleted?")
+    assert "`foo/bar.py` never was a path of what is searched." in found.text
+
+
+def test_a_removal_from_an_old_root_is_none_of_the_file_below_src(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "click")
+    text = "def echo():\n    return 1\n" * 5
+    repo.commit({"click/utils.py": text}, "Start", author="Ada <ada@example.org>")
+    repo.commit({"click/utils.py": None, "src/click/utils.py": text}, "Move", author="Grace <grace@example.org>")
+    repo.commit({"src/click/utils.py": text * 2}, "Change", author="Lin <lin@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = research(engine, "When was click/utils.py removed?").text.split("\n\n## ")[0]
+    assert "`click/utils.py` was removed by Grace" in lead
+    assert "last changed by Lin" in research(engine, "Who last changed click/utils.py?").text
 
 
 def test_questions_that_were_not_read_name_what_was_not(tmp_path: Path) -> None:

@@ -88,6 +88,10 @@ def _fact(work: Work, paths: PathNames) -> Fact | None:
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
     counter = _counter(request)
+    if request.is_negated and request.kind == "repositories":
+        fact = files.repositories_without(work, counter)
+        fact.unapplied += unapplied_fields(request, _APPLIED[counter])
+        return fact
     fact = counter(work)
     first = _first_word(work) if counter is texts.content else None
     if first is not None:
@@ -121,9 +125,16 @@ def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]
         "languages": list(request.languages),
         "paths": [path.written for path in (*request.paths, *request.without)],
         "tests": [] if request.tests is None else ["tests"],
-        "terms": [term.text for term in request.terms],
+        "terms": [term.text for term in (*request.terms, *request.lacking)],
     }
-    return [text for name, texts_said in said.items() if name not in applied for text in texts_said]
+    unapplied = [text for name, texts_said in said.items() if name not in applied for text in texts_said]
+    if request.relation in {"inherit", "change"} and request.every and len(request.terms) > 1:
+        # These count what has any of the texts, which is another question.
+        unapplied.append("and")
+    if len({path.repositories for path in request.paths}) > 1:
+        # A search has one filter of paths, for all repositories.
+        unapplied += [path.written for path in request.paths if path.is_of_repository]
+    return unapplied
 
 
 def _counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0911 - one for each kind

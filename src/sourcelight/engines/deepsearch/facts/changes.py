@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup import code
-from sourcelight.core.query.languages import path_regex
 from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, revisions_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.paths import is_of_files
 from sourcelight.engines.deepsearch.facts.searches import plural
 from sourcelight.repos import matching_refs
 
@@ -60,23 +58,14 @@ def changed_files(work: Work) -> Fact:
 def _narrowed(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
     """Keep the rows of ``churn`` that authors, paths, languages and tests leave, which the call can't say."""
     request = work.request
-    files = [path.pattern for path in request.paths]
-    without = [path.pattern for path in request.without]
-    languages = [path_regex(name) for name in request.languages]
     people = [name.casefold() for name in request.authors]
     kept = []
     for row in rows:
-        path = row["path"] or ""
         who = f"{row['author']} <{row['author_email']}>".casefold()
         passes = not people or any(name in who for name in people)
-        passes = passes and (not files or any(re.search(each, path) for each in files))
-        passes = passes and (not languages or any(re.search(each, path) for each in languages))
-        passes = passes and not any(re.search(each, path) for each in without)
-        if request.tests is not None:
-            passes = passes and bool(re.search(TEST_FILES, path)) is request.tests
-        if passes:
+        if passes and is_of_files(request, row["path"] or ""):
             kept.append(row)
-    if files or without or languages or people or request.tests is not None:
+    if people or request.narrows_files:
         fact.more.append("Of the rows of the call, those of the files and authors named count.")
     return kept
 
@@ -86,7 +75,6 @@ def _compared(work: Work) -> Fact:
     request = work.request
     fact = Fact(0, "", "", unit="files")
     table = Rows("Files", ("repository", "path", "status"))
-    files = [path.pattern for path in request.paths] + [path_regex(name) for name in request.languages]
     queries = []
     for name in work.names:
         arguments = {"repo": name, "base": request.base, "head": request.head or work.revision or "HEAD"}
@@ -98,10 +86,10 @@ def _compared(work: Work) -> Fact:
         queries.append(shown_call("compare_revisions", arguments))
         fact.notes += lacks(answer)
         for row in answer.table.to_pylist():
-            if not files or any(re.search(each, row["path"]) for each in files):
+            if is_of_files(request, row["path"]):
                 table.add((name, row["path"], row["status"]))
                 fact.repositories[name] += 1
-    if files:
+    if request.narrows_files:
         fact.more.append("Of the rows of the call, those of the files named count.")
     fact.query = "  +  ".join(queries)
     fact.number = table.total

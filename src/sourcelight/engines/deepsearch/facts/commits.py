@@ -14,7 +14,7 @@ from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
-from sourcelight.engines.deepsearch.facts.searches import plural
+from sourcelight.engines.deepsearch.facts.searches import plural, said_terms
 from sourcelight.engines.deepsearch.question.request import Term
 
 _MERGES_LEFT_OUT = (
@@ -119,7 +119,7 @@ def conditions(work: Work, *, one: bool = False) -> str:
     if request.messages:
         parts.append(
             f" whose {'message has' if one else 'messages have'} "
-            f"{' or '.join(code(term.text) for term in request.messages)}"
+            f"{said_terms(request.messages, every=request.every_message)}"
         )
     if request.terms and request.relation == "change":
         verb = {"added": "add", "removed": "remove"}.get(request.side, "add or remove")
@@ -153,6 +153,10 @@ def _found(work: Work, fact: Fact) -> list[dict[str, Any]]:
         of_changes = {"files", "contentTerms"} & arguments.keys()
         fact.notes += [text for text in lacks(answer) if of_changes or "the changes of" not in text]
         rows = answer.table.to_pylist()
+    if request.every_message and len(request.messages) > 1:
+        fact.more.append("Of the rows of the call, those whose messages have all of the texts count.")
+        texts = [re.compile(message_expression(term)) for term in request.messages]
+        rows = [row for row in rows if all(text.search(row.get("message") or "") for text in texts)]
     if request.is_by_bots:
         fact.more.append("Of the rows of the call, those of authors who are bots by their names count.")
         rows = [row for row in rows if row.get("bot")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,14 +104,22 @@ def definitions(work: Work) -> Fact:
 
 def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     """Count the files or repositories that define something, in place of the definitions."""
-    places = {(row["repository"], row["path"]) for row in rows}
-    per = Counter(repository for repository, _ in places)
     of_files = work.request.kind == "files"
+    places = {(row["repository"], row["path"]) for row in rows}
+    every = work.request.every and len(work.request.terms) > 1
+    if every:
+        names = {term.text for term in work.request.terms}
+        defined: dict[str | tuple[str, str], set[str]] = defaultdict(set)
+        for row in rows:
+            defined[(row["repository"], row["path"]) if of_files else row["repository"]].add(row["symbol"])
+        places = {place for place in places if defined[place if of_files else place[0]] == names}
+        rows = [row for row in rows if (row["repository"], row["path"]) in places]
+    per = Counter(repository for repository, _ in places)
     fact.repositories = per if of_files else Counter(dict.fromkeys(per, 1))
     fact.number, fact.unit = sum(fact.repositories.values()), work.request.kind
     noun = plural("file" if of_files else "repository", fact.number)
     verb = "define" if fact.number != 1 else "defines"
-    fact.subject = f"{noun}{kinds_of_files(work)} {verb} {said_terms(work.request.terms)}"
+    fact.subject = f"{noun}{kinds_of_files(work)} {verb} {said_terms(work.request.terms, every=every)}"
     fact.more = [f"They have {len(rows):,} {plural('definition', len(rows))} of it."]
 
 

@@ -291,6 +291,8 @@ def _of_lines(work: Work) -> Fact | None:
     fact.unapplied += [*request.languages, *request.authors, *(path.written for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
+    if request.every and len(request.terms) > 1:
+        fact.unapplied.append("and")
     said_texts = " or ".join(code(term.text) for term in request.terms)
     verb = {"added": "added", "removed": "removed"}.get(request.event, "changed")
     if not rows:
@@ -367,6 +369,9 @@ def _of_paths(work: Work, paths: PathNames) -> Fact | None:
         fact.rule = "Merges count."
     if not rows:
         fact.subject = f"No commit changed {where}"
+        never = [path.written for path in request.paths if not (path.exists or path.was_there)]
+        if never:
+            fact.more.append(f"{' and '.join(code(text) for text in never)} never was a path of what is searched.")
         return fact
     exists = bool(_concrete(work, paths))
     newest = request.is_last or request.event == "removed"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 
+from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -53,6 +56,17 @@ def files(work: Work) -> Fact:
     )
     fact.repositories = per
     if request.kind == "repositories":
+        if request.every and request.relation == "name" and len(request.terms) > 1:
+            having = {
+                (name, term.text)
+                for name, path in unique
+                for term in request.terms
+                if path == term.text or path.endswith(f"/{term.text}")
+            }
+            per = Counter(
+                {name: n for name, n in per.items() if all((name, term.text) in having for term in request.terms)}
+            )
+            named = f" named {said_terms(request.terms, every=True)}"
         fact.number, fact.unit = len(per), "repositories"
         fact.repositories = Counter(dict.fromkeys(per, 1))
         fact.subject = (
@@ -188,6 +202,41 @@ def repositories(work: Work) -> Fact:
     fact.rule = "Repositories that you may see count, forks and archived ones too."
     fact.repositories = Counter(dict.fromkeys(names, 1))
     return fact
+
+
+def repositories_without(work: Work, counter: Callable[[Work], Fact]) -> Fact:
+    """Count the repositories that are searched and not among those that `counter` counts."""
+    request = work.request
+    having = counter(Work(replace(request, is_negated=False), work.inquiry, work.emit))
+    is_import = request.relation == "import"
+    itself = {name for name in work.names for term in request.terms if is_import and is_named(name, term.text)}
+    others = [name for name in work.names if name not in having.repositories and name not in itself]
+    terms = said_terms(request.terms, every=request.every)
+    verb = {"contain": "contain", "call": "call", "import": "import"}.get(request.relation, "have files named")
+    negated = "don't" if len(others) != 1 else "doesn't"
+    fact = Fact(
+        len(others),
+        f"{plural('repository', len(others))}{kinds_of_files(work)} {negated} {verb} {terms}",
+        having.query,
+        having.rule,
+        notes=having.notes,
+        unapplied=having.unapplied,
+        beside=having.beside,
+        unit="repositories",
+    )
+    fact.more.append(
+        f"The call gives the other {len(having.repositories):,} of the {len(work.names):,} "
+        f"{plural('repository', len(work.names))}."
+    )
+    fact.repositories = Counter(dict.fromkeys(others, 1))
+    if itself:
+        fact.more.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both.")
+    return fact
+
+
+def is_named(repository: str, text: str) -> bool:
+    """Tell whether a text is the name of a repository, or the end of one."""
+    return repository == text or repository.endswith(f"/{text}")
 
 
 def left_out(inquiry: ResearchRequest) -> list[str]:

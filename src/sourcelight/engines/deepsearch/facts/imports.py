@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 from sourcelight.core.markup import code
-from sourcelight.core.query.languages import path_regex
+from sourcelight.engines.deepsearch.facts.files import is_named
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work, lacks, shown_call
-from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
-from sourcelight.engines.deepsearch.facts.searches import plural
+from sourcelight.engines.deepsearch.facts.paths import is_of_files
+from sourcelight.engines.deepsearch.facts.searches import (
+    commit_of,
+    files_noun,
+    kinds_of_files,
+    listing_of,
+    plural,
+    run,
+    shown,
+)
 
 
 def importing_files(work: Work) -> Fact:
-    """Count files (or repositories) that import a module, a package, a header or a repository's own modules."""
+    """Count files (or repositories) that import a module, a package, a header or a repository's own modules.
+
+    Where several are joined by "and", each of them has to be imported. Where the question is negated, the files that
+    import none of them (or not all) count.
+    """
     request = work.request
     wanted = [term.text.strip("/") for term in request.terms]
     fact = Fact(0, "", f"pd.concat([code.imports(name) for name in {work.names!r}])", unit=request.kind)
     lines = Rows("Imports", ("repository", "path", "line_number", "module"))
     files: Counter[tuple[str, str]] = Counter()
-    pattern = [path.pattern for path in request.paths]
-    languages = [path_regex(name) for name in request.languages]
+    imported: dict[tuple[str, str], set[str]] = defaultdict(set)
     visible = [each.name for each in work.inquiry.context.engine.catalog.visible(work.inquiry.context.viewer)]
-    targets = {name for name in visible for text in wanted if name == text or name.endswith(f"/{text}")}
+    targets = {name for name in visible for text in wanted if is_named(name, text)}
     for target in work.targets:
         name = target.repository.name
         arguments = {"repo": name, **({"revision": target.commit} if target.revision else {})}
@@ -31,29 +42,33 @@ def importing_files(work: Work) -> Fact:
         fact.notes += [f"{name}: {notice}" for notice in lacks(answer)]
         for row in answer.table.to_pylist():
             path = row["path"]
-            if pattern and not any(re.search(each, path) for each in pattern):
-                continue
-            if languages and not any(re.search(each, path) for each in languages):
-                continue
-            if request.tests is not None and bool(re.search(TEST_FILES, path)) is not request.tests:
+            if not is_of_files(request, path):
                 continue
             if name in targets and row["target_repository"] == name:
                 continue
-            if any(is_import_of(row, text, of_repository=bool(targets)) for text in wanted):
+            texts = {text for text in wanted if is_import_of(row, text, of_repository=bool(targets))}
+            if texts:
                 files[name, path] += 1
+                imported[name, path] |= texts
                 lines.add(
                     (name, path, row["line_number"], row["module"]),
                     LineOf(name, target.commit, path, row["line_number"] or 1),
                 )
-    said = " or ".join(code(text) for text in wanted)
+    every = request.every and len(wanted) > 1
+    said = (" and " if every else " or ").join(code(text) for text in wanted)
+    if every:
+        _keep_every(files, imported, lines, set(wanted), of_files=request.kind == "files")
+    if request.is_negated:
+        return _not_importing(work, fact, set(files), said)
     per = Counter(name for name, _ in files)
     fact.repositories = per
     number = len(files) if request.kind == "files" else len(per)
     fact.number = number
-    noun = "file" if request.kind == "files" else "repository"
     if request.kind != "files":
         fact.unit, fact.repositories = "repositories", Counter(dict.fromkeys(per, 1))
-    fact.subject = f"{plural(noun, number)} {'import' if number != 1 else 'imports'} {said}"
+    noun = files_noun(work, number) if request.kind == "files" else plural("repository", number)
+    where = kinds_of_files(work, languages=request.kind != "files")
+    fact.subject = f"{noun}{where} {'import' if number != 1 else 'imports'} {said}"
     fact.more.append(
         f"They have {lines.total:,} {plural('import', lines.total)} of it in "
         f"{len(files):,} {plural('file', len(files))} of {len(per):,} {plural('repository', len(per))}."
@@ -66,6 +81,52 @@ def importing_files(work: Work) -> Fact:
         target_of = work.inquiry.pins.of(repository)
         table.add((repository, path, each), LineOf(repository, target_of.commit if target_of else "", path))
     fact.tables = [table, lines]
+    return fact
+
+
+def _keep_every(
+    files: Counter[tuple[str, str]],
+    imported: dict[tuple[str, str], set[str]],
+    lines: Rows,
+    wanted: set[str],
+    *,
+    of_files: bool,
+) -> None:
+    """Keep what imports each of some modules: files, or repositories in any of their files."""
+    by_repository: dict[str, set[str]] = defaultdict(set)
+    for (repository, _), texts in imported.items():
+        by_repository[repository] |= texts
+    for repository, path in list(files):
+        texts = imported[repository, path] if of_files else by_repository[repository]
+        if texts != wanted:
+            del files[repository, path]
+    both = zip(lines.rows, lines.cited, strict=True)
+    kept = [(row, cited) for row, cited in both if (row[0], row[1]) in files]
+    lines.rows, lines.cited = [row for row, _ in kept], [cited for _, cited in kept]
+    lines.total = sum(files.values())
+
+
+def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], said: str) -> Fact:
+    """Count the files that are searched and not among those that import something."""
+    queries = listing_of(work)
+    listed = {(row["repository"], row["path"]): row for row in run(work, queries, fact.notes) if row["path"]}
+    others = sorted(listed.keys() - importing)
+    fact.number, fact.unit = len(others), "files"
+    fact.repositories = Counter(name for name, _ in others)
+    verb = "don't" if len(others) != 1 else "doesn't"
+    fact.subject = f"{files_noun(work, len(others))}{kinds_of_files(work, languages=False)} {verb} import {said}"
+    fact.more.append(
+        f"They are the {len(listed):,} {plural('file', len(listed))} of this search without the "
+        f"{len(importing & listed.keys()):,} that import it: {code(shown(queries))}."
+    )
+    fact.rule = (
+        "Imports count as the grammar of each language reads them: of the module itself and of what is below it. A "
+        "file without a grammar imports nothing."
+    )
+    table = Rows("Files", ("repository", "path"))
+    for repository, path in others:
+        table.add((repository, path), LineOf(repository, commit_of(work, listed[repository, path]), path))
+    fact.tables = [table]
     return fact
 
 

@@ -66,6 +66,8 @@ class Fact:
         What was counted, one by one.
     more
         Further sentences.
+    beside
+        Sentences on what is left out of every search, such as large files.
     notes
         What could not be counted, so that the number may be too small.
     unapplied
@@ -83,6 +85,7 @@ class Fact:
     repositories: Counter[str] = field(default_factory=Counter)
     tables: list[Rows] = field(default_factory=list)
     more: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unapplied: list[str] = field(default_factory=list)
     cited: list[CommitEvidence] = field(default_factory=list)
@@ -109,7 +112,7 @@ class Work:
         """Names of the repositories, sorted; where the question names paths, of those that have them."""
         names = {pin.repository for pin in self.inquiry.pins}
         paths = self.request.paths
-        if paths and all(path.exists for path in paths):
+        if paths and all(path.repositories for path in paths):
             names &= {name for path in paths for name in path.repositories}
         return sorted(names)
 

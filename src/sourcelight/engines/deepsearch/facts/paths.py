@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.question.request import PathScope
+from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
 from sourcelight.engines.deepsearch.research.protocol import ResearchRequest
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
@@ -18,6 +20,17 @@ TEST_FILES = (
     r"|(Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
 )
 """Which files are tests: by folder, by the beginning or the end of the name."""
+
+
+def is_of_files(request: FactRequest, path: str) -> bool:
+    """Tell whether the paths, languages and tests that a request names let a path count."""
+    if request.paths and not any(re.search(scope.pattern, path) for scope in request.paths):
+        return False
+    if any(re.search(scope.pattern, path) for scope in request.without):
+        return False
+    if request.languages and not any(re.search(path_regex(name), path) for name in request.languages):
+        return False
+    return request.tests is None or bool(re.search(TEST_FILES, path)) is request.tests
 
 
 @dataclass
@@ -80,18 +93,35 @@ class PathNames:
         path = text.strip("/")
         if not path:
             return None
+        return self._find_from_top(text, path) or self._find_ending(text, path) or self._find_below(text, path)
+
+    def _find_from_top(self, text: str, path: str) -> PathScope | None:
         escaped = escape_regexp(path)
-        ending = f"/{path}"
         if path in self._files and not text.endswith("/"):
             return self._scope(text, f"^{escaped}$", path, self._files[path], is_file=True)
         if path in self.folders:
             return self._scope(text, f"^{escaped}/", f"{path}/", self.folders[path], is_file=False)
+        return None
+
+    def _find_ending(self, text: str, path: str) -> PathScope | None:
+        escaped, ending = escape_regexp(path), f"/{path}"
         if not text.endswith("/"):
             having = [name for each, names in self._files.items() if each.endswith(ending) for name in names]
             if having:
                 return self._scope(text, f"(^|/){escaped}$", f"**/{path}", having, is_file=True)
         having = [name for each, names in self.folders.items() if each.endswith(ending) for name in names]
         return self._scope(text, f"(^|/){escaped}/", f"**/{path}/", having, is_file=False) if having else None
+
+    def _find_below(self, text: str, path: str) -> PathScope | None:
+        """Give the file or folder of a path whose first directory is the name of its repository: ``hub/api/a.go``."""
+        for rest, repositories in self._below_repositories(path).items():
+            files = [] if text.endswith("/") else [name for name in self._files.get(rest, ()) if name in repositories]
+            having = files or [name for name in self.folders.get(rest, ()) if name in repositories]
+            if having:
+                pattern = f"^{escape_regexp(rest)}{'$' if files else '/'}"
+                scope = self._scope(text, pattern, rest if files else f"{rest}/", having, is_file=bool(files))
+                return replace(scope, is_of_repository=True)
+        return None
 
     def _scope(self, text: str, pattern: str, glob: str, repositories: Iterable[str], *, is_file: bool) -> PathScope:
         return PathScope(text, pattern, glob, is_file, repositories=tuple(sorted(set(repositories))))
@@ -101,13 +131,43 @@ class PathNames:
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(each.endswith(f"/{path}") for each in self.folders))
 
-    def was_there(self, text: str) -> bool:
-        """Tell whether a commit has changed this path, or a file below it: the folder may be gone today."""
-        path = text.strip("/").encode()
-        return bool(path) and any(each == path or each.startswith(path + b"/") for each in self._past)
+    def find_past(self, text: str) -> PathScope | None:
+        """Give what a path stands for in history: a file, or a folder, that commits have changed."""
+        path = text.strip("/").removeprefix("./")
+        if not path:
+            return None
+        folder = "/" if text.endswith("/") else ""
+        having = self._having_had(path)
+        if having:
+            return past_scope(text, path + folder, having, was_there=True)
+        for rest, repositories in self._below_repositories(path).items():
+            having = tuple(name for name in self._having_had(rest) if name in repositories)
+            if having:
+                return replace(past_scope(text, rest + folder, having, was_there=True), is_of_repository=True)
+        return None
+
+    def _having_had(self, path: str) -> tuple[str, ...]:
+        """Give the repositories of which a commit has changed this path, or a file below it."""
+        raw = path.encode()
+        return tuple(
+            name
+            for name, paths in self._past.items()
+            if raw in paths or any(each.startswith(raw + b"/") for each in paths)
+        )
+
+    def _below_repositories(self, path: str) -> dict[str, list[str]]:
+        """Read the beginning of a path as the name of a repository, or the end of one: what is left, and which."""
+        found: dict[str, list[str]] = {}
+        for name in sorted({pin.repository for pin in self.inquiry.pins}):
+            parts = name.split("/")
+            for start in range(len(parts)):
+                ending = "/".join(parts[start:]) + "/"
+                if path.casefold().startswith(ending.casefold()) and len(path) > len(ending):
+                    found.setdefault(path[len(ending) :], []).append(name)
+        return found
 
     @cached_property
-    def _past(self) -> set[bytes]:
+    def _past(self) -> dict[str, set[bytes]]:
         """All paths of the histories; a history that can't be opened has none here, and its own note elsewhere."""
         context = replace(self.inquiry.context, served=False)
         names = sorted({pin.repository for pin in self.inquiry.pins})
@@ -115,8 +175,8 @@ class PathNames:
             opened = histories.open_histories("commit_search", context, names).opened if names else []
         except SourcelightError:
             context.cancellation.check()
-            return set()
-        return {path for each in opened for path in each.history.paths}
+            return {}
+        return {each.name: set(each.history.paths) for each in opened}
 
     def is_revision(self, text: str) -> bool:
         """Tell whether a repository has this branch, tag or commit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -18,28 +19,32 @@ from sourcelight.engines.deepsearch.facts.searches import (
     said_terms,
     shown,
 )
-from sourcelight.engines.deepsearch.question.request import Term
+from sourcelight.engines.deepsearch.question.request import FactRequest, Term
 
 
 def content(work: Work) -> Fact:
-    """Count lines, places, files or repositories with a text; of files and repositories also those without."""
+    """Count lines, places, files or repositories with a text; of files also those without."""
     request = work.request
     if request.is_negated:
         return _absence(work)
     called = request.relation == "call"
-    every = request.every and len(request.terms) > 1
     # Which functions hold a text is not counted: the places themselves are, and the answer says so.
     unit = request.kind if request.kind != "definitions" else "occurrences"
-    if unit in {"lines", "occurrences"} and every:
-        pattern = _one_line(request.terms)
-    else:
-        pattern = pattern_of(request.terms, called=called, every=every)
-    queries = queries_of(work, f"case:yes type:file {pattern}")
+    # "Occurrences of a and b" are those of either: no place is both.
+    every = request.every and len(request.terms) > 1 and unit != "occurrences"
     notes: list[str] = []
     beside: list[str] = []
-    rows = [row for row in run(work, queries, notes, beside) if row["type"] == "content"]
-    verb = "call" if called else "contain"
+    if unit == "repositories":
+        queries, rows = _of_repositories(work, notes, beside, every=every)
+    else:
+        is_one_line = unit == "lines" and every
+        pattern = _one_line(request) if is_one_line else pattern_of(request.terms, called=called, every=every)
+        lacking = "".join(f" NOT /{expression(term, called=called)}/" for term in request.lacking)
+        queries = queries_of(work, f"case:yes type:file {pattern}{lacking}")
+        rows = _lines_of(work, queries, notes, beside)
     said = said_terms(request.terms, every=every)
+    if request.lacking:
+        said += f", but not {said_terms(request.lacking)}"
     fact = Fact(0, "", shown(queries), _how(request.terms), notes=notes, unit=unit)
     lines = Rows("Lines", ("repository", "path", "line_number", "line"))
     matches: Counter[str] = Counter()
@@ -65,29 +70,49 @@ def content(work: Work) -> Fact:
     fact.number = sum(fact.repositories.values())
     nouns = {"lines": "line", "occurrences": "place", "files": "file", "repositories": "repository"}
     many = fact.number != 1
-    fact.subject = f"{plural(nouns[unit], fact.number)}{kinds_of_files(work)} {_verbs(verb, many)} {said}"
+    verb = ("call" if called else "contain") if many else ("calls" if called else "contains")
+    fact.subject = f"{plural(nouns[unit], fact.number)}{kinds_of_files(work)} {verb} {said}"
     if unit == "files":
-        fact.subject = (
-            f"{files_noun(work, fact.number)}{kinds_of_files(work, languages=False)} {_verbs(verb, many)} {said}"
-        )
+        fact.subject = f"{files_noun(work, fact.number)}{kinds_of_files(work, languages=False)} {verb} {said}"
     elif unit == "occurrences":
         noun = "call" if called else "occurrence"
         fact.subject = f"{plural(noun, fact.number)} of {said}{kinds_of_files(work)} {'are' if many else 'is'} there"
     fact.more.append(f"They are {_parts(sum(matches.values()), len(rows), len(files), len(by_file))}.")
-    fact.more += dict.fromkeys(beside)
+    fact.beside += dict.fromkeys(beside)
     if called:
         fact.more.append("Lines that define the name with a parenthesis behind it match as calls do.")
     table = Rows("Files", ("repository", "path", "matches" if unit != "lines" else "lines"))
     for (repository, path), number in sorted(files.items(), key=lambda item: (-item[1], item[0])):
         table.add((repository, path, number), LineOf(repository, commit_of(work, {"repository": repository}), path))
-    fact.tables = (
-        [table]
-        if unit == "files" or request.group == "files"
-        else [lines, table]
-        if unit != "repositories"
-        else [table]
-    )
+    fact.tables = [table] if "files" in {unit, request.group} or unit == "repositories" else [lines, table]
     return fact
+
+
+def _lines_of(work: Work, queries: Sequence[str], notes: list[str], beside: list[str]) -> list[dict[str, Any]]:
+    return [row for row in run(work, queries, notes, beside) if row["type"] == "content"]
+
+
+def _of_repositories(
+    work: Work, notes: list[str], beside: list[str], *, every: bool
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Find the lines of repositories that hold any (or every one) of some texts and none of others, in any files."""
+    request = work.request
+    called = request.relation == "call"
+    queries: list[str] = []
+    rows: list[dict[str, Any]] = []
+    having: list[set[str]] = []
+    for terms in [(term,) for term in request.terms] if every else [request.terms]:
+        own = queries_of(work, f"case:yes type:file {pattern_of(terms, called=called)}")
+        lines = _lines_of(work, own, notes, beside)
+        having.append({row["repository"] for row in lines})
+        queries += own
+        rows += lines
+    names = set.intersection(*having)
+    if request.lacking and names:
+        own = queries_of(work, f"case:yes type:file {pattern_of(request.lacking, called=called)}")
+        names -= {row["repository"] for row in _lines_of(work, own, notes, beside)}
+        queries += own
+    return queries, [row for row in rows if row["repository"] in names]
 
 
 def _how(terms: Sequence[Term]) -> str:
@@ -100,7 +125,7 @@ def _how(terms: Sequence[Term]) -> str:
 
 
 def _absence(work: Work) -> Fact:
-    """Count the files, or the repositories, in which none of some texts is."""
+    """Count the files in which none of some texts is."""
     request = work.request
     called = request.relation == "call"
     own = " ".join(f"NOT /{expression(term, called=called)}/" for term in request.terms)
@@ -114,8 +139,6 @@ def _absence(work: Work) -> Fact:
     fact.subject = (
         f"{files_noun(work, len(found))}{kinds_of_files(work, languages=False)} {verb} {said_terms(request.terms)}"
     )
-    if request.kind == "repositories":
-        fact.unapplied.append("repositories")
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(found):
         table.add((repository, path), LineOf(repository, commit_of(work, {"repository": repository}), path))
@@ -123,8 +146,8 @@ def _absence(work: Work) -> Fact:
     return fact
 
 
-def _one_line(terms: Sequence[Term]) -> str:
-    first, *rest = [expression(term) for term in terms]
+def _one_line(request: FactRequest) -> str:
+    first, *rest = [expression(term, called=request.relation == "call") for term in request.terms]
     if len(rest) == 1:
         return f"/{first}.*{rest[0]}|{rest[0]}.*{first}/"
     return f"/{'.*'.join([first, *rest])}/"
@@ -134,7 +157,3 @@ def _parts(matches: int, lines: int, files: int, repositories: int) -> str:
     pieces = [f"{matches:,} {plural('match', matches)}", f"on {lines:,} {plural('line', lines)}"]
     pieces += [f"in {files:,} {plural('file', files)}", f"of {repositories:,} {plural('repository', repositories)}"]
     return " ".join(pieces)
-
-
-def _verbs(verb: str, many: bool) -> str:  # noqa: FBT001 - a number's form
-    return verb if many else f"{verb}s"

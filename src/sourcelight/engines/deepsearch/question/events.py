@@ -9,6 +9,7 @@ from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
 from sourcelight.engines.deepsearch.question.phrases import (
     DET,
     TERMS,
+    is_every,
     take_authors,
     take_messages,
     take_paths,
@@ -165,7 +166,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
 def _narrowed(marked: MarkedText, places: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
     fields: dict[str, Any] = {"authors": take_authors(marked)} if authors else {}
     fields |= take_paths(marked, places, of_history=True)
-    return fields | {"messages": take_messages(marked)}
+    return fields | take_messages(marked)
 
 
 def _of_subject(marked: MarkedText, kind: str, places: QuestionPaths) -> dict[str, Any] | None:
@@ -208,9 +209,9 @@ def _of_subject(marked: MarkedText, kind: str, places: QuestionPaths) -> dict[st
     elif names is not None:
         terms = terms_of(marked, names["terms"])
         _take_subject(marked, names["terms"])
-        scope = {"terms": terms, **take_paths(marked, places, of_history=False)}
+        scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked, places, of_history=False)}
     else:
-        scope = take_paths(marked, places, of_history=True)
+        scope = take_paths(marked, places, of_history=True, removed=event == "removed")
     pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED}[event]
     marked.take(pattern)
     if event == "changed":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sourcelight.engines.deepsearch.question.phrases import DET, TERMS
+from sourcelight.engines.deepsearch.question.phrases import DET, MARKED_OR_PATHS, TERMS
 from sourcelight.engines.deepsearch.question.vocabulary import NOUN
 
 POLITE = re.compile(
@@ -52,6 +52,8 @@ VERBS = frozenset(
         "match",
         "reference",
         "mention",
+        "import",
+        "imports",
     }
 )
 SKIPPED = re.compile(
@@ -96,13 +98,13 @@ ENDS = re.compile(
 PART = re.compile(rf"\b(?:with|containing|having|contain)\s+{DET}{NAME}\s+in (?:their|its|the) names?", re.IGNORECASE)
 WHOSE = re.compile(rf"\bwhose names? (?:contains?|includes?|has|have)\s+{DET}{NAME}", re.IGNORECASE)
 NAMED = re.compile(
-    rf"\b(?:named|called|with (?:the )?name|by the name of|whose name is)\s+{DET}(?P<terms>{TERMS}|⟨P\d+⟩"
+    rf"\b(?:named|called|with (?:the )?name|by the name of|whose name is)\s+{DET}(?P<terms>{MARKED_OR_PATHS}"
     rf"|[\w.$]*[\w$])",
     re.IGNORECASE,
 )
 HAVING = re.compile(
     r"\b(?:have|has|having|with|contain(?:s|ing)?|include)\s+(?:a\s+|an\s+|the\s+)?(?:file\s+)?(?:called\s+"
-    r"|named\s+)?(?P<terms>⟨P\d+⟩)(?:\s+files?\b)?",
+    r"|named\s+)?(?P<terms>⟨P\d+⟩(?:\s*(?:,\s*(?:and|or)|,|and|or)\s*(?:an?\s+)?⟨P\d+⟩)*)(?:\s+files?\b)?",
     re.IGNORECASE,
 )
 INHERIT = re.compile(
@@ -117,7 +119,12 @@ MEMBER = re.compile(
     r"(?:\s+(?:have|has|define|defines|contain|declare))?",
     re.IGNORECASE,
 )
-MODULE = rf"(?!(?:up)?on\b|from\b)(?P<terms>{TERMS}|⟨P\d+⟩|[\w./@-]*\w)(?:\s+(?:package|module|library|header|crate))?"
+_MODULE = r"(?:⟨[NPQ]\d+⟩|[\w./@-]*\w)"
+MODULE = (
+    rf"(?!(?:up)?on\b|from\b)(?P<terms>{_MODULE}(?:\s*,\s*{_MODULE})*\s*,?\s+(?:and|or)\s+{_MODULE}"
+    rf"(?=[\W·]*$|\s*·|\s+(?:in|of|within|across)\b)|{TERMS}|{_MODULE})"
+    r"(?:\s+(?:package|module|library|header|crate))?"
+)
 IMPORT = re.compile(
     rf"\b(?:that |which )?(?:do |does )?(?:directly )?(?:imports?|importing|imported|depend(?:s|ing|ed)? "
     rf"(?:up)?on|requir(?:e|es|ing)|pull(?:s|ing)? in)\s+(?:from\s+)?{DET}{MODULE}",
@@ -161,6 +168,12 @@ DEFINE = re.compile(
 NEGATION = re.compile(
     r"\b(?:(?:do|does|did)(?:n['\u2019]t|\s+not)|never|without(?:\s+any)?|lack(?:s|ing)?)(?=\s)", re.IGNORECASE
 )
+NEGATED_VERB = re.compile(
+    rf"{NEGATION.pattern}\s+(?=(?:directly\s+)?(?:import|#?includ|depend|requir|pull|hav|has\b|contain)\w*)",
+    re.IGNORECASE,
+)
+"""A "not" in front of what a file or repository imports, or of the file that a repository has."""
+
 BOTS = re.compile(
     r"\b(?:(?:authored|written|made|done)\s+)?by\s+(?:the\s+)?bots?\b"
     r"|\b(?:did|have|do|are)\s+(?:the\s+)?bots?(?:\s+(?:make|made|author|authored|write|written|push|pushed|commit"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.marks import MarkedText
-from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, Threshold
+from sourcelight.engines.deepsearch.question.request import PathScope, QuestionPaths, Term, Threshold, past_scope
 from sourcelight.engines.deepsearch.question.vocabulary import NOUN, is_path, kind_of_noun
 
 DET = (
@@ -17,6 +16,7 @@ DET = (
     r"|decorator|interface|builtin)\s+)?"
 )
 TERMS = r"(?:⟨[NQ]\d+⟩(?:\s*(?:,\s*(?:and|or)|,|and|or|&)\s*⟨[NQ]\d+⟩)*)"
+MARKED_OR_PATHS = TERMS.replace("NQ", "NPQ")
 _NOUN_AFTER = (
     r"(?:\s+(?:function|method|class|type|macro|struct|keyword|symbol|string|word|constant|variable|package"
     r"|module|library|header|identifier|decorator|interface|builtin)s?\b)?"
@@ -44,7 +44,16 @@ _BARE = (
     r"(?P<bare>(?!(?:the|a|an|any|some|been|to|in|on|at|of|by|we|it|they)\b)[A-Za-z_$][\w$-]*"
     rf"(?:\s+(?!(?:{_BARE_ENDS})\b)[\w$-]+){{0,3}})"
 )
+_ANY_NOUN = re.sub(r"\?P<\w+>", "?:", NOUN.pattern)
+_LISTED_WORD = rf"(?:⟨[NQ]\d+⟩|(?!(?:{_BARE_ENDS}|been|we|it|they|{_ANY_NOUN})\b)[A-Za-z_$][\w$]*)"
+_CONTENT_VERB = r"contain(?:s|ed|ing)?|mention(?:s|ed|ing)?|us(?:e|es|ed|ing)|say(?:s|ing)?|referenc(?:e|es|ed|ing)"
+# Words without marks are a list of texts only where the sentence ends behind them or goes on with a preposition.
+_LISTED = (
+    rf"{DET}(?P<listed>{_LISTED_WORD}(?:\s*,\s*{_LISTED_WORD})*\s*,?\s+(?:and|or)\s+{_LISTED_WORD})"
+    r"(?=[\W·]*$|\s*·|\s*,|\s+(?:in|of|from|within|across|under|inside|outside|except|excluding|but|there|at|on)\b)"
+)
 VERBS_OF_CONTENT = (
+    re.compile(rf"\b(?:that |which |do |does )*(?:{_CONTENT_VERB}|{_NOUN_OF})\s+{_LISTED}", re.IGNORECASE),
     re.compile(
         rf"\b(?:that |which |do |does )*(?:{_VERB}|{_NOUN_OF})\s+{DET}(?P<terms>{TERMS}){_NOUN_AFTER}", re.IGNORECASE
     ),
@@ -61,6 +70,7 @@ VERBS_OF_CONTENT = (
     ),
 )
 CALL = (
+    re.compile(rf"\b(?:that |which |do |does )*{_CALL_VERB}\s+{_LISTED}", re.IGNORECASE),
     re.compile(rf"\b(?:that |which |do |does )*{_CALL_VERB}\s+{DET}(?P<terms>{TERMS}){_NOUN_AFTER}", re.IGNORECASE),
     re.compile(
         rf"(?:\b(?:is|are|was|were)\s+)?{DET}(?P<terms>{TERMS}){_NOUN_AFTER}\s+(?:(?:is|are|being"
@@ -74,6 +84,15 @@ CALL = (
     ),
 )
 
+LACKING = re.compile(
+    rf"(?:\s*,)?\s*(?:\b(?:but|and)\s+(?:(?:do|does)\s+)?(?:not|n['\u2019]t|don['\u2019]t|doesn['\u2019]t|without)"
+    rf"(?:\s+(?:{_CONTENT_VERB}))?|(?<=⟩)\s+without)\s+(?:any\s+)?{DET}"
+    rf"(?:(?P<terms>{TERMS})|(?P<bare>(?!(?:{_BARE_ENDS}|counting|including)\b)[A-Za-z_$][\w$]*)"
+    r"(?=[\W·]*$|\s*·|\s+(?:in|of|from|within|across)\b))",
+    re.IGNORECASE,
+)
+"""Texts that the same file must not hold: "use `a` but not `b`"."""
+
 _WORD_PREPOSITION = (
     r"(?:in|under|inside|below|beneath|within|of|to|from|for|on|at|across|into|throughout|touch(?:ed|es|ing)?"
     r"|chang(?:e|ed|es|ing)|modif(?:y|ied|ies|ying)|edit(?:ed|s|ing)?|updat(?:e|ed|es|ing)|affect(?:ed|s|ing)?"
@@ -82,7 +101,8 @@ _WORD_PREPOSITION = (
 _PATH_NOUN = r"(?:files?|folder|directory|subdirectory|dir|path|package|module|subtree|tree|header)"
 _WITHOUT = re.compile(
     rf"\b(?:(?:outside(?: of)?|except(?: for| in| those in)?|excluding|not (?:in|counting|including|under)"
-    rf"|without(?: counting)?|ignoring|other than|apart from|leaving out)\s+(?:the\s+|any\s+)?"
+    rf"|without(?: counting)?|ignoring|other than|apart from|leaving out"
+    rf"|(?:but|and|are|is|were)\s+not(?=\s+(?:the\s+|any\s+)?(?:unit\s+)?tests?\b))\s+(?:the\s+|any\s+)?(?:unit\s+)?"
     rf"(?:(?P<path>⟨P\d+⟩)(?:\s+{_PATH_NOUN})?|(?P<tests>tests?\b(?:\s+(?:files?|code|folders?|director(?:y|ies)|dirs?|suites?))?)"
     rf"|(?P<word>[\w.-]+)(?:\s+{_PATH_NOUN}\b)?)|(?P<non>non-test)\b)",
     re.IGNORECASE,
@@ -230,9 +250,15 @@ def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
     return (Term(" ".join(text.split()), is_word=True, is_bare=True),)
 
 
+def listed_terms(marked: MarkedText, text: str) -> tuple[Term, ...]:
+    """Give the texts of a list in which words without marks stand too: "Errorf, Sprintf and `fmt`"."""
+    items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", text.strip())
+    return tuple(terms_of(marked, item)[0] if item.startswith("⟨") else Term(item, is_word=True) for item in items)
+
+
 def is_every(text: str) -> bool:
     """Tell whether texts are joined by "and"."""
-    return bool(re.search(r"⟩\s*(?:,\s*)?(?:and|&)\s*⟨", text)) and not re.search(r"\bor\b", text)
+    return bool(re.search(r"[\w⟩]\s*(?:,\s*)?(?:\band\b|&)\s*[\w⟨]", text)) and not re.search(r"\bor\b", text)
 
 
 def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
@@ -341,35 +367,41 @@ def take_authors(marked: MarkedText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def take_messages(marked: MarkedText) -> tuple[Term, ...]:
-    """Take texts that messages of commits hold."""
+def take_messages(marked: MarkedText) -> dict[str, Any]:
+    """Take texts that messages of commits hold, and whether each message has to hold all of them."""
     found = marked.take(_MESSAGE)
-    return () if found is None else terms_of(marked, found["terms"])
+    if found is None:
+        return {"messages": ()}
+    return {"messages": terms_of(marked, found["terms"]), "every_message": is_every(found["terms"])}
 
 
-def take_changed_text(marked: MarkedText) -> tuple[tuple[Term, ...], str]:
-    """Take texts that a commit adds or removes, and which of both."""
+def take_changed_text(marked: MarkedText) -> dict[str, Any]:
+    """Take texts that a commit adds or removes, and which of both; nothing where there are none."""
     found = marked.take(_CHANGED_TEXT)
     if found is None:
-        return (), ""
+        return {}
     verb = found["verb"].lower()
     side = "added" if verb.startswith(("add", "intro")) else "removed" if verb.startswith(("remov", "delet")) else ""
-    return terms_of(marked, found["terms"]), side
+    terms = terms_of(marked, found["terms"])
+    return {"relation": "change", "terms": terms, "every": is_every(found["terms"]), "side": side}
 
 
-def take_paths(marked: MarkedText, places: QuestionPaths, *, of_history: bool) -> dict[str, Any]:
+def take_paths(marked: MarkedText, places: QuestionPaths, *, of_history: bool, removed: bool = False) -> dict[str, Any]:
     """Take which files count: paths and folders, tests, languages; and which don't.
 
-    A path that no commit searched has counts where history is asked; otherwise it is left in the text.
+    A path that no commit searched has counts where history is asked; otherwise it is left in the text. Where a
+    removal is asked for (`removed`), a path that was there once is meant before today's paths that end with it.
     """
     fields: dict[str, Any] = {}
     _take_without(marked, places, fields)
     paths: list[PathScope] = []
     position = 0
     while (found := _IN_PATH.search(marked.text, position)) is not None:
-        scopes = [places.find(mark.text) or _absent(mark.text) for mark in marked.of_names(found["path"])]
+        scopes = [
+            _scope(places, mark.text, of_history=of_history, removed=removed) for mark in marked.of_names(found["path"])
+        ]
         if all(
-            scope.exists or (of_history and (is_path(scope.written, strict=True) or places.was_there(scope.written)))
+            scope.exists or (of_history and (is_path(scope.written, strict=True) or scope.was_there))
             for scope in scopes
         ):
             paths += scopes
@@ -420,12 +452,10 @@ def _take_without(marked: MarkedText, places: QuestionPaths, fields: dict[str, A
         fields["without"] = tuple(without)
 
 
-def _absent(text: str) -> PathScope:
-    """Files that only history may have."""
-    return PathScope(
-        text,
-        f"^{escape_regexp(text)}{'' if text.endswith('/') else '(/|$)'}",
-        text,
-        not text.endswith("/"),
-        exists=False,
-    )
+def _scope(places: QuestionPaths, text: str, *, of_history: bool, removed: bool) -> PathScope:
+    """Give the files of a path: today's, those of history, or files that never were."""
+    scope = places.find(text)
+    is_exact = scope is not None and scope.pattern.startswith("^")
+    if of_history and (scope is None or (removed and not is_exact)):
+        scope = places.find_past(text) or scope
+    return scope or past_scope(text, text)

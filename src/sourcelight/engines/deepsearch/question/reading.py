@@ -31,6 +31,7 @@ from sourcelight.engines.deepsearch.question.grammar import (
     MANY,
     MEMBER,
     NAMED,
+    NEGATED_VERB,
     NEGATION,
     PACKAGE_WORDS,
     PART,
@@ -51,9 +52,11 @@ from sourcelight.engines.deepsearch.question.periods import take_period
 from sourcelight.engines.deepsearch.question.phrases import (
     CALL,
     DET,
+    LACKING,
     TERMS,
     VERBS_OF_CONTENT,
     is_every,
+    listed_terms,
     take_authors,
     take_changed_text,
     take_group,
@@ -91,7 +94,7 @@ def read_request(text: str, places: QuestionPaths, now: datetime) -> FactRequest
         return None
     marked = MarkedText.of(POLITE.sub("", text))
     mark_paths(marked)
-    _unmark_absent(marked, places)
+    unmarked = _unmark_absent(marked, places)
     period = take_period(marked, now)
     base, head = take_range(marked, places)
     mark_names(marked)
@@ -104,19 +107,24 @@ def read_request(text: str, places: QuestionPaths, now: datetime) -> FactRequest
         fields = _Counted(marked, places).read()
     if fields is None:
         return None
+    texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
+    shared["as_text"] = tuple(text for text in unmarked if text in texts)
     return _with_rest(marked, {**shared, **fields}, places)
 
 
-def _unmark_absent(marked: MarkedText, places: QuestionPaths) -> None:
-    """Read as a text what has a slash and no file's ending, and is no path of what is searched: HTTP/2."""
+def _unmark_absent(marked: MarkedText, places: QuestionPaths) -> list[str]:
+    """Read as texts what has a slash and no file's ending, and is no path of what is searched: HTTP/2; give these."""
     of_past = _OF_PAST.search(marked.text) is not None
+    unmarked = []
     for number, mark in enumerate(marked.marks):
         if mark.kind != "P" or is_path(mark.text, strict=True) or places.find(mark.text) is not None:
             continue
-        if of_past and places.was_there(mark.text):
+        if of_past and places.find_past(mark.text) is not None:
             continue
+        unmarked.append(mark.text)
         marked.marks[number] = replace(mark, kind="N")
         marked.text = marked.text.replace(f"⟨P{number}⟩", f"⟨N{number}⟩")
+    return unmarked
 
 
 def asks_for_facts(text: str) -> bool:
@@ -167,6 +175,7 @@ def _dependencies(marked: MarkedText) -> dict[str, Any] | None:
             "kind": kind if noun is not None else "dependents",
             "relation": "import",
             "terms": _modules(marked, found["terms"]),
+            "every": is_every(found["terms"]),
             "is_list": True,
         }
     if (found := WHAT_DOES.search(marked.text)) is not None:
@@ -176,9 +185,10 @@ def _dependencies(marked: MarkedText) -> dict[str, Any] | None:
 
 
 def _modules(marked: MarkedText, text: str) -> tuple[Term, ...]:
-    if text.startswith("⟨"):
-        return tuple(Term(mark.text) for mark in marked.of_names(text))
-    return (Term(text.strip('<>"')),)
+    items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", text.strip())
+    return tuple(
+        Term(marked.of_name(item).text if item.startswith("⟨") else item.strip('<>"')) for item in items if item
+    )
 
 
 HEADERS = r"\.(?:h|hh|hpp|hxx)$"
@@ -370,8 +380,22 @@ class _Counted:
                     continue
                 groups = found.groupdict()
                 self.marked.take(pattern)
+                if groups.get("listed"):
+                    terms = listed_terms(self.marked, groups["listed"])
+                    self.fields |= {"relation": relation, "terms": terms, "every": is_every(groups["listed"])}
+                    return True
                 return self._use(relation, found, groups.get("terms") or groups.get("bare"))
         return False
+
+    def _lacking(self) -> tuple[Term, ...]:
+        """Take the texts of "but not `b`" behind a verb of content."""
+        found = LACKING.search(self.marked.text)
+        if found is None or not any(
+            pattern.search(self.marked.text[: found.start()]) for pattern in (*CALL, *VERBS_OF_CONTENT)
+        ):
+            return ()
+        self.marked.text = f"{self.marked.text[: found.start()]} · {self.marked.text[found.end() :]}"
+        return terms_of(self.marked, found["terms"] or found["bare"])
 
     def _named(self) -> bool:
         for relation, pattern in (
@@ -389,19 +413,21 @@ class _Counted:
         found = self.marked.take(pattern)
         if found is None:
             return False
-        self.fields |= {"relation": "import", "terms": _modules(self.marked, found["terms"])}
+        self.fields |= {
+            "relation": "import",
+            "terms": _modules(self.marked, found["terms"]),
+            "every": is_every(found["terms"]),
+        }
         return True
 
     def _commits(self) -> None:
         fields, marked = self.fields, self.marked
         fields["is_by_bots"] = marked.take(BOTS) is not None
         fields["authors"] = take_authors(marked)
-        terms, side = take_changed_text(marked)
-        if terms:
-            fields |= {"terms": terms, "side": side, "relation": "change"}
+        fields |= take_changed_text(marked)
         fields |= take_paths(marked, self.places, of_history=True)
         if fields["kind"] == "commits":
-            fields["messages"] = take_messages(marked)
+            fields |= take_messages(marked)
         marked.take(CHANGE)
         marked.take(MADE)
 
@@ -435,12 +461,7 @@ class _Counted:
 
     def _files(self) -> None:
         fields, marked = self.fields, self.marked
-        if self._import(INCLUDE) or self._import(IMPORT):
-            return
-        if fields["kind"] == "repositories" and (found := HAVING.search(marked.text)) is not None:
-            marked.take(HAVING)
-            self._use("name", found, found["terms"])
-            fields["terms"] = tuple(Term(mark.text) for mark in marked.of_names(found["terms"]))
+        if self._imports_or_has():
             return
         pattern = IS_DEFINED if IS_DEFINED.search(marked.text) is not None else DEFINES
         if (found := marked.take(pattern)) is not None:
@@ -460,6 +481,10 @@ class _Counted:
             return
         if fields["kind"] == "languages":
             marked.take(r"\b(?:used|written|spoken|programmed)\b")
+        if lacking := self._lacking():
+            self._content()
+            fields["lacking"] = lacking
+            return
         negation = NEGATION.search(marked.text)
         before = marked.text
         if negation is not None:
@@ -470,6 +495,26 @@ class _Counted:
             return
         marked.text = before
         marked.take(DEFINE)
+
+    def _imports_or_has(self) -> bool:
+        """Take what files import, or which files repositories have; or do not."""
+        negated = NEGATED_VERB.search(self.marked.text)
+        if negated is not None:
+            before = self.marked.text
+            self.marked.text = f"{before[: negated.start()]} {before[negated.end() :]}"
+            if self._import(INCLUDE) or self._import(IMPORT) or self._having():
+                self.fields["is_negated"] = True
+                return True
+            self.marked.text = before
+        return self._import(INCLUDE) or self._import(IMPORT) or self._having()
+
+    def _having(self) -> bool:
+        """Take the files that a repository has."""
+        if self.fields["kind"] != "repositories" or (found := self.marked.take(HAVING)) is None:
+            return False
+        self._use("name", found)
+        self.fields["terms"] = tuple(Term(mark.text) for mark in self.marked.of_names(found["terms"]))
+        return True
 
     def _has_terms(self) -> bool:
         return re.search(r"⟨[NQ]\d+⟩", self.marked.text) is not None

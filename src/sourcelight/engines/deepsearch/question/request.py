@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.periods import Period
 
 
@@ -45,7 +46,11 @@ class PathScope:
     exists
         Whether a commit that is searched has it.
     repositories
-        Those whose commits have it.
+        Those that have it, or had it; empty: not known.
+    was_there
+        Whether only earlier commits have it.
+    is_of_repository
+        Whether the question names the repository as its first directory, so that no other one counts.
     """
 
     written: str
@@ -54,6 +59,14 @@ class PathScope:
     is_file: bool
     exists: bool = True
     repositories: tuple[str, ...] = ()
+    was_there: bool = False
+    is_of_repository: bool = False
+
+
+def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_there: bool = False) -> PathScope:
+    """Give the files of a path that no commit searched has; `text` as the question writes it."""
+    pattern = f"^{escape_regexp(path)}{'' if path.endswith('/') else '(/|$)'}"
+    return PathScope(text, pattern, path, not path.endswith("/"), False, repositories, was_there)
 
 
 class QuestionPaths(Protocol):
@@ -65,8 +78,8 @@ class QuestionPaths(Protocol):
     def is_folder(self, text: str) -> bool:
         """Tell whether a folder has this path or name."""
 
-    def was_there(self, text: str) -> bool:
-        """Tell whether a commit has changed this path, or a file below it."""
+    def find_past(self, text: str) -> PathScope | None:
+        """Give what a path stands for in history: a file, or a folder, that commits have changed."""
 
     def is_revision(self, text: str) -> bool:
         """Tell whether a repository has this branch, tag or commit."""
@@ -107,16 +120,19 @@ class FactRequest:
     event
         For ``who`` and ``when``: ``added``, ``removed``, ``changed``, ``most``, ``owner``, ``people``, ``tag``,
         ``commit``.
-    terms
-        Texts to look for, any of which counts, unless `every`.
+    terms, lacking
+        Texts to look for, any of which counts, unless `every`; and texts that the same file must not hold.
+    as_text
+        Which of the terms have a slash, and were no path of what is searched.
     symbol_kinds
         Kinds of definitions.
     languages, paths, without
         Which files count; `without` are paths that don't.
     tests
         Whether only test files count (True), none of them (False), or all (None).
-    period, authors, messages, base, head, merges
-        Which commits count; `base` and `head` are revisions: behind `head` and not behind `base`.
+    period, authors, messages, every_message, base, head, merges
+        Which commits count; any of the messages, unless every one; `base` and `head` are revisions: behind `head` and
+        not behind `base`.
     group
         What a superlative or a threshold is about, such as ``authors`` with the most of `kind`.
     is_list, is_top, is_fewest, threshold
@@ -134,6 +150,8 @@ class FactRequest:
     event: str = ""
     terms: tuple[Term, ...] = ()
     every: bool = False
+    lacking: tuple[Term, ...] = ()
+    as_text: tuple[str, ...] = ()
     symbol_kinds: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     paths: tuple[PathScope, ...] = ()
@@ -142,6 +160,7 @@ class FactRequest:
     period: Period = field(default_factory=Period)
     authors: tuple[str, ...] = ()
     messages: tuple[Term, ...] = ()
+    every_message: bool = False
     base: str = ""
     head: str = ""
     merges: bool | None = None
@@ -156,6 +175,11 @@ class FactRequest:
     threshold: Threshold | None = None
     subject: str = ""
     ignored: tuple[str, ...] = ()
+
+    @property
+    def narrows_files(self) -> bool:
+        """Whether not every file counts."""
+        return bool(self.paths or self.without or self.languages) or self.tests is not None
 
     @property
     def is_of_history(self) -> bool:

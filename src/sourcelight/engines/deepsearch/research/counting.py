@@ -61,9 +61,9 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     else:
         number = "" if fact.number is None else f"**{fact.number:,}** "
         draft.parts.append(Paragraph(f"{number}{fact.subject}{links}.", about))
-    draft.parts.append(Paragraph(_claim(fact, unapplied), about))
-    if fact.more:
-        draft.parts.append(Paragraph(" ".join(fact.more), about))
+    draft.parts.append(Paragraph(_claim(request, fact, unapplied), about))
+    if fact.more or fact.beside:
+        draft.parts.append(Paragraph(" ".join([*fact.more, *fact.beside]), about))
     heading = "Counted" if fact.number is not None else "Looked up"
     draft.parts.append(Heading(heading))
     draft.parts.append(Paragraph("\n".join(_how(request, fact, inquiry, unapplied)), about))
@@ -89,7 +89,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
 
 
 _TURNING = re.compile(
-    r"(?:not|no|never|neither|nor|without|except|excluding|besides|outside|lack\w*|\w+n['\u2019]t|(?:19|20)\d\d)",
+    r"(?:not|no|never|neither|nor|and|without|except|excluding|besides|outside|lack\w*|\w+n['\u2019]t|(?:19|20)\d\d)",
     re.IGNORECASE,
 )
 
@@ -105,7 +105,7 @@ def _changes(request: FactRequest, scope: QuestionScope) -> bool:
     return bool(named) or request.period.moves or request.kind in {"branches", "tags"}
 
 
-def _claim(fact: Fact, unapplied: Sequence[str]) -> str:
+def _claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
     """Say whether this is the whole answer: a word of the question that was not applied keeps it from being that."""
     said = []
     if unapplied:
@@ -116,6 +116,13 @@ def _claim(fact: Fact, unapplied: Sequence[str]) -> str:
         )
     if fact.notes:
         said.append("Something could not be read, see below: there may be more.")
+    if request.as_text and request.relation not in {"contain", "call"} and not request.messages:
+        texts = " and ".join(code(text) for text in request.as_text)
+        is_several = len(request.as_text) > 1
+        said.append(
+            f"{texts} {'are no paths' if is_several else 'is no path'} of what is searched, and never "
+            f"{'were' if is_several else 'was'}: {'they were' if is_several else 'it was'} looked for as text."
+        )
     if not said:
         return (
             "The count is complete for what was searched."
