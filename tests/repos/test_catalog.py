@@ -245,11 +245,17 @@ def test_equal_names_are_told_apart_and_said(tmp_path: Path) -> None:
         make_repo(tmp_path / folder, {"a": folder}, origin="git@git.example.org:team/app.git")
     catalog = Catalog.open([tmp_path])
     base = "git.example.org/team/app"
-    assert names(catalog) == [base, f"{base} (app)", f"{base} (fork)"]
+    assert names(catalog) == [base, f"{base} (b/app)", f"{base} (fork)"]
     assert catalog.get(base).worktree == str(tmp_path / "a" / "app")
     assert len(catalog.warnings) == 2
     assert all(str(tmp_path / "a" / "app") in warning for warning in catalog.warnings)
     assert len({r.facts.id for r in catalog.repositories}) == 3
+
+
+def test_folders_of_one_name_are_told_apart_by_the_folders_above(tmp_path: Path) -> None:
+    for folder in ("a/tornado/repo", "b/tornado/repo", "c/tornado/repo", "click/repo"):
+        make_repo(tmp_path / folder, {"a": folder})
+    assert names(Catalog.open([tmp_path])) == ["c/tornado/repo", "click/repo", "repo", "tornado/repo"]
 
 
 def test_a_private_repository_can_not_be_told_from_an_absent_one(tmp_path: Path) -> None:

@@ -516,11 +516,18 @@ def _unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> t
 
 
 def _longer(name: str, folder: str) -> Iterable[str]:
-    """Further names: with the folder, with more and more of its path, then with a number."""
+    """Further names: with more and more of the folder's path, then with a number.
+
+    What is named for its folder gets the folders above in front, ``tornado/repo``; other names get the folder behind
+    them, which begins with one that says more than the name does.
+    """
     parts = [clean(part) for part in folder.split(os.sep) if part and part != ".git"] or ["repository"]
     parts[-1] = name_from_folder(parts[-1])
-    for count in range(1, len(parts) + 1):
-        yield f"{name} ({'/'.join(parts[-count:])})"
+    is_of_folder = name == parts[-1]
+    says_more = name.rpartition("/")[2] != parts[-1] or len(parts) == 1
+    for count in range(1 if says_more else 2, len(parts) + 1):
+        path = "/".join(parts[-count:])
+        yield path if is_of_folder and count > 1 else f"{name} ({path})"
     number = 2
     while True:
         yield f"{name} ({'/'.join(parts)}, {number})"
