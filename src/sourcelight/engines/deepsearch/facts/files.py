@@ -9,6 +9,7 @@ from dataclasses import replace
 from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
+from sourcelight.engines.deepsearch.facts.paths import is_named
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
     files_noun,
@@ -232,11 +233,6 @@ def repositories_without(work: Work, counter: Callable[[Work], Fact]) -> Fact:
     if itself:
         fact.more.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both.")
     return fact
-
-
-def is_named(repository: str, text: str) -> bool:
-    """Tell whether a text is the name of a repository, or the end of one."""
-    return repository == text or repository.endswith(f"/{text}")
 
 
 def left_out(inquiry: ResearchRequest) -> list[str]:

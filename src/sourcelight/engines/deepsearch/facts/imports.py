@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.facts.files import is_named
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work, lacks, shown_call
-from sourcelight.engines.deepsearch.facts.paths import is_of_files
+from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
     files_noun,
@@ -144,7 +143,7 @@ def is_import_of(row: dict[str, Any], text: str, *, of_repository: bool = False)
     path, repository = row["target_path"] or "", row["target_repository"] or ""
     if path and (path == text or path.endswith(f"/{text}")):
         return True
-    return repository == text or repository.endswith(f"/{text}")
+    return is_named(repository, text)
 
 
 def dependencies(work: Work) -> Fact:

@@ -22,6 +22,11 @@ TEST_FILES = (
 """Which files are tests: by folder, by the beginning or the end of the name."""
 
 
+def is_named(repository: str, text: str) -> bool:
+    """Tell whether a text is the name of a repository, or the end of one."""
+    return repository == text or repository.endswith(f"/{text}")
+
+
 def is_of_files(request: FactRequest, path: str) -> bool:
     """Tell whether the paths, languages and tests that a request names let a path count."""
     if request.paths and not any(re.search(scope.pattern, path) for scope in request.paths):
