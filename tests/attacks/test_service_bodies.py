@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import sys
+import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ import pytest
 import sourcelight as sl
 from attacks.memory import peak_bytes
 from backends.loopback_app import served
-from sourcelight.core.errors import StreamBroken
+from sourcelight.core.errors import ProtocolError, SourcelightError, StreamBroken
+from sourcelight.core.wire import SseDecoder
+from sourcelight.core.wire.sse import MAX_EVENT_LINES
 
 BOMB_BYTES = 512 << 20
 
@@ -98,3 +103,83 @@ def test_damaged_gzip_is_said() -> None:
         pytest.raises(StreamBroken, match="damaged gzip"),
     ):
         client.search("x")
+
+
+class Endless:
+    """An application that sends the same portion of an event stream until its client hangs up, a minute at most."""
+
+    def __init__(self, portion: bytes) -> None:
+        self._portion = portion
+        self.sent_bytes = 0
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await answering(b"", "", "")(scope, receive, send)
+            return
+        headers = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await receive()
+        gone = asyncio.ensure_future(receive())
+        deadline = time.monotonic() + 60.0
+        while time.monotonic() < deadline and not gone.done():
+            await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": self._portion, "more_body": True})
+            self.sent_bytes += len(self._portion)
+
+
+@pytest.mark.parametrize("lines", [b":\n", b":\n\n", b"\n", b":\r", b"id: 1\r\n", b": keep-alive data\n\n"], ids=repr)
+@pytest.mark.parametrize(("method", "arguments"), [("search", ["x"]), ("read_file", ["r", "p"])])
+def test_comments_without_end_are_refused_early(lines: bytes, method: str, arguments: list[str]) -> None:
+    app = Endless(lines * 10_000)
+    with served(app) as url, sl.connect(url, "token", retries=0) as client:
+        before = time.process_time()
+        with pytest.raises(SourcelightError):
+            getattr(client, method)(*arguments)
+        spent = time.process_time() - before
+    # The sockets between hold some megabytes that nobody reads.
+    assert app.sent_bytes < 32 << 20, f"{app.sent_bytes:,}"
+    assert spent < 20.0, spent
+
+
+def test_comments_without_end_are_named() -> None:
+    app = Endless(b":\n\n" * 10_000)
+    with (
+        served(app) as url,
+        sl.connect(url, "token", retries=0) as client,
+        pytest.raises(ProtocolError, match="250,000 lines without an event"),
+    ):
+        client.search("x")
+
+
+def blocks(lines: int) -> Iterator[bytes]:
+    for _ in range(lines // 1000):
+        yield b":\n\n" * 500
+
+
+def test_the_decoder_reads_a_bounded_number_of_lines_for_an_event() -> None:
+    decoder = SseDecoder()
+    event = b"event: done\ndata: {}\n\n"
+    for _ in range(3):  # each event begins anew
+        assert not [event for block in blocks(MAX_EVENT_LINES - 1000) for event in decoder.feed(block)]
+        assert len(list(decoder.feed(event))) == 1
+    with pytest.raises(ProtocolError, match="lines without an event"):
+        for block in blocks(MAX_EVENT_LINES + 1000):
+            list(decoder.feed(block))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 60_000])
+def test_comments_between_events_do_no_harm(size: int) -> None:
+    text = b": ping\n\n" * 50 + b'event: progress\ndata: {"matchCount": 0, "done": true}\n\n: x\nevent: done\ndata: {}\n\n'
+
+    async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await answering(b"", "", "")(scope, receive, send)
+            return
+        headers = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for start in range(0, len(text), size):
+            await send({"type": "http.response.body", "body": text[start : start + size], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    with served(app) as url, sl.connect(url, "token", retries=0) as client:
+        assert client.search("x").status == "complete"

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from sourcelight.core.errors import ProtocolError, StreamBroken
-from sourcelight.core.wire.sse import MAX_EVENT_BYTES
+from sourcelight.core.wire.sse import MAX_EVENT_BYTES, MAX_EVENT_LINES
 
 MAX_BODY_BYTES = 64 << 20
 """Unpacked bytes of an answer that is no stream, and of each event of one that is."""
@@ -39,19 +39,16 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
         def __init__(self, stream: Any, *, packed: bool, by_event: bool, where: str) -> None:
             self._stream = stream
             self._packed = packed
-            self._count = _count_events if by_event else _count_all
+            self._size = _EventSize(where) if by_event else _BodySize(where)
             self._where = where
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
             unpacker = zlib.decompressobj(_GZIP) if self._packed else None
             async for raw in self._stream:
                 rest = raw
                 while rest:
                     portion, rest = _unpacked(unpacker, rest, self._where)
-                    size = self._count(size, portion)
-                    if size > MAX_BODY_BYTES:
-                        raise ProtocolError(f"{self._where} answered with more than {MAX_BODY_BYTES:,} bytes at once")
+                    self._size.add(portion)
                     if portion:
                         yield portion
 
@@ -87,14 +84,48 @@ def _unpacked(unpacker: Any, raw: bytes, where: str) -> tuple[bytes, bytes]:
     return portion, unpacker.unconsumed_tail
 
 
-def _count_all(size: int, portion: bytes) -> int:
-    return size + len(portion)
+class _BodySize:
+    """Bytes of an answer that is no stream."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._bytes = 0
+
+    def add(self, portion: bytes) -> None:
+        """Count a portion; raises `ProtocolError` above the limit."""
+        self._grow(len(portion))
+
+    def _grow(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > MAX_BODY_BYTES:
+            raise ProtocolError(f"{self._host} answered with more than {MAX_BODY_BYTES:,} bytes at once")
 
 
-def _count_events(size: int, portion: bytes) -> int:
-    """Bytes since the last blank line; one that is cut between portions counts to the next event."""
-    ends = max(portion.rfind(b"\n\n"), portion.rfind(b"\n\r\n"), portion.rfind(b"\r\r"))
-    if ends < 0:
-        return size + len(portion)
-    # The decoder of events bounds each of them; a first one is looked at here with what came before.
-    return size + len(portion) if size + ends > MAX_EVENT_BYTES else len(portion) - ends
+class _EventSize(_BodySize):
+    """Bytes and lines of a stream since its last event.
+
+    The decoders of events read line by line; here lines are counted by the portion, which costs next to nothing.
+    """
+
+    def __init__(self, host: str) -> None:
+        super().__init__(host)
+        self._lines = 0
+        self._has_data = False
+        self._tail = b"\n"
+
+    def add(self, portion: bytes) -> None:
+        """Count a portion; raises `ProtocolError` above a limit."""
+        text = self._tail + portion
+        self._tail = text[-5:]
+        self._has_data = self._has_data or b"\ndata" in text or b"\rdata" in text
+        self._lines += portion.count(b"\n") or portion.count(b"\r")
+        if self._lines > MAX_EVENT_LINES:
+            raise ProtocolError(f"{self._host} sent more than {MAX_EVENT_LINES:,} lines without an event")
+        end = max(text.rfind(b"\n\n"), text.rfind(b"\n\r\n"), text.rfind(b"\r\r"))
+        if end >= 0 and self._has_data:
+            self._lines, self._has_data = 0, False
+        if end < 0 or self._bytes + end > MAX_EVENT_BYTES:
+            # The decoder bounds each event; the first of a portion is bounded here, with what came before.
+            self._grow(len(portion))
+        else:
+            self._bytes = len(text) - end

@@ -14,6 +14,11 @@ from sourcelight.core.errors import ProtocolError
 #: Services cap an event at 10 MiB; this leaves room for those that don't, and still bounds memory.
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 
+#: Lines up to the end of an event, comments and blank lines before it included. A service sends a comment every few
+#: seconds to keep a connection open, and each event as one line of data; reading a line costs about a microsecond, so
+#: that without this bound 64 MiB of empty comments take more than a minute.
+MAX_EVENT_LINES = 250_000
+
 _EXCERPT_BYTES = 120
 
 
@@ -31,6 +36,8 @@ class SseDecoder:
     ----------
     max_event_bytes
         Largest event, framing included, that is read before `ProtocolError` is raised.
+    max_event_lines
+        Most lines without an event that are read before `ProtocolError` is raised; comments and blank lines count.
 
     Notes
     -----
@@ -38,8 +45,10 @@ class SseDecoder:
     error at the same event, whatever the portions.
     """
 
-    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
-        self._max = max_event_bytes
+    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES, max_event_lines: int = MAX_EVENT_LINES) -> None:
+        self._max_bytes = max_event_bytes
+        self._max_lines = max_event_lines
+        self._lines = 0
         self._buffer = bytearray()
         self._scanned = 0
         self._start = True
@@ -62,7 +71,7 @@ class SseDecoder:
         Raises
         ------
         ProtocolError
-            If an event is larger than allowed; events before it are yielded first. The decoder is of no use after it.
+            If an event has more bytes or lines than allowed; events before it are yielded first. The decoder is of no use after it.
         """
         buffer = self._buffer
         buffer += portion
@@ -73,6 +82,9 @@ class SseDecoder:
                 line = bytes(memoryview(buffer)[position:end])
                 self._grow(newline + 1 - position)
                 position = newline + 1
+                self._lines += 1
+                if self._lines > self._max_lines:
+                    raise ProtocolError(f"more than {self._max_lines:,} lines without an event", event=self._name or "")
                 if (event := self._line(line)) is not None:
                     yield event
             self._grow(len(buffer) - position, keep=False)
@@ -98,9 +110,9 @@ class SseDecoder:
         self._buffer += held
 
     def _grow(self, size: int, *, keep: bool = True) -> None:
-        if self._size + size > self._max:
+        if self._size + size > self._max_bytes:
             raise ProtocolError(
-                f"an event of more than {self._max} bytes; raise max_event_bytes if the service is trusted",
+                f"an event of more than {self._max_bytes} bytes; raise max_event_bytes if the service is trusted",
                 event=self._name or "",
                 excerpt=b"".join(self._data[:1])[:_EXCERPT_BYTES].decode(errors="replace"),
             )
@@ -128,6 +140,7 @@ class SseDecoder:
     def _finish(self) -> RawEvent:
         event = RawEvent(self._name or "message", self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
         self._clear()
+        self._lines = 0
         return event
 
 
