@@ -132,6 +132,12 @@ def test_counted_questions_name_what_they_ignore(engine: LocalEngine) -> None:
     assert not found.finished.stats["complete"]
 
 
+def test_filters_that_a_count_has_no_use_for_are_named_with_the_reason(engine: LocalEngine) -> None:
+    found = research(engine, "How many tags are there in Python files?")
+    assert "Not applied: the language `Python`, because a count of tags can't be narrowed" in found.text, found.text
+    assert not found.finished.stats["complete"]
+
+
 HEIRS = {
     "a.py": "class Node:\n    pass\n\n\nclass Leaf(Node):\n    pass\n\n\nclass Twig(base.Node, Other):\n    pass\n",
     "b.ts": "export class Branch extends Node {}\nclass NodeList {}\nclass Holder { node: Node }\n",

@@ -107,29 +107,50 @@ def _changes(request: FactRequest, scope: QuestionScope) -> bool:
 
 def _claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
     """Say whether this is the whole answer: a word of the question that was not applied keeps it from being that."""
-    said = []
-    if unapplied:
-        words = ", ".join(code(word) for word in unapplied)
-        many = "these words" if len(unapplied) > 1 else "this word"
-        said.append(
-            f"Not applied: {words}. The question says more than was looked for, since nothing was made of {many}."
+    sentences = []
+    words = [word for word in unapplied if word in request.ignored]
+    filters = [word for word in unapplied if word not in request.ignored]
+    if words:
+        subject = "this word is" if len(words) == 1 else "these words are"
+        sentences.append(
+            f"Not applied: {', '.join(map(code, words))}. In this question {subject} no filter, name or date, "
+            "so the answer may cover more than the question."
         )
+    if filters:
+        names = " and ".join(f"{_filter_name(word, request)} {code(word)}" for word in filters)
+        unit = f"a count of {fact.unit}" if fact.number is not None and fact.unit else "this kind of question"
+        sentences.append(f"Not applied: {names}, because {unit} can't be narrowed or grouped that way.")
     if fact.notes:
-        said.append("Something could not be read, see below: there may be more.")
+        sentences.append("Something could not be read, see below: there may be more.")
     if request.as_text and request.relation not in {"contain", "call"} and not request.messages:
         texts = " and ".join(code(text) for text in request.as_text)
         is_several = len(request.as_text) > 1
-        said.append(
+        sentences.append(
             f"{texts} {'are no paths' if is_several else 'is no path'} of what is searched, and never "
             f"{'were' if is_several else 'was'}: {'they were' if is_several else 'it was'} looked for as text."
         )
-    if not said:
+    if not sentences:
         return (
             "The count is complete for what was searched."
             if fact.number is not None
             else "Every word of the question was applied."
         )
-    return " ".join(said)
+    return " ".join(sentences)
+
+
+def _filter_name(word: str, request: FactRequest) -> str:
+    """Name the kind of filter that a word of a question was read as."""
+    names = {
+        "the period": (request.period.text,),
+        "the author": request.authors,
+        "the text of messages": [term.text for term in request.messages],
+        "the revision": (request.base, request.head),
+        "the language": request.languages,
+        "the path": [path.written for path in (*request.paths, *request.without)],
+        "the text": [term.text for term in request.terms],
+        "the group": (f"by {request.group}",),
+    }
+    return next((name for name, values in names.items() if word in values), "the filter")
 
 
 def _how(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: Sequence[str]) -> list[str]:
