@@ -169,7 +169,9 @@ def test_the_decoder_reads_a_bounded_number_of_lines_for_an_event() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 60_000])
 def test_comments_between_events_do_no_harm(size: int) -> None:
-    text = b": ping\n\n" * 50 + b'event: progress\ndata: {"matchCount": 0, "done": true}\n\n: x\nevent: done\ndata: {}\n\n'
+    text = (
+        b": ping\n\n" * 50 + b'event: progress\ndata: {"matchCount": 0, "done": true}\n\n: x\nevent: done\ndata: {}\n\n'
+    )
 
     async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

@@ -196,6 +196,26 @@ def test_counts_are_added_up(run: Run, folder: Path) -> None:
     assert {"repository": "example.org/a/two", "path": "more.go", "matches": 60, "files": 1} in rows
 
 
+def test_a_count_without_a_match_says_why(run: Run, folder: Path) -> None:
+    """Counts say what a search says of its query."""
+    status, _, err = run("search", "repo:nowhere needle", folder, "--count-by", "repository")
+    assert status == 1
+    assert "No repository passes the filters of this query" in err
+    assert err.endswith("sourcelight: no match\n")
+
+
+def test_rows_of_commits_name_their_commit(run: Run, tmp_path: Path) -> None:
+    repository = RepositoryBuilder(tmp_path / "src" / "one")
+    repository.commit({"a.txt": "needle\n"}, "add a needle\n\nAnother needle.")
+    commit = repository.git("rev-parse", "HEAD").strip()[:12]
+    message = run("search", "type:commit needle", tmp_path / "src")[1].splitlines()
+    assert commit in message[0]
+    assert [line.strip() for line in message[1:]] == ["1  add a needle", "3  Another needle."]
+    changed = run("search", "type:diff needle", tmp_path / "src")[1].splitlines()
+    assert commit in changed[0]
+    assert changed[0].endswith("  a.txt")
+
+
 def test_repositories_are_listed(run: Run, folder: Path) -> None:
     status, out, _ = run("repos", folder)
     assert status == 0

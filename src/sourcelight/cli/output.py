@@ -13,6 +13,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import IO, Any
 
 from sourcelight.core.markup import one_line, visible
@@ -25,11 +26,14 @@ def wants_colour(stream: IO[str]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-_WANTED = ("type", "repository", "revision", "path", "line_number", "line", "start", "end", "name_start", "name_end")
+_WANTED = (
+    "type", "repository", "revision", "path", "line_number", "line", "start", "end", "name_start", "name_end",
+    "commit", "author", "commit_date",
+)  # fmt: skip
 
 
 class MatchPrinter:
-    """Prints record batches: a heading for each file, its matched lines below with their numbers.
+    """Prints record batches: a heading for each file or commit, its matched lines below with their numbers.
 
     Parameters
     ----------
@@ -52,15 +56,15 @@ class MatchPrinter:
         nothing: list[Any] = [None] * batch.num_rows
         rows = zip(*(columns.get(name, nothing) for name in _WANTED), strict=True)
         out: list[str] = []
-        for kind, repository, revision, path, number, line, start, end, name_start, name_end in rows:
+        for kind, repository, revision, path, number, line, start, end, name_start, name_end, *commit in rows:
             where = _name(f"{repository}@{revision}" if revision else str(repository))
             if kind == "repo":
                 self._head(out, self._paint(where, name_start, name_end))
             elif line is None:
                 self._head(out, f"{visible(where)}  {self._paint(_name(str(path)), name_start, name_end)}")
             else:
-                title = visible(f"{where}  {_name(path)}" if path else where)
-                self._head(out, self._dyed(title, _HEADING))
+                parts = (where, _commit_label(*commit) if kind in {"commit", "diff"} else "", _name(path or ""))
+                self._head(out, self._dyed(visible("  ".join(filter(None, parts))), _HEADING))
                 label = f"{number:>7}" if number is not None else " " * 7
                 text = self._paint(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
                 out.append(f"{self._dyed(label, _NUMBER)}  {text}\n")
@@ -105,6 +109,12 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], stream: 
 def _name(text: str) -> str:
     """A name on one line; a line end takes one place, as before, so that spans stay right."""
     return text.replace("\n", "\u240a")
+
+
+def _commit_label(commit: str | None, author: str | None, date: datetime | None) -> str:
+    """Short id, day and author of a commit, as far as the service says them."""
+    parts = ((commit or "")[:12], f"{date:%Y-%m-%d}" if date else "", _name(author or ""))
+    return "  ".join(filter(None, parts))
 
 
 def _cell(value: object) -> str:

@@ -188,6 +188,13 @@ def _tell_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
             say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
 
 
+def _alerts(client: Client, query: str, asked: SearchCommand) -> list[Alert]:
+    from sourcelight.core.wire.events import Alert
+
+    events = client.stream(query, pattern_type=asked.pattern_type, display=0, timeout_s=asked.timeout_s)
+    return [event for event in events if isinstance(event, Alert)]
+
+
 def _tell_partial(client: Client, asked: SearchCommand) -> None:
     export = client.last_export
     if asked.output and export is not None and export.path:
@@ -215,6 +222,9 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Sea
 
         write_frame(frame, asked.output or _binary_target(), form, spreadsheet=asked.spreadsheet)
     reasons = tuple(str(warning.message) for warning in noted)
+    if not matches and not reasons:
+        # A count has no alerts. A search without a match is as cheap, and says why there is none.
+        _tell_alerts(_alerts(client, query, asked), ())
     return _outcome(asked, "limited" if reasons else "complete", reasons, len(frame), matches)
 
 
