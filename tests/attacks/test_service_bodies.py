@@ -162,9 +162,9 @@ def test_the_decoder_reads_a_bounded_number_of_lines_for_an_event() -> None:
     for _ in range(3):  # each event begins anew
         assert not [event for block in blocks(MAX_EVENT_LINES - 1000) for event in decoder.feed(block)]
         assert len(list(decoder.feed(event))) == 1
+    events = (event for block in blocks(MAX_EVENT_LINES + 1000) for event in decoder.feed(block))
     with pytest.raises(ProtocolError, match="lines without an event"):
-        for block in blocks(MAX_EVENT_LINES + 1000):
-            list(decoder.feed(block))
+        list(events)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 60_000])

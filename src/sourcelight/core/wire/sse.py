@@ -71,7 +71,8 @@ class SseDecoder:
         Raises
         ------
         ProtocolError
-            If an event has more bytes or lines than allowed; events before it are yielded first. The decoder is of no use after it.
+            If an event has more bytes or lines than allowed; events before it are yielded first. The decoder is of no
+            use after it.
         """
         buffer = self._buffer
         buffer += portion
