@@ -27,7 +27,8 @@ from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import SymbolQuery
-    from sourcelight.engines.navigation.language import Language, Model
+    from sourcelight.engines.navigation.language import LegacyLanguage, Model
+    from sourcelight.engines.navigation.languages.resolver import Resolver
 
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -406,7 +407,7 @@ class Workspace:
             if repository.key != project.key and repository.facts.commit:
                 yield self._open(repository, "")
 
-    def providers(self, project: Project, resolver: Language, name: str) -> list[tuple[Project, Any]]:
+    def providers(self, project: Project, resolver: LegacyLanguage | Resolver, name: str) -> list[tuple[Project, Any]]:
         """Give the other repositories whose `Language.provides` has `name`, with what it says of it.
 
         One that bears that name, or ends in it, comes first; forks and archived ones come last.
@@ -421,7 +422,7 @@ class Workspace:
 
         return sorted(found, key=rank)
 
-    def provided(self, project: Project, resolver: Language) -> Any:
+    def provided(self, project: Project, resolver: LegacyLanguage | Resolver) -> Any:
         """Give what a project provides by the rules of a resolver; remembered."""
         return project.remember(("provides", type(resolver).__name__), lambda: resolver.provides(project))
 
@@ -458,7 +459,9 @@ class Workspace:
             ("imported", document.number), lambda: frozenset(self._imported_files(document, resolver))
         )
 
-    def _imported_files(self, document: Document, resolver: Language) -> Iterator[tuple[str, str, bytes]]:
+    def _imported_files(
+        self, document: Document, resolver: LegacyLanguage | Resolver
+    ) -> Iterator[tuple[str, str, bytes]]:
         for one in imports_of(document, self):
             found = resolver.imported(document, one.module, one.member, self)
             if found is not None:

@@ -1,7 +1,7 @@
 """One module or room for each language that is resolved, and the table of them.
 
 What is the same for all languages that are read by their declarations stands in `declared`, `inference` and
-`resolver`. Python, Go and TypeScript, which need types, have a room each.
+`declarative`. Python, Go and TypeScript, which need types, have a room each.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
+    from sourcelight.engines.navigation.languages.resolver import Resolver
 
 
 @functools.cache
-def resolvers() -> Mapping[str, Language]:
+def resolvers() -> Mapping[str, LegacyLanguage | Resolver]:
     """Give the resolver of each language that has one; other languages get names ranked."""
+    from sourcelight.engines.navigation.languages.declarative import (
+        CResolver,
+        CSharpResolver,
+        JavaResolver,
+        RustResolver,
+    )
     from sourcelight.engines.navigation.languages.go import GoLanguage
     from sourcelight.engines.navigation.languages.python import PythonLanguage
-    from sourcelight.engines.navigation.languages.resolver import CResolver, CSharpResolver, JavaResolver, RustResolver
     from sourcelight.engines.navigation.languages.typescript import TypeScriptLanguage
 
-    made: tuple[Language, ...] = (
+    made: tuple[LegacyLanguage | Resolver, ...] = (
         PythonLanguage(),
         GoLanguage(),
         TypeScriptLanguage(),
@@ -34,6 +40,6 @@ def resolvers() -> Mapping[str, Language]:
     return {language: resolver for resolver in made for language in resolver.languages}
 
 
-def resolver_of(language: str) -> Language | None:
+def resolver_of(language: str) -> LegacyLanguage | Resolver | None:
     """Give the resolver of a language."""
     return resolvers().get(language)

@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.named import named
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -51,7 +51,7 @@ class TypeBody:
 class NameResolver:
     """Looks up names of one language within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Language, language: DeclarationRules) -> None:
+    def __init__(self, workspace: Workspace, resolver: LegacyLanguage, language: DeclarationRules) -> None:
         self.workspace = workspace
         self.resolver = resolver
         self.language = language

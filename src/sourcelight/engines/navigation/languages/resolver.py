@@ -1,33 +1,20 @@
-"""Resolving names by what declarations and imports say."""
+"""Resolve the names of any language: occurrences, definitions, bindings, overrides."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.navigation.languages.c import CRules
-from sourcelight.engines.navigation.languages.csharp import CSharpRules
-from sourcelight.engines.navigation.languages.declared import (
-    CODE,
-    DeclarationModel,
-    DeclarationRef,
-    DeclarationRules,
-    ModuleRef,
-)
-from sourcelight.engines.navigation.languages.inference import NameResolver
-from sourcelight.engines.navigation.languages.java import JavaRules
-from sourcelight.engines.navigation.languages.rust import RustRules
+from sourcelight.engines.navigation.language import Cursor, Language, Ref, Session, exports_of
 from sourcelight.engines.navigation.model import (
     SCORES,
     Document,
-    Identifiers,
+    How,
     Occurrence,
     ParsedFile,
     ResolvedDefinition,
 )
-from sourcelight.engines.navigation.named import named
-from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -35,102 +22,131 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
-MOST_SECONDS = 2.0
-"""Time after which parsing a file is given up."""
+MAX_PARSE_S = 2.0
+"""Seconds after which parsing a file is given up."""
+
+MISSING_SCORE = 0.6
+"""Score of an import that leads to no visible repository: right, but not the definition."""
+
+_REASONS: Mapping[How, str] = {
+    "scope": "in scope",
+    "import": "followed the import",
+    "type": "type of what stands before the dot",
+}
 
 
-class DeclarativeLanguage(Identifiers):
-    """One language, read by its `syntax.Language`; a `resolver.Resolver`."""
+class Resolver:
+    """Resolves the names of one `Language`."""
 
-    def __init__(self, language: DeclarationRules) -> None:
+    def __init__(self, language: Language) -> None:
         self.language = language
-        self.languages: Collection[str] = language.languages
-        self.identifiers = language.identifiers
 
-    def build(self, language: str, text: bytes) -> DeclarationModel | None:
-        """Parse a file."""
-        tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
-        return None if tree is None else DeclarationModel(self.language, text, tree)
+    @property
+    def languages(self) -> Collection[str]:
+        """The display names of its languages."""
+        return self.language.names
 
-    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
-        """Say what an identifier is used as."""
-        path = model.path_to(node.start_byte)
-        leaf = path[-1]
-        made = self.language.declared(path)
-        use = self.language.use(path)
-        binding = made is not None and made.start == leaf.start_byte
-        return Occurrence(leaf.start_byte, leaf.end_byte, use.role, binding, use.called)
+    def build(self, language: str, text: bytes) -> ParsedFile | None:
+        """Parse a file; None when that takes longer than `MAX_PARSE_S`."""
+        return self.language.parse(language, text, time.monotonic() + MAX_PARSE_S)
+
+    def occurrences(self, parsed: ParsedFile, name: bytes) -> Sequence[Occurrence]:
+        """Return all identifiers of a name in order; strings and comments have none."""
+        occurrences = (self.occurrence_at(parsed, offset) for offset in parsed.words(name))
+        return [occurrence for occurrence in occurrences if occurrence is not None]
+
+    def occurrence_at(self, parsed: ParsedFile, offset: int) -> Occurrence | None:
+        """Return the identifier that covers a byte offset, or ends at it."""
+        for byte in (offset, offset - 1):
+            node = parsed.root.descendant_for_byte_range(byte, byte) if byte >= 0 else None
+            if node is not None and node.type in self.language.identifiers:
+                return self._occurrence(parsed, node)
+        return None
+
+    def _occurrence(self, parsed: ParsedFile, node: Node) -> Occurrence:
+        usage = self.language.usage(Cursor(parsed, node))
+        return Occurrence(node.start_byte, node.end_byte, usage.role, usage.is_binding, usage.is_called)
+
+    def renamed(self, parsed: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
+        """Return the new names that imports and exports give to one of `names`, or to a file of such a name."""
+        renames = self.language.renames
+        if renames is None:
+            return []
+        occurrences = []
+        for match in renames.pattern.finditer(parsed.text):
+            node = parsed.root.descendant_for_byte_range(match.start(1), match.start(1))
+            outer = node.parent if node is not None else None
+            if node is None or outer is None or node.type not in self.language.identifiers:
+                continue
+            if outer.type not in renames.nodes:
+                continue
+            while outer.parent is not None and outer.parent.type in renames.nodes:
+                outer = outer.parent
+            text = parsed.text[outer.start_byte : outer.end_byte]
+            if any(name in text for name in names):
+                occurrences.append(self._occurrence(parsed, node))
+        return occurrences
 
     def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the definitions of an occurrence."""
-        meanings = NameResolver(workspace, self, self.language)
-        found: dict[object, ResolvedDefinition] = {}
-        for one in meanings.of(document, occurrence.start):
-            made = _found(one)
-            found.setdefault(made.place, made)
-        return list(found.values())
+        """Return the definitions of an occurrence, best first; empty if no rule applies."""
+        session = Session(workspace, self.language)
+        cursor = session.cursor(document, occurrence.start)
+        if cursor is None or cursor.node.type not in self.language.identifiers:
+            return []
+        return _definitions(self.language.lookup(document, cursor, session))
 
-    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give a definition with its announcements, and an announcement with its definition."""
-        if not self.language.scattered or found.kind not in CODE:
-            return [found]
-        meanings = NameResolver(workspace, self, self.language)
-        name = found.document.text[found.start : found.end]
-        own = meanings.declaration(found.document, name, found.start)
-        if own is None:
-            return [found]
-        others = []
-        for one in named(found.document.project, name, workspace):
-            made = meanings.declaration(one.document, name, one.start)
-            if made is None or made.kind not in CODE or made.owner_name != own.owner_name:
-                continue
-            if made.sketch or own.sketch:
-                others.append(_found(DeclarationRef(one.document, made, found.how, found.reason)))
-        return [found, *(other for other in others if other.place != found.place)]
+    def same(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
+        """Return a definition, then all others that bind the same thing; they are as likely for the same reason."""
+        if definition.kind == "module":
+            return [definition]
+        refs = self.language.bindings(_ref(definition), Session(workspace, self.language))
+        others = [
+            other.because(definition.how, definition.reason, definition.score)
+            for other in _definitions(refs)
+            if other.place != definition.place
+        ]
+        return [definition, *others]
+
+    def overridden(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
+        """Return the members that a member implements or overrides, up to the top."""
+        if definition.kind == "module":
+            return []
+        session = Session(workspace, self.language)
+        return session.remember(
+            ("overridden", definition.place),
+            lambda: _definitions(self.language.overridden(_ref(definition), session)),
+        )
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the names under which other files import this one."""
+        """Return the names under which other files import a file."""
         return self.language.module_names(document)
 
     def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
-        """Give the file that an import means."""
-        return self.language.imported(NameResolver(workspace, self, self.language), document, module, member)
+        """Return the file that an import means, see `Language.import_target`."""
+        return self.language.import_target(document, module, member, Session(workspace, self.language))
 
     def provides(self, project: Project) -> Mapping[str, Any]:
-        """Give what other repositories can import."""
-        return self.language.provides(project)
+        """Return the modules, packages or crates that other repositories can import, by name."""
+        return exports_of(project, self.language)
 
 
-class JavaResolver(DeclarativeLanguage):
-    """Java."""
-
-    def __init__(self) -> None:
-        super().__init__(JavaRules())
-
-
-class CResolver(DeclarativeLanguage):
-    """C and C++."""
-
-    def __init__(self) -> None:
-        super().__init__(CRules())
+def _ref(definition: ResolvedDefinition) -> Ref:
+    return Ref(
+        definition.document, definition.start, definition.end, definition.kind, definition.how, definition.reason
+    )
 
 
-class RustResolver(DeclarativeLanguage):
-    """Rust."""
-
-    def __init__(self) -> None:
-        super().__init__(RustRules())
-
-
-class CSharpResolver(DeclarativeLanguage):
-    """C#."""
-
-    def __init__(self) -> None:
-        super().__init__(CSharpRules())
+def _definitions(refs: Iterable[Ref]) -> list[ResolvedDefinition]:
+    """Return a definition for each ref, without repetitions."""
+    definitions: dict[object, ResolvedDefinition] = {}
+    for ref in refs:
+        if ref.place not in definitions:
+            definitions[ref.place] = _definition(ref)
+    return list(definitions.values())
 
 
-def _found(one: DeclarationRef | ModuleRef) -> ResolvedDefinition:
-    if isinstance(one, ModuleRef):
-        return ResolvedDefinition(one.document, 0, 0, "module", "import", SCORES["import"], "followed the import")
-    made = one.made
-    return ResolvedDefinition(one.document, made.start, made.end, made.kind, one.how, SCORES[one.how], one.reason)
+def _definition(ref: Ref) -> ResolvedDefinition:
+    score, reason = SCORES[ref.how], ref.reason or _REASONS.get(ref.how, ref.how)
+    if ref.missing_module:
+        score, reason = MISSING_SCORE, f"imported from {ref.missing_module}, which is in no repository here"
+    return ResolvedDefinition(ref.document, ref.start, ref.end, ref.kind, ref.how, score, reason)

@@ -18,7 +18,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -158,7 +158,7 @@ def import_path(document: Document) -> str:
 
 
 def find_folder(
-    project: Project, path: bytes, workspace: Workspace, resolver: Language
+    project: Project, path: bytes, workspace: Workspace, resolver: LegacyLanguage
 ) -> tuple[Project, bytes] | None:
     """Give the project and folder that an import path means; None for what is in no repository."""
     wanted = path.decode(errors="replace")
@@ -252,7 +252,7 @@ class GoImport:
 class GoNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Language) -> None:
+    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
         self.workspace = workspace
         self.resolver = resolver
         self._packages: dict[tuple[str, str, bytes, bytes], GoPackage | None] = {}

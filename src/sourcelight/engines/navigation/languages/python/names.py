@@ -13,7 +13,7 @@ from sourcelight.engines.navigation.languages.python.scopes import PythonBinding
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -92,7 +92,7 @@ def _made(project: Project) -> PythonModules:
 
 
 def find_module(
-    document: Document, module: bytes, level: int, workspace: Workspace, resolver: Language
+    document: Document, module: bytes, level: int, workspace: Workspace, resolver: LegacyLanguage
 ) -> list[Document]:
     """Give the files that an import in `document` means, the best first; empty for what is in no repository."""
     project = document.project
@@ -132,7 +132,7 @@ def _in_folder(project: Project, folder: bytes, module: bytes) -> Document | Non
     return project.first([base + b"/__init__.py", *(base + end for end in ends)])
 
 
-def _in_others(project: Project, module: bytes, workspace: Workspace, resolver: Language) -> list[Document]:
+def _in_others(project: Project, module: bytes, workspace: Workspace, resolver: LegacyLanguage) -> list[Document]:
     top = module.split(b".")[0].decode(errors="replace")
     for other, _ in workspace.providers(project, resolver, top):
         held = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
@@ -166,7 +166,7 @@ class PythonRef:
 class PythonNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Language) -> None:
+    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
         self.workspace = workspace
         self.resolver = resolver
 

@@ -23,7 +23,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
     from sourcelight.engines.navigation.workspace import Workspace
 
 _SAME = frozenset({
@@ -46,7 +46,7 @@ _FUNCTIONS = frozenset({"function_type", "constructor_type"})
 class TsAnnotations(TsNames):
     """Reads type expressions; expressions inside them are read by `infer`."""
 
-    def __init__(self, workspace: Workspace, resolver: Language) -> None:
+    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
         super().__init__(workspace, resolver)
         self.depth = 0
         self._cut = False

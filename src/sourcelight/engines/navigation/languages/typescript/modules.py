@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -94,7 +94,7 @@ def normal(folder: bytes, path: bytes) -> bytes | None:
     return b"/".join(parts)
 
 
-def find_module(document: Document, module: bytes, workspace: Workspace, resolver: Language) -> Document | None:
+def find_module(document: Document, module: bytes, workspace: Workspace, resolver: LegacyLanguage) -> Document | None:
     """Give the file that a module specifier means in a file; None for what is in no repository."""
     project = document.project
     folder = document.path.rpartition(b"/")[0]

@@ -26,7 +26,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import Language
+    from sourcelight.engines.navigation.language import LegacyLanguage
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -110,7 +110,7 @@ _EVERY = TYPE_KINDS | VALUE_KINDS
 class TsNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: Language) -> None:
+    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
         self.workspace = workspace
         self.resolver = resolver
         self._globals: dict[tuple[str, str, bytes], list[TsRef]] = {}
