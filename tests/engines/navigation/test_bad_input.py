@@ -12,7 +12,6 @@ from engines.navigation.sample import call, open_engine, rows
 from sourcelight.core.errors import PathNotFound, RevisionNotFound
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.navigation.languages.python import language as python_rules
 from sourcelight.repos import Viewer
 from sourcelight.testing import make_repo
 
@@ -28,7 +27,7 @@ def opened(folder: Path, files: dict[str, str]) -> LocalEngine:
 
 
 def test_a_file_that_takes_too_long_is_searched_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_rules, "MOST_SECONDS", -60.0)
+    monkeypatch.setattr("sourcelight.engines.navigation.languages.resolver.MAX_PARSE_S", -60.0)
     engine = opened(tmp_path, {"m.py": "def target():\n    pass\n\n\ntarget()\n"})
     for tool in ("go_to_definition", "find_references"):
         answer = call(engine, tool, repo="one", path="m.py", symbol="target")

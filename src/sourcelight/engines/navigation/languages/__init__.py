@@ -26,10 +26,11 @@ def resolvers() -> Mapping[str, LegacyLanguage | Resolver]:
     )
     from sourcelight.engines.navigation.languages.go import GoLanguage
     from sourcelight.engines.navigation.languages.python import PythonLanguage
+    from sourcelight.engines.navigation.languages.resolver import Resolver
     from sourcelight.engines.navigation.languages.typescript import TypeScriptLanguage
 
     made: tuple[LegacyLanguage | Resolver, ...] = (
-        PythonLanguage(),
+        Resolver(PythonLanguage()),
         GoLanguage(),
         TypeScriptLanguage(),
         JavaResolver(),

@@ -1,120 +1,90 @@
-"""Resolving the names of Python files."""
+"""The rules of Python for looking up names."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.python.inference import PythonInference
 from sourcelight.engines.navigation.languages.python.names import PythonRef, find_module, modules_of
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope, dotted
-from sourcelight.engines.navigation.model import (
-    SCORES,
-    Document,
-    How,
-    Identifiers,
-    Occurrence,
-    ParsedFile,
-    ResolvedDefinition,
-    Role,
-)
+from sourcelight.engines.navigation.model import Document, How, Role
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
-
-MOST_SECONDS = 2.0
-"""Time after which parsing a file is given up."""
 
 _KINDS = {"function": "function", "class": "class", "parameter": "parameter"}
-_SHOWN = {"scope": "in scope", "import": "followed the import", "type": "type of what stands before the dot"}
+_MODULE_VARIABLES = frozenset({b"__name__", b"__file__", b"__doc__", b"__package__", b"__spec__", b"__path__"})
 
 
-_OF_MODULES = frozenset({b"__name__", b"__file__", b"__doc__", b"__package__", b"__spec__", b"__path__"})
+class PythonLanguage(Language):
+    """Python and its stub files."""
 
+    names = ("Python",)
+    identifiers = frozenset({"identifier"})
+    renames = Renames(re.compile(rb"\bas[\s\\]+([\w\x80-\xff]+)"), frozenset({"aliased_import"}))
 
-class PythonLanguage(Identifiers):
-    """Python and its stub files; a `resolver.Resolver`."""
-
-    languages: Collection[str] = ("Python",)
-    identifiers: Collection[str] = frozenset({"identifier"})
-    renaming: ClassVar[re.Pattern[bytes] | None] = re.compile(rb"\bas[\s\\]+([\w\x80-\xff]+)")
-    renamers: ClassVar[Collection[str]] = frozenset({"aliased_import"})
-
-    def build(self, language: str, text: bytes) -> PythonModel | None:
+    def parse(self, name: str, text: bytes, deadline: float) -> PythonModel | None:
         """Parse a file."""
-        tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
+        tree = parse_tree(name, text, deadline)
         return None if tree is None else PythonModel(text, tree)
 
-    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
-        """Say what an identifier is used as."""
-        return _occurrence(node)
+    def usage(self, cursor: Cursor) -> Usage:
+        """Return how an identifier is used, as its parent node shows."""
+        return _usage(cursor.node)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the definitions of an occurrence."""
-        model = workspace.model(document)
-        if not isinstance(model, PythonModel):
+    def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
+        """Return the bindings and modules that a name refers to."""
+        if not isinstance(cursor.parsed, PythonModel):
             return []
-        path = model.path_to(occurrence.start)
-        if path[-1].type != "identifier":
-            return []
-        types = PythonInference(workspace, self)
-        refs, how = _PythonLookup(types, document, model, path).answer()
-        found: dict[object, ResolvedDefinition] = {}
-        for ref in refs:
-            made = _found(ref, how)
-            found.setdefault(made.place, made)
-        return list(found.values())
+        refs, how = PythonLookup(PythonInference(session), document, cursor.parsed, cursor).refs()
+        return [_to_ref(ref, how) for ref in refs]
 
-    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give all places that bind the variable, function or attribute that `found` binds."""
-        model = workspace.model(found.document)
-        if not isinstance(model, PythonModel) or found.kind == "module":
-            return [found]
-        path = model.path_to(found.start)
-        types = PythonInference(workspace, self)
-        scope, name = model.scope_along(path), path[-1].text or b""
-        parent = path[-2] if len(path) > 1 else path[-1]
-        if parent.type == "attribute":
-            owner = types.method_owner(found.document, scope)
-            members = types.attribute_bindings(owner, name) if owner is not None else []
+    def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
+        """Return all bindings of a variable, function or attribute."""
+        cursor = session.cursor(ref.document, ref.start)
+        if cursor is None or not isinstance(cursor.parsed, PythonModel):
+            return []
+        inference = PythonInference(session)
+        scope = cursor.parsed.scope_along(cursor.path)
+        if cursor.parent.type == "attribute":
+            owner = inference.method_owner(ref.document, scope)
+            members = inference.attribute_bindings(owner, cursor.name) if owner is not None else []
         elif scope.kind == "class":
-            ref = types.class_ref(found.document, scope)
-            members = types.attribute_bindings(ref, name) if ref is not None else []
+            owner = inference.class_ref(ref.document, scope)
+            members = inference.attribute_bindings(owner, cursor.name) if owner is not None else []
         else:
-            members = [PythonRef(found.document, b) for b in scope.bindings.get(name, [])]
-        made = [_found(ref, "scope").because(found.how, found.reason, found.score) for ref in members]
-        return [found, *(other for other in made if other.place != found.place)]
+            members = [PythonRef(ref.document, binding) for binding in scope.bindings.get(cursor.name, [])]
+        return [_to_ref(member, "scope") for member in members]
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the dotted names of a file."""
-        names = modules_of(document.project).names
-        held = names.get(document.number)
-        return () if held is None else (held[1].decode(errors="replace"),)
+        """Return the dotted name of a file."""
+        entry = modules_of(document.project).names.get(document.number)
+        return () if entry is None else (entry[1].decode(errors="replace"),)
 
-    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
-        """Give the file that an import means: the member if that is a module itself, else the module."""
+    def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:
+        """Return the file of an import: of the member if that is a module itself, else of the module."""
         name = module.lstrip(".")
         level = len(module) - len(name)
         if member and member != "*":
             joined = f"{name}.{member}" if name else member
-            found = find_module(document, joined.encode(), level, workspace, self)
-            if found:
-                return found[0]
-        found = find_module(document, name.encode(), level, workspace, self)
-        return found[0] if found else None
+            documents = find_module(document, joined.encode(), level, session)
+            if documents:
+                return documents[0]
+        documents = find_module(document, name.encode(), level, session)
+        return documents[0] if documents else None
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
-        """Give the top-level modules that other repositories can import."""
+    def exports(self, project: Project) -> Mapping[str, Any]:
+        """Return the top-level modules that other repositories can import."""
         return modules_of(project).shared
 
 
-def _occurrence(node: Node) -> Occurrence:
+def _usage(node: Node) -> Usage:
     role: Role = "name"
     binding = called = False
     parent = node.parent
@@ -135,7 +105,7 @@ def _occurrence(node: Node) -> Occurrence:
             called = _is_called(outer if role == "attribute" else node)
         if not binding:
             binding = _is_target(node if role != "attribute" else parent)
-    return Occurrence(node.start_byte, node.end_byte, role, binding, called)
+    return Usage(role, binding, called)
 
 
 def _is_called(node: Node) -> bool:
@@ -156,28 +126,28 @@ def _is_target(node: Node) -> bool:
     return parent.type == "parameters" or (left is not None and left.start_byte == node.start_byte)
 
 
-class _PythonLookup:
-    """One occurrence, with the nodes from the top down to it."""
+class PythonLookup:
+    """The lookup of one name."""
 
-    def __init__(self, types: PythonInference, document: Document, model: PythonModel, path: list[Node]) -> None:
-        self.types = types
+    def __init__(self, inference: PythonInference, document: Document, model: PythonModel, cursor: Cursor) -> None:
+        self.inference = inference
         self.document = document
         self.model = model
-        self.path = path
-        self.leaf = path[-1]
-        self.name = self.leaf.text or b""
-        self.parent = path[-2] if len(path) > 1 else path[-1]
+        self.path = cursor.path
+        self.leaf = cursor.node
+        self.name = cursor.name
+        self.parent = cursor.parent
 
-    def answer(self) -> tuple[list[PythonRef], How]:
-        """Give what the occurrence means, and by which rules."""
+    def refs(self) -> tuple[list[PythonRef], How]:
+        """Return what the name refers to, and by which rules."""
         kind = self.parent.type
         if kind == "attribute" and self._is_field("attribute"):
             return self._attribute()
         if kind == "keyword_argument" and self._is_field("name"):
             return self._keyword(), "type"
-        around = next((n for n in reversed(self.path[:-1]) if n.type.startswith("import_")), None)
-        if around is not None and kind in {"dotted_name", "aliased_import"}:
-            return self._imported(around), "import"
+        statement = next((node for node in reversed(self.path[:-1]) if node.type.startswith("import_")), None)
+        if statement is not None and kind in {"dotted_name", "aliased_import"}:
+            return self._imported(statement), "import"
         return self._plain()
 
     def _is_field(self, field: str) -> bool:
@@ -186,13 +156,14 @@ class _PythonLookup:
 
     @property
     def scope(self) -> PythonScope:
+        """The scope in which the name is evaluated or bound."""
         return self.model.scope_along(self.path)
 
     def _plain(self) -> tuple[list[PythonRef], How]:
         scope = self.scope
         own = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
         if own:
-            fixture = self.types.fixture(self.document, scope, self.name) if own[0].kind == "parameter" else None
+            fixture = self.inference.fixture(self.document, scope, self.name) if own[0].kind == "parameter" else None
             bound = PythonRef(self.document, own[0])
             return ([fixture, bound], "import") if fixture is not None else self._ended([bound], "scope")
         if self.name in scope.globals:
@@ -202,8 +173,8 @@ class _PythonLookup:
             getters = [b for b in held if b.start < self.leaf.start_byte]
             if getters:
                 return [PythonRef(self.document, getters[0])], "scope"
-        refs = self.types.lookup(self.document, scope, self.name, self.leaf.start_byte)
-        if not refs and self.name in _OF_MODULES:
+        refs = self.inference.lookup(self.document, scope, self.name, self.leaf.start_byte)
+        if not refs and self.name in _MODULE_VARIABLES:
             return [PythonRef(self.document)], "scope"
         if refs and refs[0].binding is not None and refs[0].binding.kind == "parameter":
             held_by = refs[0].binding.scope
@@ -215,7 +186,7 @@ class _PythonLookup:
         """Follow imports; say so if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
         elsewhere = bool(refs) and refs[0].document != self.document
-        return self.types.follow(refs), "import" if imports or elsewhere else how
+        return self.inference.follow(refs), "import" if imports or elsewhere else how
 
     def _attribute(self) -> tuple[list[PythonRef], How]:
         holder = self.parent.child_by_field_name("object")
@@ -226,22 +197,22 @@ class _PythonLookup:
         found: list[PythonRef] = []
         how: How = "type"
         outside = 0
-        values = self.types.infer(self.document, scope, holder)
+        values = self.inference.infer(self.document, scope, holder)
         for value in values:
             if value.kind == "module":
                 how = "import"
-            found += self.types.members(value, self.name)
+            found += self.inference.members(value, self.name)
             outside += value.kind in {"outside", "container"}
         if not found and outside and outside == len(values):
-            self.types.workspace.outside.add((self.document.key, self.leaf.start_byte))
-        return self.types.follow(found), how
+            self.inference.session.note_outside(self.document, self.leaf.start_byte)
+        return self.inference.follow(found), how
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
         """Give ``self.x`` where it is assigned: it binds itself."""
         if not _is_target(self.parent):
             return None
         holder = scope.enclosing_class
-        for binding in self.types.attributes(holder).get(self.name, []) if holder is not None else ():
+        for binding in self.inference.attributes(holder).get(self.name, []) if holder is not None else ():
             if binding.start == self.leaf.start_byte:
                 return PythonRef(self.document, binding)
         return None
@@ -255,8 +226,8 @@ class _PythonLookup:
         at = next(i for i, n in enumerate(self.path) if n.id == call.id)
         scope = self.model.scope_along(self.path[: at + 1])
         found: list[PythonRef] = []
-        for value in self.types.infer(self.document, scope, call.child_by_field_name("function")):
-            found += self.types.parameter_named(value, self.name)
+        for value in self.inference.infer(self.document, scope, call.child_by_field_name("function")):
+            found += self.inference.parameter_named(value, self.name)
         return found
 
     def _imported(self, statement: Node) -> list[PythonRef]:
@@ -274,7 +245,7 @@ class _PythonLookup:
         return self.model.text[node.start_byte : self.leaf.end_byte]
 
     def _modules(self, module: bytes, level: int) -> list[PythonRef]:
-        found = [PythonRef(document) for document in self.types.modules(self.document, module, level)[:1]]
+        found = [PythonRef(document) for document in self.inference.modules(self.document, module, level)[:1]]
         if found:
             return found
         own = self.model.scope_along(self.path).bindings.get(self.name, [])
@@ -290,19 +261,17 @@ class _PythonLookup:
         for held in scope.bindings.values():
             for binding in held:
                 if binding.node.start_byte <= self.leaf.start_byte < binding.node.end_byte and binding.kind == "from":
-                    return self.types.follow([PythonRef(self.document, binding)])
+                    return self.inference.follow([PythonRef(self.document, binding)])
         return []
 
 
-def _found(ref: PythonRef, how: How) -> ResolvedDefinition:
+def _to_ref(ref: PythonRef, how: How) -> Ref:
     binding = ref.binding
     if binding is None:
-        return ResolvedDefinition(ref.document, 0, 0, "module", how, SCORES[how], _SHOWN.get(how, how))
-    kind, score, reason = _kind(binding), SCORES[how], _SHOWN.get(how, how)
-    if binding.kind in {"import", "from"}:
-        source = b"." * binding.level + binding.module
-        score, reason = 0.6, f"imported from {source.decode(errors='replace')}, which is in no repository here"
-    return ResolvedDefinition(ref.document, binding.start, binding.end, kind, how, score, reason)
+        return Ref(ref.document, 0, 0, "module", how)
+    source = b"." * binding.level + binding.module if binding.kind in {"import", "from"} else b""
+    missing = source.decode(errors="replace")
+    return Ref(ref.document, binding.start, binding.end, _kind(binding), how, missing_module=missing)
 
 
 def _kind(binding: PythonBinding) -> str:

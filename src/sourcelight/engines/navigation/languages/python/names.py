@@ -13,9 +13,8 @@ from sourcelight.engines.navigation.languages.python.scopes import PythonBinding
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import LegacyLanguage
+    from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
 
 _ENDINGS = (b".py", b".pyi")
@@ -91,9 +90,7 @@ def _made(project: Project) -> PythonModules:
     return PythonModules(files, names, shared)
 
 
-def find_module(
-    document: Document, module: bytes, level: int, workspace: Workspace, resolver: LegacyLanguage
-) -> list[Document]:
+def find_module(document: Document, module: bytes, level: int, session: Session) -> list[Document]:
     """Give the files that an import in `document` means, the best first; empty for what is in no repository."""
     project = document.project
     if level:
@@ -111,7 +108,7 @@ def find_module(
     sibling = _in_folder(project, _folder(document.path), module)
     if sibling is not None:
         return [sibling]
-    return _in_others(project, module, workspace, resolver)
+    return _in_others(project, module, session)
 
 
 def _distance(own: bytes, root: bytes) -> tuple[int, int]:
@@ -132,9 +129,9 @@ def _in_folder(project: Project, folder: bytes, module: bytes) -> Document | Non
     return project.first([base + b"/__init__.py", *(base + end for end in ends)])
 
 
-def _in_others(project: Project, module: bytes, workspace: Workspace, resolver: LegacyLanguage) -> list[Document]:
+def _in_others(project: Project, module: bytes, session: Session) -> list[Document]:
     top = module.split(b".")[0].decode(errors="replace")
-    for other, _ in workspace.providers(project, resolver, top):
+    for other, _ in session.providers(project, top):
         held = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
         if held:
             return [other.document_at(held[0][1])]
@@ -166,14 +163,12 @@ class PythonRef:
 class PythonNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
-        self.workspace = workspace
-        self.resolver = resolver
+    def __init__(self, session: Session) -> None:
+        self.session = session
 
     def model(self, document: Document) -> PythonModel | None:
-        """Give the parsed file."""
-        found = self.workspace.model(document)
-        return found if isinstance(found, PythonModel) else None
+        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        return self.session.parsed(document, PythonModel)
 
     def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:
         """Find what a name means at an offset in a scope, imports not followed; best first."""
@@ -241,7 +236,7 @@ class PythonNames:
 
     def modules(self, document: Document, module: bytes, level: int) -> list[Document]:
         """Give the files that an import means."""
-        return find_module(document, module, level, self.workspace, self.resolver)
+        return find_module(document, module, level, self.session)
 
     def follow(self, refs: Iterable[PythonRef]) -> list[PythonRef]:
         """Follow imports to the end; what leads nowhere is left as the import that it is."""
