@@ -9,6 +9,7 @@ import pytest
 
 from engines.navigation.marked import Marked, offset
 from sourcelight.engines.navigation import ResolvedDefinition
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.languages.go import GoLanguage
 from sourcelight.engines.navigation.languages.go.packages import built
 
@@ -166,13 +167,15 @@ def test_a_function_for_another_system_is_the_same(
     marked: Marked, ask: Callable[[str, str], list[ResolvedDefinition]]
 ) -> None:
     found = ask("main.go", "§platform()")[0]
-    places = [other.document.shown_path for other in GoLanguage().same(found, marked.workspace)]
+    resolver = resolver_of("Go")
+    assert resolver is not None
+    places = [other.document.shown_path for other in resolver.same(found, marked.workspace)]
     assert places == ["platform_linux.go", "platform_windows.go"]
 
 
 def test_other_repositories_can_import_modules_by_their_path(marked: Marked) -> None:
     project = marked.workspace.project("library")
-    assert GoLanguage().provides(project) == {"example.com/library/v2": b""}
+    assert GoLanguage().exports(project) == {"example.com/library/v2": b""}
     document = project.document(b"ids/ids.go")
     assert document is not None
     assert GoLanguage().module_names(document) == ("example.com/library/v2/ids",)

@@ -43,6 +43,7 @@ class Ref:
         The rule in a few words; empty: the usual words for `how`.
     missing_module
         The module as written, for an import that leads to no visible repository; the declaration is then that import.
+        None: nothing is missing.
     """
 
     document: Document
@@ -51,7 +52,7 @@ class Ref:
     kind: str
     how: How
     reason: str = ""
-    missing_module: str = ""
+    missing_module: str | None = None
 
     @property
     def place(self) -> tuple[tuple[str, str, bytes], int]:

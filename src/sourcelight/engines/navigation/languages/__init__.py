@@ -31,7 +31,7 @@ def resolvers() -> Mapping[str, LegacyLanguage | Resolver]:
 
     made: tuple[LegacyLanguage | Resolver, ...] = (
         Resolver(PythonLanguage()),
-        GoLanguage(),
+        Resolver(GoLanguage()),
         TypeScriptLanguage(),
         JavaResolver(),
         CResolver(),

@@ -147,6 +147,6 @@ def _definitions(refs: Iterable[Ref]) -> list[ResolvedDefinition]:
 
 def _definition(ref: Ref) -> ResolvedDefinition:
     score, reason = SCORES[ref.how], ref.reason or _REASONS.get(ref.how, ref.how)
-    if ref.missing_module:
+    if ref.missing_module is not None:
         score, reason = MISSING_SCORE, f"imported from {ref.missing_module}, which is in no repository here"
     return ResolvedDefinition(ref.document, ref.start, ref.end, ref.kind, ref.how, score, reason)

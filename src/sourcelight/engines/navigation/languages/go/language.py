@@ -1,12 +1,12 @@
-"""Resolving the names of Go files."""
+"""The rules of Go for looking up names."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.go.inference import GoInference, GoType
 from sourcelight.engines.navigation.languages.go.packages import (
     GoImport,
@@ -16,101 +16,78 @@ from sourcelight.engines.navigation.languages.go.packages import (
     modules_of,
     package_name,
 )
-from sourcelight.engines.navigation.languages.go.scopes import IDENTIFIERS, GoDeclaration, GoModel, Kind
-from sourcelight.engines.navigation.model import (
-    SCORES,
-    Document,
-    How,
-    Identifiers,
-    Occurrence,
-    ParsedFile,
-    ResolvedDefinition,
-    Role,
+from sourcelight.engines.navigation.languages.go.scopes import (
+    IDENTIFIERS,
+    GoDeclaration,
+    GoImportSpec,
+    GoModel,
+    Kind,
 )
+from sourcelight.engines.navigation.model import Document, How, Role
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
-MOST_SECONDS = 2.0
-"""Time after which parsing a file is given up."""
-
-_REASONS: Mapping[How, str] = {
-    "scope": "in scope",
-    "import": "followed the import",
-    "type": "type of what stands before the dot",
-}
 _KINDS = {"import": "package", "label": "variable"}
-_SHAPES = {"struct_type": "struct", "interface_type": "interface"}
+_TYPE_KINDS = {"struct_type": "struct", "interface_type": "interface"}
 
 
-class GoLanguage(Identifiers):
-    """Go; a `resolver.Resolver`."""
+class GoLanguage(Language):
+    """Go."""
 
-    languages: Collection[str] = ("Go",)
-    identifiers: Collection[str] = IDENTIFIERS
-    renaming: ClassVar[re.Pattern[bytes] | None] = re.compile(
-        rb"^[ \t]*(?:import[ \t]+)?([\w\x80-\xff]+)[ \t]+[\"`]", re.MULTILINE
+    names = ("Go",)
+    identifiers = IDENTIFIERS
+    renames = Renames(
+        re.compile(rb"^[ \t]*(?:import[ \t]+)?([\w\x80-\xff]+)[ \t]+[\"`]", re.MULTILINE), frozenset({"import_spec"})
     )
-    renamers: ClassVar[Collection[str]] = frozenset({"import_spec"})
 
-    def build(self, language: str, text: bytes) -> GoModel | None:
+    def parse(self, name: str, text: bytes, deadline: float) -> GoModel | None:
         """Parse a file."""
-        tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
+        tree = parse_tree(name, text, deadline)
         return None if tree is None else GoModel(text, tree)
 
-    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
-        """Say what an identifier is used as."""
-        return _occurrence(node)
+    def usage(self, cursor: Cursor) -> Usage:
+        """Return how an identifier is used, as its parent node shows."""
+        return _usage(cursor.node)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the definitions of an occurrence."""
-        model = workspace.model(document)
-        if not isinstance(model, GoModel):
+    def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
+        """Return the declarations and packages that a name refers to."""
+        if not isinstance(cursor.parsed, GoModel):
             return []
-        path = model.path_to(occurrence.start)
-        if path[-1].type not in IDENTIFIERS:
-            return []
-        found: dict[object, ResolvedDefinition] = {}
-        for made in _GoLookup(GoInference(workspace, self), document, model, path).answer():
-            found.setdefault(made.place, made)
-        return list(found.values())
+        return GoLookup(GoInference(session), document, cursor.parsed, cursor).refs()
 
-    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the declarations of one name for all systems that it is built for."""
-        types = GoInference(workspace, self)
-        model = types.model(found.document)
-        if model is None or found.kind in {"package", "parameter"}:
-            return [found]
-        name = found.document.text[found.start : found.end]
-        if not any(made.start == found.start for made in model.top.get(name, ())):
-            return [found]
-        folder = found.document.path.rpartition(b"/")[0]
-        package = GoPackage(found.document.project, folder, package_name(found.document))
-        others = [
-            _found(ref, "scope").because(found.how, found.reason, found.score) for ref in types.member(package, name)
-        ]
-        return [found, *(other for other in others if other.place != found.place)]
+    def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
+        """Return the declarations of a package-level name for all systems that the package is built for."""
+        inference = GoInference(session)
+        model = inference.model(ref.document)
+        if model is None or ref.kind in {"package", "parameter"}:
+            return []
+        name = ref.document.text[ref.start : ref.end]
+        if not any(declaration.start == ref.start for declaration in model.top.get(name, ())):
+            return []
+        directory = ref.document.path.rpartition(b"/")[0]
+        package = GoPackage(ref.document.project, directory, package_name(ref.document))
+        return [_to_ref(member, "scope") for member in inference.member(package, name)]
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the import path of a file."""
+        """Return the import path of a file."""
         path = import_path(document)
         return (path,) if path else ()
 
-    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:  # noqa: ARG002 - a package is imported whole
-        """Give the first file of the package that an import means."""
-        package = GoInference(workspace, self).package(document, module.encode())
+    def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:  # noqa: ARG002 - a package is imported whole
+        """Return the first file of the package that an import means."""
+        package = GoInference(session).package(document, module.encode())
         return next(iter(package.documents()), None) if package is not None else None
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
-        """Give the modules that other repositories can import."""
+    def exports(self, project: Project) -> Mapping[str, Any]:
+        """Return the modules that other repositories can import, with their directories."""
         return dict(reversed(modules_of(project)))
 
 
-def _occurrence(node: Node) -> Occurrence:
+def _usage(node: Node) -> Usage:
     role: Role = "name"
     binding = called = False
     parent = node.parent
@@ -141,7 +118,7 @@ def _occurrence(node: Node) -> Occurrence:
             and function.start_byte == whole.start_byte
             and function.end_byte == whole.end_byte
         )
-    return Occurrence(node.start_byte, node.end_byte, role, binding, called)
+    return Usage(role, binding, called)
 
 
 def _is_key(element: Node) -> bool:
@@ -150,20 +127,20 @@ def _is_key(element: Node) -> bool:
     return key is not None and key.start_byte == element.start_byte
 
 
-class _GoLookup:
-    """One occurrence, with the nodes from the top down to it."""
+class GoLookup:
+    """The lookup of one name."""
 
-    def __init__(self, types: GoInference, document: Document, model: GoModel, path: list[Node]) -> None:
-        self.types = types
+    def __init__(self, inference: GoInference, document: Document, model: GoModel, cursor: Cursor) -> None:
+        self.inference = inference
         self.document = document
         self.model = model
-        self.path = path
-        self.leaf = path[-1]
-        self.name = self.leaf.text or b""
-        self.parent = path[-2] if len(path) > 1 else path[-1]
+        self.path = cursor.path
+        self.leaf = cursor.node
+        self.name = cursor.name
+        self.parent = cursor.parent
 
-    def answer(self) -> list[ResolvedDefinition]:  # noqa: PLR0911 - a case a return
-        """Give what the occurrence means."""
+    def refs(self) -> list[Ref]:  # noqa: PLR0911 - a case a return
+        """Return what the name refers to."""
         kind = self.parent.type
         if self.leaf.type == "field_identifier" and kind != "selector_expression":
             return self._own_member()
@@ -171,7 +148,7 @@ class _GoLookup:
             return self._selected()
         if kind == "qualified_type" and self.leaf.type == "type_identifier":
             package = self.parent.child_by_field_name("package")
-            held = self.types.imported(self.document, (package.text if package else None) or b"")
+            held = self.inference.imported(self.document, (package.text if package else None) or b"")
             return self._in_package(held)
         if kind == "import_spec":
             return self._package(next((i for i in self.model.imports if i.node == self.parent), None))
@@ -183,58 +160,57 @@ class _GoLookup:
                 return keyed
         return self._plain()
 
-    def _plain(self) -> list[ResolvedDefinition]:
+    def _plain(self) -> list[Ref]:
         start = self.leaf.start_byte
         if self.leaf.type != "package_identifier":
-            refs = self.types.plain(self.document, self.path, self.name, start)
+            refs = self.inference.plain(self.document, self.path, self.name, start)
             own = [ref for ref in refs if ref.document == self.document and ref.declaration.start == start]
             refs = own or refs
             if refs:
-                return [_found(ref, "scope") for ref in refs]
-        held = self.types.imported(self.document, self.name)
+                return [_to_ref(ref, "scope") for ref in refs]
+        held = self.inference.imported(self.document, self.name)
         return self._package(held.imported) if held is not None else []
 
-    def _package(self, imported: Any) -> list[ResolvedDefinition]:
+    def _package(self, imported: GoImportSpec | None) -> list[Ref]:
         if imported is None:
             return []
-        package = self.types.package(self.document, imported.path)
+        package = self.inference.package(self.document, imported.path)
         if package is not None:
             documents = package.documents()
             named = [d for d in documents if d.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}]
             if documents:
                 return [_module((named or documents)[0], "import")]
-        node = imported.node.child_by_field_name("name") or imported.node.child_by_field_name("path")
-        source = imported.path.decode(errors="replace")
-        reason = f"imported from {source}, which is in no repository here"
-        return [ResolvedDefinition(self.document, node.start_byte, node.end_byte, "package", "import", 0.6, reason)]
+        node = imported.node.child_by_field_name("name") or imported.path_node
+        missing = imported.path.decode(errors="replace")
+        return [Ref(self.document, node.start_byte, node.end_byte, "package", "import", missing_module=missing)]
 
-    def _in_package(self, held: GoImport | None) -> list[ResolvedDefinition]:
+    def _in_package(self, held: GoImport | None) -> list[Ref]:
         if held is None or held.package is None:
             return []
-        return [_found(ref, "import") for ref in self.types.member(held.package, self.name)]
+        return [_to_ref(ref, "import") for ref in self.inference.member(held.package, self.name)]
 
-    def _selected(self) -> list[ResolvedDefinition]:
+    def _selected(self) -> list[Ref]:
         operand = self.parent.child_by_field_name("operand")
-        held = self.types.infer(self.document, operand)
+        held = self.inference.infer(self.document, operand)
         if isinstance(held, GoImport):
             return self._in_package(held)
         if held is None:
             return []
-        return [_found(member.ref, "type") for member in self.types.members(held, self.name)]
+        return [_to_ref(member.ref, "type") for member in self.inference.members(held, self.name)]
 
-    def _own_member(self) -> list[ResolvedDefinition]:
+    def _own_member(self) -> list[Ref]:
         """A field, or a method of a type or an interface, where it is declared."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
         made = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
-        return [_found(GoRef(self.document, made), "scope")]
+        return [_to_ref(GoRef(self.document, made), "scope")]
 
-    def _key(self) -> list[ResolvedDefinition]:
+    def _key(self) -> list[Ref]:
         """A field that a composite literal sets."""
         held = self._literal_type(len(self.path) - 3)
         if held is None:
             return []
-        members = self.types.members(held, self.name)
-        return [_found(member.ref, "type") for member in members if member.ref.declaration.kind == "field"]
+        members = self.inference.members(held, self.name)
+        return [_to_ref(member.ref, "type") for member in members if member.ref.declaration.kind == "field"]
 
     def _literal_type(self, at: int) -> GoType | None:
         """The type of the literal around ``path[at]``; inner ones may leave out theirs."""
@@ -245,7 +221,7 @@ class _GoLookup:
                 kind = node.child_by_field_name("type")
                 held = GoType(self.document, kind) if kind is not None else None
                 for place in reversed(steps):
-                    held = self.types.element(held, place) if held is not None else None
+                    held = self.inference.element(held, place) if held is not None else None
                 return held
             if node.type == "literal_element" and self.path[at + 1].type == "literal_value":
                 steps.append(0 if _is_key(node) else 1)
@@ -253,17 +229,17 @@ class _GoLookup:
         return None
 
 
-def _module(document: Document, how: How) -> ResolvedDefinition:
-    return ResolvedDefinition(document, 0, 0, "module", how, SCORES[how], _REASONS[how])
+def _module(document: Document, how: How) -> Ref:
+    return Ref(document, 0, 0, "module", how)
 
 
-def _found(ref: GoRef, how: How) -> ResolvedDefinition:
-    made = ref.declaration
-    return ResolvedDefinition(ref.document, made.start, made.end, _kind(made), how, SCORES[how], _REASONS[how])
+def _to_ref(ref: GoRef, how: How) -> Ref:
+    declaration = ref.declaration
+    return Ref(ref.document, declaration.start, declaration.end, _kind(declaration), how)
 
 
 def _kind(made: GoDeclaration) -> str:
     if made.kind == "type":
         inner = made.node.child_by_field_name("type")
-        return _SHAPES.get(inner.type, "class") if inner is not None else "class"
+        return _TYPE_KINDS.get(inner.type, "class") if inner is not None else "class"
     return _KINDS.get(made.kind, made.kind)

@@ -18,9 +18,8 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import LegacyLanguage
+    from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
 
 _SYSTEMS = frozenset(
@@ -157,9 +156,7 @@ def import_path(document: Document) -> str:
     return ""
 
 
-def find_folder(
-    project: Project, path: bytes, workspace: Workspace, resolver: LegacyLanguage
-) -> tuple[Project, bytes] | None:
+def find_folder(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
     """Give the project and folder that an import path means; None for what is in no repository."""
     wanted = path.decode(errors="replace")
     folders = project.folders()
@@ -171,11 +168,11 @@ def find_folder(
         return project, found
     parts = wanted.split("/")
     for length in range(len(parts), 0, -1):
-        for other, root in workspace.providers(project, resolver, "/".join(parts[:length])):
+        for other, root in session.providers(project, "/".join(parts[:length])):
             folder = _joined(root, "/".join(parts[length:]))
             if folder in other.folders():
                 return other, folder
-    for other, root in workspace.providers(project, resolver, _STANDARD) if "." not in parts[0] else ():
+    for other, root in session.providers(project, _STANDARD) if "." not in parts[0] else ():
         folder = _joined(root, wanted)
         if folder in other.folders():
             return other, folder
@@ -252,21 +249,19 @@ class GoImport:
 class GoNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
-        self.workspace = workspace
-        self.resolver = resolver
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self._packages: dict[tuple[str, str, bytes, bytes], GoPackage | None] = {}
 
     def model(self, document: Document) -> GoModel | None:
-        """Give the parsed file."""
-        found = self.workspace.model(document)
-        return found if isinstance(found, GoModel) else None
+        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        return self.session.parsed(document, GoModel)
 
     def package(self, document: Document, path: bytes) -> GoPackage | None:
         """Give the package that an import path means in a file."""
         key = document.project.key, document.project.commit, document.path.rpartition(b"/")[0], path
         if key not in self._packages:
-            place = find_folder(document.project, path, self.workspace, self.resolver)
+            place = find_folder(document.project, path, self.session)
             self._packages[key] = next(packages_in(*place), None) if place is not None else None
         return self._packages[key]
 

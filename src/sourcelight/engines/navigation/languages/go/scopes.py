@@ -48,6 +48,7 @@ class GoImportSpec:
     alias: bytes
     path: bytes
     node: Node
+    path_node: Node
 
 
 class GoModel(ParsedFile):
@@ -156,7 +157,7 @@ def _imports(node: Node) -> Iterator[GoImportSpec]:
     for spec in _leaves(node, "import_spec"):
         path, alias = spec.child_by_field_name("path"), spec.child_by_field_name("name")
         if path is not None:
-            yield GoImportSpec(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec)
+            yield GoImportSpec(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec, path)
 
 
 def _of_scope(node: Node) -> Iterator[GoDeclaration]:

@@ -269,8 +269,9 @@ def _to_ref(ref: PythonRef, how: How) -> Ref:
     binding = ref.binding
     if binding is None:
         return Ref(ref.document, 0, 0, "module", how)
-    source = b"." * binding.level + binding.module if binding.kind in {"import", "from"} else b""
-    missing = source.decode(errors="replace")
+    missing: str | None = None
+    if binding.kind in {"import", "from"}:
+        missing = (b"." * binding.level + binding.module).decode(errors="replace")
     return Ref(ref.document, binding.start, binding.end, _kind(binding), how, missing_module=missing)
 
 
