@@ -9,6 +9,7 @@ import pytest
 
 from engines.navigation.marked import Marked, offset
 from sourcelight.engines.navigation import ResolvedDefinition
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.languages.typescript import TypeScriptLanguage
 from sourcelight.engines.navigation.languages.typescript.modules import normal
 
@@ -200,12 +201,14 @@ def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) 
 
 def test_merged_declarations_are_the_same(marked: Marked) -> None:
     found = marked.ask("app", STORE, "§each!: Each")[0]
-    assert TypeScriptLanguage().same(found, marked.workspace) == [found]
+    resolver = resolver_of("TypeScript")
+    assert resolver is not None
+    assert resolver.same(found, marked.workspace) == [found]
 
 
 def test_a_package_is_known_by_its_manifest(marked: Marked) -> None:
     project = marked.workspace.project("shapes")
-    assert TypeScriptLanguage().provides(project) == {"@acme/shapes": b""}
+    assert TypeScriptLanguage().exports(project) == {"@acme/shapes": b""}
 
 
 def test_imports_that_go_round_in_circles_end(tmp_path_factory: pytest.TempPathFactory) -> None:

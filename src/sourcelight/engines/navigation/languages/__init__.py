@@ -32,7 +32,7 @@ def resolvers() -> Mapping[str, LegacyLanguage | Resolver]:
     made: tuple[LegacyLanguage | Resolver, ...] = (
         Resolver(PythonLanguage()),
         Resolver(GoLanguage()),
-        TypeScriptLanguage(),
+        Resolver(TypeScriptLanguage()),
         JavaResolver(),
         CResolver(),
         RustResolver(),

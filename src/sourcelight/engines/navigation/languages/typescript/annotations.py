@@ -23,8 +23,7 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import LegacyLanguage
-    from sourcelight.engines.navigation.workspace import Workspace
+    from sourcelight.engines.navigation.language import Session
 
 _SAME = frozenset({
     b"Partial", b"Readonly", b"Required", b"NonNullable", b"Pick", b"Omit", b"Exclude", b"Extract", b"DeepReadonly",
@@ -46,8 +45,8 @@ _FUNCTIONS = frozenset({"function_type", "constructor_type"})
 class TsAnnotations(TsNames):
     """Reads type expressions; expressions inside them are read by `infer`."""
 
-    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
-        super().__init__(workspace, resolver)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self.depth = 0
         self._cut = False
         # What is known of type parameters is told apart by identity, so it has to live as long.

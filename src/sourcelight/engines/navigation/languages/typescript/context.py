@@ -156,7 +156,7 @@ class TsInference(TsExpressions):
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
         """Give what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
         found: list[TsRef] = []
-        for one in named(document.project, b"IntrinsicElements", self.workspace)[:_MOST_PLATFORMS]:
+        for one in named(document.project, b"IntrinsicElements", self.session.workspace)[:_MOST_PLATFORMS]:
             for ref in self.lookup(one.document, b"IntrinsicElements", one.start, as_type=True):
                 for value in self.of_type(ref, one.document, [], {}):
                     found += self.member_refs(value, name)

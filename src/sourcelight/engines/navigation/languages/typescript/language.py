@@ -1,12 +1,12 @@
-"""Resolving the names of TypeScript and JavaScript files."""
+"""The rules of TypeScript and JavaScript for looking up names."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.typescript.context import TsInference, is_intrinsic
 from sourcelight.engines.navigation.languages.typescript.members import is_static
 from sourcelight.engines.navigation.languages.typescript.modules import module_names, packages_of
@@ -15,139 +15,113 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
     IDENTIFIERS,
+    PatternStep,
     TsBinding,
     TsModel,
     binding,
+    bound,
     parsed,
     unquoted,
 )
-from sourcelight.engines.navigation.model import (
-    SCORES,
-    Document,
-    How,
-    Identifiers,
-    Occurrence,
-    ParsedFile,
-    ResolvedDefinition,
-    Role,
-)
+from sourcelight.engines.navigation.model import Document, How, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
-MOST_SECONDS = 2.0
-"""Time after which parsing a file is given up."""
-
-_REASONS: Mapping[How, str] = {
-    "scope": "in scope",
-    "import": "followed the import",
-    "type": "type of what holds the name",
-}
+_TYPE_REASON = "type of what holds the name"
 _MEMBERS = frozenset({
     "property_signature", "method_signature", "public_field_definition", "field_definition", "method_definition",
     "abstract_method_signature", "enum_assignment", "enum_body",
 })  # fmt: skip
 _TAGS = frozenset({"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element"})
-_SHOWN = {"label": "variable", "catch": "variable", "type": "class", "default": "variable", "import": "module"}
+_KINDS = {"label": "variable", "catch": "variable", "type": "class", "default": "variable", "import": "module"}
 _FIELDS = frozenset({"property_signature", "public_field_definition", "field_definition", "assignment_expression"})
 
 
-class TypeScriptLanguage(Identifiers):
-    """TypeScript, TSX and JavaScript; a `resolver.Resolver`."""
+class TypeScriptLanguage(Language):
+    """TypeScript, TSX and JavaScript."""
 
-    languages: Collection[str] = ("TypeScript", "TSX", "JavaScript")
-    identifiers: Collection[str] = IDENTIFIERS
-    renaming: ClassVar[re.Pattern[bytes] | None] = re.compile(rb"\bas\s+([\w$\x80-\xff]+)")
-    renamers: ClassVar[Collection[str]] = frozenset({
-        "import_specifier", "export_specifier", "namespace_import", "namespace_export", "import_clause",
-        "import_statement", "export_statement",
-    })  # fmt: skip
+    names = ("TypeScript", "TSX", "JavaScript")
+    identifiers = IDENTIFIERS
+    renames = Renames(
+        re.compile(rb"\bas\s+([\w$\x80-\xff]+)"),
+        frozenset({
+            "import_specifier", "export_specifier", "namespace_import", "namespace_export", "import_clause",
+            "import_statement", "export_statement",
+        }),
+    )  # fmt: skip
 
-    def build(self, language: str, text: bytes) -> TsModel | None:
+    def parse(self, name: str, text: bytes, deadline: float) -> TsModel | None:
         """Parse a file."""
-        tree = parsed(language, text, time.monotonic() + MOST_SECONDS)
+        tree = parsed(name, text, deadline)
         return None if tree is None else TsModel(text, tree)
 
-    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
-        """Say what an identifier is used as."""
-        return _occurrence(node)
+    def usage(self, cursor: Cursor) -> Usage:
+        """Return how an identifier is used, as its parent node shows."""
+        return _usage(cursor.node)
 
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the definitions of an occurrence."""
-        model = workspace.model(document)
-        if not isinstance(model, TsModel):
+    def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
+        """Return the declarations and modules that a name refers to."""
+        if not isinstance(cursor.parsed, TsModel):
             return []
-        path = model.path_to(occurrence.start)
-        if path[-1].type not in IDENTIFIERS:
-            return []
-        refs, how = _TsLookup(self._types(workspace), document, model, path).answer()
-        found: dict[object, ResolvedDefinition] = {}
-        for ref in refs:
-            made = _found(ref, how)
-            found.setdefault(made.place, made)
-        return list(found.values())
+        refs, how = TsLookup(_inference(session), document, cursor.parsed, cursor).refs()
+        return [_to_ref(ref, how) for ref in refs]
 
-    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give all declarations that are merged under one name, overloads included."""
-        types = self._types(workspace)
-        model = types.model(found.document)
-        if model is None or found.kind == "module":
-            return [found]
-        path = model.path_to(found.start)
-        name = path[-1].text or b""
-        parent = path[-2] if len(path) > 1 else path[-1]
-        if parent.type in _MEMBERS and len(path) > 2:
-            body = path[-3]
-            made = [
+    def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
+        """Return all declarations that are merged under one name, overloads included."""
+        cursor = session.cursor(ref.document, ref.start)
+        if cursor is None or not isinstance(cursor.parsed, TsModel):
+            return []
+        if cursor.parent.type in _MEMBERS and len(cursor.path) > 2:
+            bindings = [
                 binding("member", key, child)
-                for child in body.named_children
-                if (key := child.child_by_field_name("name")) is not None and key.text == name
-                if is_static(child) == is_static(parent)
+                for child in cursor.path[-3].named_children
+                if (key := child.child_by_field_name("name")) is not None and key.text == cursor.name
+                if is_static(child) == is_static(cursor.parent)
             ]
         else:
-            made = [ref.binding for ref in types.lookup(found.document, name, found.start) if ref.binding is not None]
-            made += [r.binding for r in types.lookup(found.document, name, found.start, as_type=True) if r.binding]
-        others = {one.start: _found(TsRef(found.document, one), "scope") for one in made}
-        others.pop(found.start, None)
-        return [found, *(one.because(found.how, found.reason, found.score) for one in others.values())]
+            inference = _inference(session)
+            refs = inference.lookup(ref.document, cursor.name, ref.start)
+            refs += inference.lookup(ref.document, cursor.name, ref.start, as_type=True)
+            bindings = [other.binding for other in refs if other.binding is not None]
+        by_start = {one.start: one for one in bindings}
+        return [_to_ref(TsRef(ref.document, one), "scope") for one in by_start.values()]
 
-    def overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the members of classes and interfaces that a member implements or overrides, up to the top."""
-        return workspace.remember(("overridden", found.place), lambda: self._overridden(found, workspace))
-
-    def _overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        types = self._types(workspace)
-        model = types.model(found.document)
-        path = model.path_to(found.start) if model is not None and found.kind != "module" else []
+    def overridden(self, ref: Ref, session: Session) -> Sequence[Ref]:
+        """Return the members of classes and interfaces that a member implements or overrides, up to the top."""
+        cursor = session.cursor(ref.document, ref.start)
+        if cursor is None or not isinstance(cursor.parsed, TsModel):
+            return ()
+        path = cursor.path
         if len(path) < 4 or path[-2].type not in _MEMBERS:
             return ()
         holder = path[-4]
         if holder.type not in CLASSES and holder.type != "interface_declaration":
             return ()
-        value = TsValue("class" if is_static(path[-2]) else "instance", found.document, holder)
-        return [_found(ref, "type") for ref in types.overridden(value, path[-1].text or b"")]
-
-    def _types(self, workspace: Workspace) -> TsInference:
-        """What was inferred once in a call is not inferred again."""
-        return workspace.remember("typescript", lambda: TsInference(workspace, self))
+        value = TsValue("class" if is_static(path[-2]) else "instance", ref.document, holder)
+        return [_to_ref(other, "type") for other in _inference(session).overridden(value, cursor.name)]
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the names under which other files may import a file."""
+        """Return the names under which other files may import a file."""
         return module_names(document)
 
-    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:  # noqa: ARG002 - a module is imported whole
-        """Give the file that an import means."""
-        return self._types(workspace).module(document, module.encode())
+    def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:  # noqa: ARG002 - a module is imported whole
+        """Return the file that an import means."""
+        return _inference(session).module(document, module.encode())
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
-        """Give the packages that other repositories can import."""
+    def exports(self, project: Project) -> Mapping[str, Any]:
+        """Return the packages that other repositories can import, with their directories."""
         return packages_of(project).folders
 
 
-def _occurrence(node: Node) -> Occurrence:
+def _inference(session: Session) -> TsInference:
+    """Return the inference of this call: types that it has inferred once are not inferred again."""
+    return session.remember("inference", lambda: TsInference(session))
+
+
+def _usage(node: Node) -> Usage:
     role: Role = "name"
     called = False
     parent = node.parent
@@ -169,7 +143,7 @@ def _occurrence(node: Node) -> Occurrence:
         )
         call = whole.parent
         called = call is not None and call.type in {"call_expression", "new_expression"} and _calls(call, whole)
-    return Occurrence(node.start_byte, node.end_byte, role, binds, called)
+    return Usage(role, binds, called)
 
 
 def _is_last(parent: Node, node: Node) -> bool:
@@ -182,20 +156,20 @@ def _calls(call: Node, node: Node) -> bool:
     return function is not None and function.start_byte == node.start_byte and function.end_byte == node.end_byte
 
 
-class _TsLookup:
-    """One occurrence, with the nodes from the top down to it."""
+class TsLookup:
+    """The lookup of one name."""
 
-    def __init__(self, types: TsInference, document: Document, model: TsModel, path: list[Node]) -> None:
-        self.types = types
+    def __init__(self, inference: TsInference, document: Document, model: TsModel, cursor: Cursor) -> None:
+        self.inference = inference
         self.document = document
         self.model = model
-        self.path = path
-        self.leaf = path[-1]
-        self.name = self.leaf.text or b""
-        self.parent = path[-2] if len(path) > 1 else path[-1]
+        self.path = cursor.path
+        self.leaf = cursor.node
+        self.name = cursor.name
+        self.parent = cursor.parent
 
-    def answer(self) -> tuple[list[TsRef], How]:  # noqa: PLR0911 - a case a return
-        """Give what the occurrence means, and by which rules."""
+    def refs(self) -> tuple[list[TsRef], How]:  # noqa: PLR0911 - a case a return
+        """Return what the name refers to, and by which rules."""
         kind = self.parent.type
         if kind in {"member_expression", "nested_type_identifier", "nested_identifier"} and _is_last(
             self.parent, self.leaf
@@ -226,15 +200,15 @@ class _TsLookup:
 
     def _plain(self) -> tuple[list[TsRef], How]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
-            return self.types.intrinsic(self.document, self.name), "type"
+            return self.inference.intrinsic(self.document, self.name), "type"
         as_type = self.leaf.type == "type_identifier"
-        refs = self.types.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
+        refs = self.inference.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
         own = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
         refs = own + [r for r in refs if r not in own]
         return self._ended(refs, "scope")
 
     def _ended(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
-        followed = self.types.follow([self._through_require(ref) for ref in refs])
+        followed = self.inference.follow([self._through_require(ref) for ref in refs])
         elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
         imports = any(ref.binding is not None and ref.binding.kind == "import" for ref in refs)
         return followed, "import" if elsewhere or imports else how
@@ -247,18 +221,20 @@ class _TsLookup:
         if made.start == self.leaf.start_byte:
             return ref
         value = made.node.child_by_field_name("value")
-        found = self.types.infer(ref.document, value) if value is not None and value.type == "call_expression" else []
+        found = (
+            self.inference.infer(ref.document, value) if value is not None and value.type == "call_expression" else []
+        )
         if not found or found[0].kind != "module":
             return ref
-        inner = self.types.exported(found[0].document, made.steps[0].key)
+        inner = self.inference.exported(found[0].document, made.steps[0].key)
         return inner[0] if inner else ref
 
     def _attribute(self) -> tuple[list[TsRef], How]:
         holder = self.parent.child_by_field_name("object") or self.parent.child_by_field_name("module")
-        values = self.types.infer(self.document, holder)
-        found = [ref for value in values for ref in self.types.member_refs(value, self.name)]
+        values = self.inference.infer(self.document, holder)
+        found = [ref for value in values for ref in self.inference.member_refs(value, self.name)]
         how: How = "import" if values and values[0].kind == "module" else "type"
-        return self.types.follow(found), how
+        return self.inference.follow(found), how
 
     def _specifier(self) -> tuple[list[TsRef], How]:
         outer = next((n for n in reversed(self.path) if n.type in {"import_statement", "export_statement"}), None)
@@ -275,18 +251,18 @@ class _TsLookup:
                 unquoted(source),
                 unquoted(name),
             )
-            return self.types.follow([TsRef(self.document, made)]), "import"
+            return self.inference.follow([TsRef(self.document, made)]), "import"
         if name is not None and name.start_byte != self.leaf.start_byte:
             return self._own("variable"), "scope"
-        refs = self.types.lookup(self.document, self.name, self.model.root.start_byte)
+        refs = self.inference.lookup(self.document, self.name, self.model.root.start_byte)
         return self._ended(refs, "scope")
 
     def _key(self) -> list[TsRef]:
         """A key of an object literal, of a destructuring, or of a JSX element."""
         kind = self.parent.type
         if kind == "jsx_attribute":
-            props = self.types.props(self.document, self.path[:-1])
-            return [ref for value in props for ref in self.types.member_refs(value, self.name)]
+            props = self.inference.props(self.document, self.path[:-1])
+            return [ref for value in props for ref in self.inference.member_refs(value, self.name)]
         if kind == "pair":
             return self._contextual_key(len(self.path) - 3) or self._own("member")
         return self._destructured()
@@ -295,8 +271,8 @@ class _TsLookup:
         """The property that is expected under the name, for the object literal ``path[at]``."""
         if at < 1 or self.path[at].type != "object":
             return []
-        expected = self.types.contextual(self.document, self.path[: at + 1])
-        return [ref for value in expected for ref in self.types.member_refs(value, self.name)]
+        expected = self.inference.contextual(self.document, self.path[: at + 1])
+        return [ref for value in expected for ref in self.inference.member_refs(value, self.name)]
 
     def _destructured(self) -> list[TsRef]:
         """The property that a pattern takes."""
@@ -305,8 +281,8 @@ class _TsLookup:
         held = self._pattern_value(holder, top)
         steps = self._steps(top)
         for step in steps:
-            held = self.types.stepped(held, step)
-        return [ref for value in held for ref in self.types.follow(self.types.member_refs(value, self.name))]
+            held = self.inference.stepped(held, step)
+        return [ref for value in held for ref in self.inference.follow(self.inference.member_refs(value, self.name))]
 
     def _pattern_value(self, holder: Node, at: int) -> list[TsValue]:
         name = next(
@@ -315,11 +291,9 @@ class _TsLookup:
         if name is None:
             return []
         whole = TsBinding(name.kind, b"", holder.start_byte, holder.start_byte, holder)
-        return self.types.values_of(TsRef(self.document, whole))
+        return self.inference.values_of(TsRef(self.document, whole))
 
-    def _steps(self, top: int) -> list[Any]:
-        from sourcelight.engines.navigation.languages.typescript.scopes import bound
-
+    def _steps(self, top: int) -> list[PatternStep]:
         pattern = self.path[top + 1]
         for name, steps in bound(pattern):
             if name.start_byte == self.leaf.start_byte or (
@@ -346,15 +320,15 @@ def _in_pattern(node: Node) -> bool:
     }  # fmt: skip
 
 
-def _found(ref: TsRef, how: How) -> ResolvedDefinition:
-    made = ref.binding
-    if made is None:
-        return ResolvedDefinition(ref.document, 0, 0, "module", how, SCORES[how], _REASONS[how])
-    if made.kind == "import":
-        source = made.module.decode(errors="replace")
-        reason = f"imported from {source}, which is in no repository here"
-        return ResolvedDefinition(ref.document, made.start, made.end, "module", "import", 0.6, reason)
-    return ResolvedDefinition(ref.document, made.start, made.end, _kind(made), how, SCORES[how], _REASONS[how])
+def _to_ref(ref: TsRef, how: How) -> Ref:
+    reason = _TYPE_REASON if how == "type" else ""
+    declared = ref.binding
+    if declared is None:
+        return Ref(ref.document, 0, 0, "module", how, reason)
+    if declared.kind == "import":
+        missing = declared.module.decode(errors="replace")
+        return Ref(ref.document, declared.start, declared.end, "module", "import", missing_module=missing)
+    return Ref(ref.document, declared.start, declared.end, _kind(declared), how, reason)
 
 
 def _kind(made: TsBinding) -> str:
@@ -370,4 +344,4 @@ def _kind(made: TsBinding) -> str:
             return "function"
         if value is not None and value.type in CLASSES:
             return "class"
-    return _SHOWN.get(made.kind, made.kind)
+    return _KINDS.get(made.kind, made.kind)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.model import Document
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.language import LegacyLanguage
+    from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
 _ENDINGS = (b".ts", b".tsx", b".d.ts", b".mts", b".cts", b".js", b".jsx", b".mjs", b".cjs")
 _SOURCES = {b".js": (b".ts", b".tsx", b".js", b".jsx"), b".mjs": (b".mts", b".mjs"), b".cjs": (b".cts", b".cjs"),
@@ -94,7 +93,7 @@ def normal(folder: bytes, path: bytes) -> bytes | None:
     return b"/".join(parts)
 
 
-def find_module(document: Document, module: bytes, workspace: Workspace, resolver: LegacyLanguage) -> Document | None:
+def find_module(document: Document, module: bytes, session: Session) -> Document | None:
     """Give the file that a module specifier means in a file; None for what is in no repository."""
     project = document.project
     folder = document.path.rpartition(b"/")[0]
@@ -116,7 +115,7 @@ def find_module(document: Document, module: bytes, workspace: Workspace, resolve
     if found is not None:
         return found
     name = _package_name(module)
-    for other, _ in workspace.providers(project, resolver, name):
+    for other, _ in session.providers(project, name):
         found = _in_package(other, module)
         if found is not None:
             return found

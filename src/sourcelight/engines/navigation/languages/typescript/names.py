@@ -26,9 +26,8 @@ from sourcelight.engines.navigation.model import Document
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import LegacyLanguage
+    from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
 
 Place = tuple[tuple[str, str, bytes], int]
@@ -110,15 +109,13 @@ _EVERY = TYPE_KINDS | VALUE_KINDS
 class TsNames:
     """Looks up names within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: LegacyLanguage) -> None:
-        self.workspace = workspace
-        self.resolver = resolver
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self._globals: dict[tuple[str, str, bytes], list[TsRef]] = {}
 
     def model(self, document: Document) -> TsModel | None:
-        """Give the parsed file."""
-        found = self.workspace.model(document)
-        return found if isinstance(found, TsModel) else None
+        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        return self.session.parsed(document, TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:
         """Give what a name on its own means at a place, imports not followed."""
@@ -151,7 +148,7 @@ class TsNames:
 
     def module(self, document: Document, module: bytes) -> Document | None:
         """Give the file that a module specifier means."""
-        return find_module(document, module, self.workspace, self.resolver)
+        return find_module(document, module, self.session)
 
     def follow(self, refs: list[TsRef]) -> list[TsRef]:
         """Replace imports by what they import, to the end; one that leads nowhere stays."""
