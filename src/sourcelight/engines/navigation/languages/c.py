@@ -49,9 +49,9 @@ _NAMED_TYPES = frozenset({"type_identifier", "namespace_identifier", "identifier
 
 
 class CRules:
-    """C and C++; a `syntax.Language`."""
+    """C and C++."""
 
-    languages: Collection[str] = ("C", "C++")
+    names: tuple[str, ...] = ("C", "C++")
     identifiers: Collection[str] = _IDENTIFIERS
     classes: Collection[str] = frozenset(_SPECIFIERS)
     adds: Collection[str] = ()
@@ -298,7 +298,7 @@ class CRules:
             return found
         from sourcelight.engines.navigation.languages.inference import fitting
 
-        seen = seen_files(meanings.workspace, document)
+        seen = seen_files(meanings.session, document)
         inside: list[DeclarationRef] = []
         elsewhere: list[DeclarationRef] = []
         announced = False
@@ -370,15 +370,15 @@ class CRules:
         """Give what stands in a namespace: anything of that name at the top of a file that is seen."""
         return list(self.outside(meanings, document, path[-1], NameUse(), offset))
 
-    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
+    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
         """Give the header that an include means."""
-        return find_header(meanings.workspace, document, module)
+        return find_header(meanings.session, document, module)
 
     def module_names(self, document: Document) -> Collection[str]:
         """Give the names under which a header can be included."""
         return header_names(document.path)
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
+    def exports(self, project: Project) -> Mapping[str, Any]:
         """Give the headers of a repository."""
         return provided_headers(project)
 

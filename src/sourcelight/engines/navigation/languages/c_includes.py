@@ -9,8 +9,8 @@ from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
 
 if TYPE_CHECKING:
+    from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
 MOST_INCLUDED = 600
 """Files that one file is followed to."""
@@ -19,7 +19,7 @@ _HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b
 _MOST_PARTS = 6
 
 
-def seen_files(workspace: Workspace, document: Document) -> Mapping[object, Document]:
+def seen_files(session: Session, document: Document) -> Mapping[object, Document]:
     """Give the files that a file includes, over others too, by their keys; at most `MOST_INCLUDED`."""
 
     def made() -> dict[object, Document]:
@@ -27,7 +27,7 @@ def seen_files(workspace: Workspace, document: Document) -> Mapping[object, Docu
         waiting = [document]
         while waiting and len(found) < MOST_INCLUDED:
             one = waiting.pop(0)
-            for header in _directly(workspace, one):
+            for header in _directly(session, one):
                 if header.key not in found:
                     found[header.key] = header
                     waiting.append(header)
@@ -35,23 +35,25 @@ def seen_files(workspace: Workspace, document: Document) -> Mapping[object, Docu
 
     found = document.project.remember(("c-includes", document.number), made)
     if len(found) >= MOST_INCLUDED:
-        workspace.notice("includes", f"Only {MOST_INCLUDED} included files of {document.shown_path} were followed.")
+        session.workspace.notice(
+            "includes", f"Only {MOST_INCLUDED} included files of {document.shown_path} were followed."
+        )
     return found
 
 
-def _directly(workspace: Workspace, document: Document) -> list[Document]:
+def _directly(session: Session, document: Document) -> list[Document]:
     """Give the headers that a file includes itself."""
     if document.project.snapshot is None and not document.text:
         return []
     found = []
-    for one in imports_of(document, workspace):
-        header = find_header(workspace, document, one.module)
+    for one in imports_of(document, session.workspace):
+        header = find_header(session, document, one.module)
         if header is not None:
             found.append(header)
     return found
 
 
-def find_header(workspace: Workspace, document: Document, module: str) -> Document | None:
+def find_header(session: Session, document: Document, module: str) -> Document | None:
     """Give the file that an include means: beside the file, then by the end of its path, then in other repositories."""
     angled = module.startswith("<")
     wanted = module.strip('<>"').encode()
@@ -78,10 +80,7 @@ def find_header(workspace: Workspace, document: Document, module: str) -> Docume
     shown = ending.decode(errors="replace")
     if _is_standard(ending):
         return None
-    from sourcelight.engines.navigation.languages import resolver_of
-
-    resolver = resolver_of(document.language)
-    for other, number in workspace.providers(document.project, resolver, shown) if resolver is not None else ():
+    for other, number in session.providers(document.project, shown):
         return other.document_at(number)
     return None
 

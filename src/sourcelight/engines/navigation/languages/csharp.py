@@ -48,9 +48,9 @@ _MOST_HEAD = 64 * 1024
 
 
 class CSharpRules:
-    """C#; a `syntax.Language`."""
+    """C#."""
 
-    languages: Collection[str] = ("C#",)
+    names: tuple[str, ...] = ("C#",)
     identifiers: Collection[str] = frozenset({"identifier", "implicit_parameter"})
     classes: Collection[str] = frozenset(_CLASSES)
     adds: Collection[str] = ()
@@ -231,7 +231,7 @@ class CSharpRules:
     ) -> list[DeclarationRef]:
         """Give the types of the own namespace, of those around it, and of those that are used."""
         spaces = [b".".join(parts) for own in namespaces(document) for parts in _ends(own.split(b"."))]
-        for one in imports_of(document, meanings.workspace):
+        for one in imports_of(document, meanings.session.workspace):
             if one.alias.encode() == name:
                 return [r for r in self.qualified(meanings, document, tuple(one.module.encode().split(b".")), -1)
                         if isinstance(r, DeclarationRef)]  # fmt: skip
@@ -272,7 +272,7 @@ class CSharpRules:
                 return found
         return []
 
-    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
+    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
         """Give the first file of a namespace, or that of a type."""
         wanted = module.encode()
         for project in (document.project, *_others(meanings, document, [wanted])):
@@ -286,7 +286,7 @@ class CSharpRules:
         """Give the namespaces of a file."""
         return tuple(name.decode(errors="replace") for name in namespaces(document))
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
+    def exports(self, project: Project) -> Mapping[str, Any]:
         """Give the namespaces of a repository."""
         return {name.decode(errors="replace"): number for name, number in _spaces(project).items()}
 
@@ -344,8 +344,6 @@ def _spaces(project: Project) -> Mapping[bytes, int]:
 def _others(meanings: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
     found: dict[str, Project] = {}
     for space in spaces:
-        for other, _ in meanings.workspace.providers(
-            document.project, meanings.resolver, space.decode(errors="replace")
-        ):
+        for other, _ in meanings.session.providers(document.project, space.decode(errors="replace")):
             found.setdefault(other.key, other)
     return list(found.values())

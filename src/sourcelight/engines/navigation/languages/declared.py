@@ -123,7 +123,8 @@ class TypeStep:
 class DeclarationRules(Protocol):
     """One language, or several with one syntax. All of it is stateless."""
 
-    languages: Collection[str]
+    names: tuple[str, ...]
+    """Display names of the languages."""
     identifiers: Collection[str]
     classes: Collection[str]
     """Kinds of nodes that hold members."""
@@ -180,15 +181,15 @@ class DeclarationRules(Protocol):
         """Give what a whole dotted or coloned name means."""
         ...
 
-    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
-        """Give the file that an import means, as `resolver.Resolver.imported` has it."""
+    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
+        """Give the file that an import means, see `Language.import_target`."""
         ...
 
     def module_names(self, document: Document) -> Collection[str]:
         """Give the names under which other files import this one."""
         ...
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
+    def exports(self, project: Project) -> Mapping[str, Any]:
         """Give the names under which other repositories import parts of this one."""
         ...
 

@@ -23,9 +23,8 @@ from sourcelight.engines.navigation.named import named
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from sourcelight.engines.navigation.language import LegacyLanguage
+    from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
-    from sourcelight.engines.navigation.workspace import Workspace
 
 _MOST_STEPS = 20
 _MOST_BASES = 40
@@ -51,19 +50,17 @@ class TypeBody:
 class NameResolver:
     """Looks up names of one language within one call."""
 
-    def __init__(self, workspace: Workspace, resolver: LegacyLanguage, language: DeclarationRules) -> None:
-        self.workspace = workspace
-        self.resolver = resolver
-        self.language = language
+    def __init__(self, session: Session, rules: DeclarationRules) -> None:
+        self.session = session
+        self.rules = rules
         self._steps = 0
         self._busy: set[tuple[tuple[str, str, bytes], int]] = set()
 
     def model(self, document: Document) -> DeclarationModel | None:
-        """Give the parsed file; None for another language's."""
-        if document.language not in self.language.languages:
+        """Return the parsed file; None for a file of another language, or one that can't be parsed."""
+        if document.language not in self.rules.names:
             return None
-        found = self.workspace.model(document)
-        return found if isinstance(found, DeclarationModel) else None
+        return self.session.parsed(document, DeclarationModel)
 
     def of(self, document: Document, offset: int) -> Sequence[DeclarationRef | ModuleRef]:
         """Give what the identifier at a byte offset means, best first."""
@@ -75,7 +72,7 @@ class NameResolver:
         self._busy.add(key)
         try:
             path = model.path_to(offset)
-            return self._of(document, model, path) if path[-1].type in self.language.identifiers else []
+            return self._of(document, model, path) if path[-1].type in self.rules.identifiers else []
         finally:
             self._busy.discard(key)
             self._steps -= 1
@@ -85,17 +82,17 @@ class NameResolver:
     ) -> Sequence[DeclarationRef | ModuleRef]:
         leaf = path[-1]
         name = leaf.text or b""
-        made = self.language.declared(path)
+        made = self.rules.declared(path)
         if made is not None and made.start == leaf.start_byte:
             return [DeclarationRef(document, made, "scope", "the declaration")]
-        use = self.language.use(path)
+        use = self.rules.use(path)
         if use.imported or (use.receiver is None and len(use.path) > 1):
-            return self.language.qualified(self, document, use.path, leaf.start_byte)
+            return self.rules.qualified(self, document, use.path, leaf.start_byte)
         if use.fields_of is not None:
             return self._fields(document, use.fields_of, name)
         if use.receiver is not None:
             return self.members_of(document, use.receiver, name, use) or (
-                self.language.qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
+                self.rules.qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
             )
         return self.plain(document, model, path, name, use)
 
@@ -111,22 +108,22 @@ class NameResolver:
             for made in model.declarations(name)
             if made.scope.start_byte <= offset < made.scope.end_byte
             and (made.visible <= offset or made.start == offset)
-            and (made.owner == -1 or self.language.members_plain)
+            and (made.owner == -1 or self.rules.members_plain)
         ]
-        inner = innermost(self.language, around, use)
-        rank = min((fitting(made, use, apart=self.language.functions_apart) for made in inner), default=3)
+        inner = innermost(self.rules, around, use)
+        rank = min((fitting(made, use, apart=self.rules.functions_apart) for made in inner), default=3)
         own = [DeclarationRef(document, made, "scope", "in scope") for made in inner]
         if rank == 0 and (inner[0].scope.parent is not None or not inner[0].sketch):
             return own
-        if self.language.members_plain:
+        if self.rules.members_plain:
             for node in reversed(path[:-1]):
-                if node.type in self.language.classes:
+                if node.type in self.rules.classes:
                     found = self.members(TypeBody(document, node, self.title(node)), name, use)
                     if found:
                         return [replace(ref, how="scope", reason="member of the enclosing class") for ref in found]
-        others = self.language.outside(self, document, name, use, offset)
+        others = self.rules.outside(self, document, name, use, offset)
         if others and isinstance(others[0], DeclarationRef) and own:
-            better = fitting(others[0].made, use, apart=self.language.functions_apart)
+            better = fitting(others[0].made, use, apart=self.rules.functions_apart)
             return others if better < rank or (better == rank and inner[0].sketch) else own
         return others or own
 
@@ -155,10 +152,10 @@ class NameResolver:
             if key in seen:
                 continue
             seen.add(key)
-            found = fit_members(self.language, list(self._own(one, name)), use)
+            found = fit_members(self.rules, list(self._own(one, name)), use)
             if found:
                 return [DeclarationRef(where, made, "type", "type of what stands before it") for where, made in found]
-            for base in self.language.supertypes(one.node):
+            for base in self.rules.supertypes(one.node):
                 waiting += self.classes(TypedNode(one.document, base))
         return []
 
@@ -171,10 +168,10 @@ class NameResolver:
             if made.owner == held.node.start_byte or (made.owner == -2 and made.owner_name == held.name):
                 seen.add(made.start)
                 yield held.document, made
-        if not self.language.scattered or not held.name:
+        if not self.rules.scattered or not held.name:
             return
         shown = held.name.decode(errors="replace")
-        for one in named(held.document.project, name, self.workspace):
+        for one in named(held.document.project, name, self.session.workspace):
             container = one.container.rpartition("::")[2].partition("<")[0]
             if container == shown and not (one.document == held.document and one.start in seen):
                 made_there = self.declaration(one.document, name, one.start)
@@ -188,8 +185,8 @@ class NameResolver:
 
     def in_project(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
         """Give file, offset, kind, container and whether it is a mere announcement of all definitions of a name."""
-        for one in named(project, name, self.workspace):
-            if one.document.language in self.language.languages:
+        for one in named(project, name, self.session.workspace):
+            if one.document.language in self.rules.names:
                 yield one.document, one.start, one.kind, one.container, one.declaration
 
     # Types.
@@ -205,7 +202,7 @@ class NameResolver:
             self._steps -= 1
 
     def _infer(self, document: Document, node: Node) -> TypedNode | None:
-        step = self.language.step(node)
+        step = self.rules.step(node)
         while step is not None:
             found = self._stepped(document, node, step)
             if found is not None:
@@ -232,12 +229,12 @@ class NameResolver:
     def _self(self, document: Document, node: Node, kind: str) -> TypedNode | None:
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
-        around = next((one for one in reversed(path) if one.type in self.language.classes), None)
+        around = next((one for one in reversed(path) if one.type in self.rules.classes), None)
         if around is None:
-            named = self.language.implied(path) if path else None
+            named = self.rules.implied(path) if path else None
             return TypedNode(document, named) if named is not None else None
         if kind == "super":
-            bases = self.language.supertypes(around)
+            bases = self.rules.supertypes(around)
             return TypedNode(document, bases[0]) if bases else None
         return TypedNode(document, around)
 
@@ -248,7 +245,7 @@ class NameResolver:
             return TypedNode(ref.document, made.node)
         if made.type is not None:
             found: TypedNode | None = TypedNode(ref.document, made.type)
-            step = self.language.step(made.type)
+            step = self.rules.step(made.type)
             if step is not None and step.kind == "auto":
                 found = self.infer(ref.document, made.value)
         else:
@@ -263,7 +260,7 @@ class NameResolver:
 
     def element(self, held: TypedNode) -> TypedNode | None:
         """Give what a type holds: the last of its arguments, or its element; itself where nothing tells."""
-        inner = self.language.arguments(held.node)
+        inner = self.rules.arguments(held.node)
         return TypedNode(held.document, inner[-1]) if inner else held
 
     def classes(self, held: TypedNode) -> list[TypeBody]:
@@ -278,21 +275,21 @@ class NameResolver:
 
     def _classes(self, held: TypedNode) -> Iterator[TypeBody]:
         node = held.node
-        own = node.type in self.language.classes and node.type not in self.language.adds
+        own = node.type in self.rules.classes and node.type not in self.rules.adds
         if own and node.child_by_field_name("body") is not None:
             yield TypeBody(held.document, node, self.title(node))
             return
-        leaf = self.language.type_leaf(node)
+        leaf = self.rules.type_leaf(node)
         if leaf is None:
             return
         for ref in self.of(held.document, leaf.start_byte):
             if not isinstance(ref, DeclarationRef):
                 continue
             made = ref.made
-            if made.type is not None and made.node.type not in self.language.classes:
+            if made.type is not None and made.node.type not in self.rules.classes:
                 yield from self.classes(TypedNode(ref.document, made.type))
             elif made.kind == "typeparameter":
-                for bound in self.language.supertypes(made.node):
+                for bound in self.rules.supertypes(made.node):
                     yield from self.classes(TypedNode(ref.document, bound))
             else:
                 yield TypeBody(ref.document, made.node, (ref.document.text[made.start : made.end]))
@@ -302,7 +299,7 @@ class NameResolver:
         """Give the name of a class from its node."""
         leaf = node.child_by_field_name("name")
         if leaf is None and (kind := node.child_by_field_name("type")) is not None:
-            leaf = self.language.type_leaf(kind)
+            leaf = self.rules.type_leaf(kind)
         return (leaf.text or b"") if leaf is not None else b""
 
 

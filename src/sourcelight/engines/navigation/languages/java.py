@@ -51,9 +51,9 @@ _MOST_HEAD = 8192
 
 
 class JavaRules:
-    """Java; a `syntax.Language`."""
+    """Java."""
 
-    languages: Collection[str] = ("Java",)
+    names: tuple[str, ...] = ("Java",)
     identifiers: Collection[str] = frozenset({"identifier", "type_identifier"})
     classes: Collection[str] = _HOLDERS
     adds: Collection[str] = ()
@@ -254,7 +254,7 @@ class JavaRules:
         """Give what imports, the own package and wildcards bring in."""
         shown = name.decode(errors="replace")
         stars = []
-        for one in imports_of(document, meanings.workspace):
+        for one in imports_of(document, meanings.session.workspace):
             if one.member == shown:
                 path = (*one.module.encode().split(b"."), name)
                 found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
@@ -317,7 +317,7 @@ class JavaRules:
             found = inner
         return found
 
-    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
+    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file of an imported class, or the first of a package."""
         names = tuple(module.encode().split(b"."))
         if member and member != "*":
@@ -341,7 +341,7 @@ class JavaRules:
         package = package_of(document).decode(errors="replace")
         return (package,) if package else ()
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
+    def exports(self, project: Project) -> Mapping[str, Any]:
         """Give the packages of a repository."""
         return {name.decode(errors="replace"): True for name in packages(project) if name}
 
@@ -408,5 +408,5 @@ def packages(project: Project) -> frozenset[bytes]:
 def _projects(meanings: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
     yield document.project
     if package:
-        for other, _ in meanings.workspace.providers(document.project, meanings.resolver, package.decode()):
+        for other, _ in meanings.session.providers(document.project, package.decode()):
             yield other

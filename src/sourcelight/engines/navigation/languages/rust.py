@@ -58,9 +58,9 @@ Place = tuple[Document, "Node | None"]
 
 
 class RustRules:
-    """Rust; a `syntax.Language`."""
+    """Rust."""
 
-    languages: Collection[str] = ("Rust",)
+    names: tuple[str, ...] = ("Rust",)
     identifiers: Collection[str] = frozenset({
         "identifier", "type_identifier", "field_identifier", "shorthand_field_identifier",
     })  # fmt: skip
@@ -332,7 +332,7 @@ class RustRules:
             return []
         shown = name.decode(errors="replace")
         stars: list[bytes] = []
-        for one in imports_of(document, meanings.workspace):
+        for one in imports_of(document, meanings.session.workspace):
             known = one.alias or one.member or one.module.rpartition("::")[2]
             if one.member == "*":
                 stars.append(one.module.encode())
@@ -413,9 +413,7 @@ class RustRules:
             return [(document.project.document_at(own), None)], rest
         return [
             (other.document_at(number), None)
-            for other, number in meanings.workspace.providers(
-                document.project, meanings.resolver, first.decode(errors="replace")
-            )
+            for other, number in meanings.session.providers(document.project, first.decode(errors="replace"))
         ], rest
 
     def _as_place(self, one: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | Place:
@@ -468,7 +466,7 @@ class RustRules:
             found += [self._as_place(one) for one in self._used(meanings, document, name, depth + 1)]
         return found
 
-    def imported(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
+    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file of what a `use` or a `mod` names."""
         if module == "self" and member:
             return child_file(document, member.encode())
@@ -488,7 +486,7 @@ class RustRules:
             name.decode(errors="replace") for name, number in crates(document.project).items() if number == root.number
         )
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
+    def exports(self, project: Project) -> Mapping[str, Any]:
         """Give the crates of a repository."""
         return {name.decode(errors="replace"): number for name, number in crates(project).items()}
 
