@@ -313,8 +313,8 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
     offset = _offset(document.text, row)
     bench.navigator.models.clear()
     began = time.process_time()
-    model = workspace.model(document)
-    occurrence = resolver.occurrence_at(model, offset)
+    parsed = workspace.parsed(document)
+    occurrence = resolver.occurrence_at(parsed, offset) if parsed is not None else None
     found = list(resolver.resolve(document, occurrence, workspace)) if occurrence else []
     fresh.append(time.process_time() - began)
     if occurrence is None:

@@ -125,7 +125,7 @@ def _answers(
         return [], [], 0.0
     bench.navigator.models.clear()
     began = time.process_time()
-    model = workspace.model(document)
+    model = workspace.parsed(document)
     occurrence = resolver.occurrence_at(model, row["offset"]) if model is not None else None
     found = list(resolver.resolve(document, occurrence, workspace)) if occurrence is not None else []
     took = time.process_time() - began

@@ -43,6 +43,8 @@ class Marked:
         assert document is not None
         resolver = resolver_of(document.language)
         assert resolver is not None
-        occurrence = resolver.occurrence_at(self.workspace.model(document), offset(document.text, marked))
+        parsed = self.workspace.parsed(document)
+        assert parsed is not None
+        occurrence = resolver.occurrence_at(parsed, offset(document.text, marked))
         assert occurrence is not None
         return list(resolver.resolve(document, occurrence, self.workspace))

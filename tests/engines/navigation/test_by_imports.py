@@ -338,7 +338,7 @@ def test_a_function_is_the_same_where_it_is_announced(marked: Marked) -> None:
     found = marked.ask("c", "src/main.c", "= §list_make")[0]
     resolver = resolver_of("C")
     assert resolver is not None
-    places = {one.document.shown_path for one in resolver.same(found, marked.workspace)}
+    places = {one.document.shown_path for one in resolver.bindings(found, marked.workspace)}
     assert places == {"src/list.c", "src/list.h"}
 
 
@@ -366,5 +366,5 @@ def test_an_import_leads_to_its_file(
     assert document is not None
     resolver = resolver_of(document.language)
     assert resolver is not None
-    found = resolver.imported(document, module, member, marked.workspace)
+    found = resolver.import_target(document, module, member, marked.workspace)
     assert (found.shown_path if found is not None else None) == target

@@ -169,7 +169,7 @@ def test_a_function_for_another_system_is_the_same(
     found = ask("main.go", "§platform()")[0]
     resolver = resolver_of("Go")
     assert resolver is not None
-    places = [other.document.shown_path for other in resolver.same(found, marked.workspace)]
+    places = [other.document.shown_path for other in resolver.bindings(found, marked.workspace)]
     assert places == ["platform_linux.go", "platform_windows.go"]
 
 

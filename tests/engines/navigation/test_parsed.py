@@ -25,11 +25,12 @@ def test_identifiers_are_whole_words_outside_of_comments_and_strings(language: s
     resolver = resolver_of(language)
     assert resolver is not None
     text = TEXTS[language].encode()
-    model = resolver.build(language, text)
-    found = resolver.occurrences(model, b"area")
+    parsed = resolver.parse(language, text)
+    assert parsed is not None
+    found = resolver.occurrences(parsed, b"area")
     assert [text[one.start : one.end] for one in found] == [b"area"] * 2
     assert [one.called for one in found] == [False, True]
-    assert resolver.occurrence_at(model, found[1].end) == resolver.occurrence_at(model, found[1].start) == found[1]
+    assert resolver.occurrence_at(parsed, found[1].end) == resolver.occurrence_at(parsed, found[1].start) == found[1]
 
 
 @pytest.mark.parametrize("language", ["Python", "Go", "TypeScript", "Java", "C", "Rust", "C#"])
@@ -39,5 +40,6 @@ def test_every_place_of_a_name_counts_however_many_there_are(language: str) -> N
     line = {"Python": "n = 1\n", "Go": "var n = 1\n", "TypeScript": "n = 1\n", "Java": "class n {}\n", "C": "int n;\n",
             "Rust": "struct n;\n", "C#": "class n {}\n"}[language]  # fmt: skip
     head = "package p\n" if language == "Go" else ""
-    model = resolver.build(language, (head + line * 6_000).encode())
-    assert len(resolver.occurrences(model, b"n")) == 6_000
+    parsed = resolver.parse(language, (head + line * 6_000).encode())
+    assert parsed is not None
+    assert len(resolver.occurrences(parsed, b"n")) == 6_000

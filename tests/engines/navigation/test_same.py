@@ -32,7 +32,7 @@ def test_what_is_one_with_a_definition_was_found_as_it_was(marked: Marked, path:
     found = marked.ask("r", path, FILES[path].splitlines()[-1 if path == "a.go" else 0])[0].because(how, "why")
     resolver = resolver_of(found.document.language)
     assert resolver is not None
-    same = resolver.same(found, marked.workspace)
+    same = resolver.bindings(found, marked.workspace)
     assert len(same) == (3 if path == "a.ts" else 2)
     assert found in same
     assert {(one.how, one.reason) for one in same} == {(how, "why")}

@@ -193,7 +193,7 @@ def test_an_import_that_is_nowhere_says_so(ask: Callable[[str, str], list[Resolv
 def test_an_interface_with_several_call_signatures_is_no_rubble(marked: Marked) -> None:
     document = marked.workspace.project("app").document(STORE.encode())
     assert document is not None
-    model = marked.workspace.model(document)
+    model = marked.workspace.parsed(document)
     assert model is not None
     assert model.root.type == "program"
     assert marked.ask("app", STORE, "items: §T[]")[0].start == offset(document.text, "class Store<§T>")
@@ -203,7 +203,7 @@ def test_merged_declarations_are_the_same(marked: Marked) -> None:
     found = marked.ask("app", STORE, "§each!: Each")[0]
     resolver = resolver_of("TypeScript")
     assert resolver is not None
-    assert resolver.same(found, marked.workspace) == [found]
+    assert resolver.bindings(found, marked.workspace) == [found]
 
 
 def test_a_package_is_known_by_its_manifest(marked: Marked) -> None:

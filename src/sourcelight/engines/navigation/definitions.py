@@ -213,7 +213,7 @@ class SymbolQuery:
 def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Sequence[Occurrence]:
     """Give the uses of a name in a file: identifiers where its language can be read, else whole words."""
     resolver = resolver_of(document.language)
-    model = workspace.model(document) if resolver is not None else None
+    model = workspace.parsed(document) if resolver is not None else None
     if resolver is not None and model is not None:
         return resolver.occurrences(model, name)
     return plain_occurrences(document.text, name)
@@ -254,7 +254,7 @@ def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -
     resolver = resolver_of(document.language)
     if resolver is None and document.language in LANGUAGES:
         return in_same_file(document, occurrence, document.text[occurrence.start : occurrence.end], workspace)
-    if resolver is None or workspace.model(document) is None:
+    if resolver is None or workspace.parsed(document) is None:
         return []
     return resolver.resolve(document, occurrence, workspace)
 
@@ -360,7 +360,7 @@ def _bodies(
     resolver = resolver_of(one.document.language)
     if resolver is None or one.kind not in {"function", "method"} or not _is_prototype(one, workspace):
         return []
-    same = [other for other in resolver.same(one, workspace) if not _is_prototype(other, workspace)]
+    same = [other for other in resolver.bindings(one, workspace) if not _is_prototype(other, workspace)]
     if not same:
         return [other for other in ordered if other.kind == one.kind and not _is_prototype(other, workspace)]
     return [replace(other, reason="announced by the prototype that was found") for other in same]

@@ -193,7 +193,7 @@ def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImpo
                 # What an import means depends on the folder it stands in, not on the file.
                 key = document.path.rpartition(b"/")[0], document.language, stated.module, stated.member
                 if key not in targets:
-                    targets[key] = resolver.imported(document, stated.module, stated.member, workspace)
+                    targets[key] = resolver.import_target(document, stated.module, stated.member, workspace)
                 target = targets[key]
             found.append(FileImport(document, stated, target))
         if found:

@@ -11,15 +11,13 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sourcelight.engines.navigation.model import Document, How, Occurrence, ParsedFile, ResolvedDefinition, Role
+from sourcelight.engines.navigation.model import Document, How, ParsedFile, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
-
-Model = Any
 
 _T = TypeVar("_T")
 _Parsed = TypeVar("_Parsed", bound=ParsedFile)
@@ -125,12 +123,12 @@ class Session:
 
     def parsed(self, document: Document, parsed_type: type[_Parsed]) -> _Parsed | None:
         """Return a parsed file; None when its language has another type of parsed files, or it can't be parsed."""
-        parsed = self.workspace.model(document)
+        parsed = self.workspace.parsed(document)
         return parsed if isinstance(parsed, parsed_type) else None
 
     def cursor(self, document: Document, offset: int) -> Cursor | None:
         """Return the cursor of the smallest node at a byte offset; None for a file that can't be parsed."""
-        parsed = self.workspace.model(document)
+        parsed = self.workspace.parsed(document)
         if parsed is None:
             return None
         path = parsed.path_to(offset)
@@ -222,57 +220,3 @@ class Language(Protocol):
 def exports_of(project: Project, language: Language) -> Mapping[str, Any]:
     """Return the exports of a project by the rules of a language; computed once."""
     return project.remember(("exports", language.names), lambda: language.exports(project))
-
-
-class LegacyLanguage(Protocol):
-    """Rules of languages that still resolve occurrences themselves."""
-
-    languages: Collection[str]
-    """Display names of the languages it reads."""
-
-    def build(self, language: str, text: bytes) -> Model | None:
-        """Read a file; None when it can't be parsed in time (use `symbols.parse_tree`, which is bounded)."""
-        ...
-
-    def occurrences(self, model: Model, name: bytes) -> Sequence[Occurrence]:
-        """Give all identifiers of that name in order; what stands in strings and comments is none."""
-        ...
-
-    def renamed(self, model: Model, names: Collection[bytes]) -> Sequence[Occurrence]:
-        """Give the new names of imports and exports that rename one of `names`, or what a file so named holds."""
-        ...
-
-    def occurrence_at(self, model: Model, offset: int) -> Occurrence | None:
-        """Give the identifier that covers a byte offset, or ends at it."""
-        ...
-
-    def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give the definitions of an occurrence, best first; empty where no rule leads anywhere.
-
-        A binding is its own definition. Imports are followed to the end, over the borders of repositories too.
-        """
-        ...
-
-    def same(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give all places that bind what `found` binds (assignments to one variable, overloads), itself included."""
-        ...
-
-    def overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-        """Give what a member implements or overrides, up to the top, where uses of one are uses of the other."""
-        ...
-
-    def module_names(self, document: Document) -> Collection[str]:
-        """Give the names under which other files import this one; used to find who imports it."""
-        ...
-
-    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
-        """Give the file that an import in `document` means; None when it is in no visible repository.
-
-        `module` and `member` are as the table of imports has them (`symbols.Import`): the module as written, leading
-        dots included, and what is taken from it, empty or ``*`` for all.
-        """
-        ...
-
-    def provides(self, project: Project) -> Mapping[str, Any]:
-        """Give the module, package or crate names that other repositories can import from this one."""
-        ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -21,7 +21,6 @@ from sourcelight.repos import ObjectReader
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-    from sourcelight.engines.navigation.workspace import Workspace
     from sourcelight.engines.search import Target
     from sourcelight.engines.search.scan.corpus import OpenedCommit
 
@@ -331,52 +330,3 @@ class ParsedFile:
             if len(path) % _STEPS == 0:
                 check_time()
         return path
-
-
-class Identifiers:
-    """The part of a `resolver.Resolver` that finds identifiers in a `ParsedFile`."""
-
-    identifiers: Collection[str] = ()
-    """Kinds of nodes that are identifiers."""
-
-    renaming: ClassVar[re.Pattern[bytes] | None] = None
-    """Finds, as its first group, what may be the new name in an import or export that gives one."""
-
-    renamers: ClassVar[Collection[str]] = ()
-    """Kinds of nodes that hold such a new name, and those around them up to the one that holds the old name too."""
-
-    def renamed(self, model: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
-        """Give the new names of imports and exports whose text holds one of some names."""
-        found = []
-        for match in self.renaming.finditer(model.text) if self.renaming is not None else ():
-            node = model.root.descendant_for_byte_range(match.start(1), match.start(1))
-            around = node.parent if node is not None else None
-            if node is None or around is None or node.type not in self.identifiers or around.type not in self.renamers:
-                continue
-            while around.parent is not None and around.parent.type in self.renamers:
-                around = around.parent
-            text = model.text[around.start_byte : around.end_byte]
-            if any(name in text for name in names):
-                found.append(self.occurrence(model, node))
-        return found
-
-    def occurrences(self, model: ParsedFile, name: bytes) -> Sequence[Occurrence]:
-        """Give all identifiers of that name."""
-        found = (self.occurrence_at(model, offset) for offset in model.words(name))
-        return [occurrence for occurrence in found if occurrence is not None]
-
-    def occurrence_at(self, model: ParsedFile, offset: int) -> Occurrence | None:
-        """Give the identifier that covers a byte offset, or ends at it."""
-        for at in (offset, offset - 1):
-            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
-            if node is not None and node.type in self.identifiers:
-                return self.occurrence(model, node)
-        return None
-
-    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
-        """Say what an identifier is used as."""
-        raise NotImplementedError
-
-    def overridden(self, found: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:  # noqa: ARG002 - for those that know it
-        """Give nothing: a method is itself alone."""
-        return ()

@@ -108,7 +108,7 @@ class References:
         gathered: dict[PlaceKey, ResolvedDefinition] = {}
         for one in chosen:
             language = resolver_of(one.document.language) or resolver
-            for same in language.same(one, workspace) if language is not None else [one]:
+            for same in language.bindings(one, workspace) if language is not None else [one]:
                 gathered.setdefault(same.place, same)
         self.definitions = list(gathered.values())
         self._places = set(gathered) | self._given
@@ -268,7 +268,7 @@ class References:
         resolver = resolver_of(one.document.language)
         if resolver is None:
             return [self.asked.name]
-        provided = self.workspace.provided(one.document.project, resolver)
+        provided = resolver.exports(one.document.project)
         names = {prefix for name in resolver.module_names(one.document) for prefix in _prefixes(name)}
         return sorted(name for name in names if name in provided)
 
@@ -290,7 +290,7 @@ class References:
     def _by_other_names(self, document: Document, names: Sequence[bytes]) -> Iterator[Reference]:
         """Yield uses by names that imports of a file give to what bears one of `names`."""
         resolver = resolver_of(document.language)
-        model = self.workspace.model(document) if resolver is not None else None
+        model = self.workspace.parsed(document) if resolver is not None else None
         if resolver is None or model is None:
             return
         done = set(names)
@@ -333,7 +333,7 @@ class References:
         return {name for one in self.definitions for name in _names(one)}
 
     def _unresolved(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
-        if resolver_of(document.language) is not None and self.workspace.model(document) is not None:
+        if resolver_of(document.language) is not None and self.workspace.parsed(document) is not None:
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
             own = any(one.document.project.key == document.project.key for one in self.definitions)

@@ -27,8 +27,8 @@ from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import SymbolQuery
-    from sourcelight.engines.navigation.language import LegacyLanguage, Model
     from sourcelight.engines.navigation.languages.resolver import Resolver
+    from sourcelight.engines.navigation.model import ParsedFile
 
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -407,26 +407,7 @@ class Workspace:
             if repository.key != project.key and repository.facts.commit:
                 yield self._open(repository, "")
 
-    def providers(self, project: Project, resolver: LegacyLanguage | Resolver, name: str) -> list[tuple[Project, Any]]:
-        """Give the other repositories whose `Language.provides` has `name`, with what it says of it.
-
-        One that bears that name, or ends in it, comes first; forks and archived ones come last.
-        """
-        found = [
-            (other, held[name]) for other in self.others(project) if name in (held := self.provided(other, resolver))
-        ]
-
-        def rank(pair: tuple[Project, Any]) -> tuple[bool, bool]:
-            facts, own = pair[0].target.repository.facts, pair[0].name
-            return facts.fork or facts.archived, name not in {own, own.rpartition("/")[2]}
-
-        return sorted(found, key=rank)
-
-    def provided(self, project: Project, resolver: LegacyLanguage | Resolver) -> Any:
-        """Give what a project provides by the rules of a resolver; remembered."""
-        return project.remember(("provides", type(resolver).__name__), lambda: resolver.provides(project))
-
-    def model(self, document: Document) -> Model | None:
+    def parsed(self, document: Document) -> ParsedFile | None:
         """Give the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
         resolver = resolver_of(document.language)
         if resolver is None:
@@ -444,7 +425,7 @@ class Workspace:
             if self._facts_bytes > self.navigator.models.most_bytes:
                 self._facts.clear()
                 self._facts_bytes = 0
-            held = len(text) + 256, resolver.build(document.language, text)
+            held = len(text) + 256, resolver.parse(document.language, text)
             self.navigator.models.put(key, *held)
         if held[1] is None:
             self.unparsed[document] = "timed-out"
@@ -459,10 +440,8 @@ class Workspace:
             ("imported", document.number), lambda: frozenset(self._imported_files(document, resolver))
         )
 
-    def _imported_files(
-        self, document: Document, resolver: LegacyLanguage | Resolver
-    ) -> Iterator[tuple[str, str, bytes]]:
+    def _imported_files(self, document: Document, resolver: Resolver) -> Iterator[tuple[str, str, bytes]]:
         for one in imports_of(document, self):
-            found = resolver.imported(document, one.module, one.member, self)
+            found = resolver.import_target(document, one.module, one.member, self)
             if found is not None:
                 yield found.key

@@ -41,12 +41,7 @@ class Resolver:
     def __init__(self, language: Language) -> None:
         self.language = language
 
-    @property
-    def languages(self) -> Collection[str]:
-        """The display names of its languages."""
-        return self.language.names
-
-    def build(self, language: str, text: bytes) -> ParsedFile | None:
+    def parse(self, language: str, text: bytes) -> ParsedFile | None:
         """Parse a file; None when that takes longer than `MAX_PARSE_S`."""
         return self.language.parse(language, text, time.monotonic() + MAX_PARSE_S)
 
@@ -95,7 +90,7 @@ class Resolver:
             return []
         return _definitions(self.language.lookup(document, cursor, session))
 
-    def same(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
+    def bindings(self, definition: ResolvedDefinition, workspace: Workspace) -> Sequence[ResolvedDefinition]:
         """Return a definition, then all others that bind the same thing; they are as likely for the same reason."""
         if definition.kind == "module":
             return [definition]
@@ -121,11 +116,11 @@ class Resolver:
         """Return the names under which other files import a file."""
         return self.language.module_names(document)
 
-    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
+    def import_target(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
         """Return the file that an import means, see `Language.import_target`."""
         return self.language.import_target(document, module, member, Session(workspace, self.language))
 
-    def provides(self, project: Project) -> Mapping[str, Any]:
+    def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the modules, packages or crates that other repositories can import, by name."""
         return exports_of(project, self.language)
 
