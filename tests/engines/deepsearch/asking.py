@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import ConversationService
+from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, PreviousTurn, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import FinishedAnswer, finish
-from sourcelight.engines.deepsearch.research.scoping import open_inquiry
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import ToolContext

@@ -17,12 +17,12 @@ from core.markup.rendered_harm import ATTACKS, RENDERERS, TEXTS, harm
 from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
+from sourcelight.engines.deepsearch import markdown as answers
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.pins import pin
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig, chosen_cost, chosen_model
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, settled
 from sourcelight.engines.deepsearch.research import ResearchBudget, ResearchEvent, ResearchRequest
-from sourcelight.engines.deepsearch.research import markdown as answers
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import ToolContext

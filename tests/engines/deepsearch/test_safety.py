@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from engines.deepsearch.asking import engine_of, research
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.markdown import fenced, inline
 from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
-from sourcelight.engines.deepsearch.research.markdown import fenced, inline
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.testing import RepositoryBuilder
 

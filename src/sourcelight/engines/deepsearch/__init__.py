@@ -1,4 +1,5 @@
-"""Conversations, researchers and citations: questions answered from the code of pinned commits.
+"""Deep search: questions in words, answered from pinned commits with checked citations.
 
-Uses the tools with the permissions of whoever asks. Never serves HTTP and never renders HTML.
+Ranking of chunks lives in `search.ranking`, the tools that answers call in `tools`; no accounts and no HTTP here.
+Start with `requests` (a question and its commits), then `facts` (counts) or `research` (drafts), then `citations`.
 """

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from sourcelight.engines.deepsearch.citations import checked
 from sourcelight.engines.deepsearch.evidence.pins import StepRequest, StepResult, pins_here
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
+from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchRequest
 from sourcelight.engines.tools import ToolContext
 
 Step: TypeAlias = Callable[[StepRequest, ToolContext, Emit], Any]

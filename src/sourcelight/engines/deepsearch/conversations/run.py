@@ -24,9 +24,9 @@ from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, Stat
 from sourcelight.engines.deepsearch.conversations.records import QuestionEvent
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
 from sourcelight.engines.deepsearch.redaction import without_text
+from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import PreviousTurn, Researcher, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
-from sourcelight.engines.deepsearch.research.scoping import open_inquiry
 from sourcelight.engines.tools import ToolContext
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,6 @@ from sourcelight.repos import Catalog, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.model import Evidence
-    from sourcelight.engines.deepsearch.research.protocol import PreviousTurn
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.tools import ToolContext
 
@@ -92,6 +91,15 @@ def _some(pins: Pins, filters: str) -> Pins:
             tool="deepsearch",
         )
     return pins
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousTurn:
+    """An earlier question of the conversation and its answer; `cited` are names and paths that it cited."""
+
+    question: str
+    answer: str
+    cited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import is_readable, named_and_more, plural
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
-from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchRequest
+from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 _FILES = frozenset({"languages", "paths", "tests"})
 _HISTORY = frozenset({"period", "authors", "range"})

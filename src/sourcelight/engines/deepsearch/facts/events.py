@@ -23,7 +23,7 @@ from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, 
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.removals import removals_of
 from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
-from sourcelight.engines.deepsearch.research.markdown import inline
+from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.search.missing_files import lacks_file
 from sourcelight.repos import resolve

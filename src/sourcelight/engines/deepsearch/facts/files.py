@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     said_terms,
     shown,
 )
-from sourcelight.engines.deepsearch.research.protocol import ResearchRequest
+from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
 

@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import ToolContext, call
 

@@ -11,7 +11,7 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, past_scope
-from sourcelight.engines.deepsearch.research.protocol import ResearchRequest
+from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
 

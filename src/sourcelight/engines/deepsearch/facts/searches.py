@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.facts.model import Work
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
 from sourcelight.engines.deepsearch.question.request import Term, any_path
 from sourcelight.engines.deepsearch.question.scope import repository_filter
-from sourcelight.engines.deepsearch.research.protocol import ResearchEvent
+from sourcelight.engines.deepsearch.requests import ResearchEvent
 
 
 def queries_of(work: Work, text: str, *, languages: bool = True) -> list[str]:

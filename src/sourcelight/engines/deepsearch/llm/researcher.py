@@ -25,17 +25,10 @@ from sourcelight.engines.deepsearch.llm.toolbox import (
     first_message,
     offered,
 )
+from sourcelight.engines.deepsearch.markdown import CITED, inline
+from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.markdown import CITED, inline
-from sourcelight.engines.deepsearch.research.protocol import (
-    Draft,
-    Emit,
-    Heading,
-    Paragraph,
-    ResearchBudget,
-    ResearchEvent,
-    ResearchRequest,
-)
+from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, ResearchBudget
 
 MOST_CORRECTIONS = 2
 """How often a model is told that a citation does not hold, before what does not hold is taken out."""

@@ -18,7 +18,8 @@ from sourcelight.core.query.narrowing import conjoined
 from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
-from sourcelight.engines.deepsearch.research.protocol import Emit, ResearchBudget, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.research.protocol import ResearchBudget
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import TOOLS, Tool, call
 

@@ -9,20 +9,12 @@ from typing import Any
 from urllib.parse import quote as percent
 
 from sourcelight.core.batches.results import repository_url
-from sourcelight.engines.deepsearch import citations
+from sourcelight.engines.deepsearch import citations, markdown
 from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.redaction import redact
-from sourcelight.engines.deepsearch.research import markdown
-from sourcelight.engines.deepsearch.research.protocol import (
-    CountTable,
-    Draft,
-    Emit,
-    Heading,
-    Paragraph,
-    ResearchEvent,
-    ResearchRequest,
-)
+from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
+from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, Heading, Paragraph
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
 _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)

@@ -12,17 +12,11 @@ from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import left_out
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows
+from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
-from sourcelight.engines.deepsearch.research.markdown import inline
-from sourcelight.engines.deepsearch.research.protocol import (
-    CountTable,
-    Draft,
-    Emit,
-    Heading,
-    Paragraph,
-    ResearchRequest,
-)
+from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
+from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, Heading, Paragraph
 
 SHOWN_ROWS = 25
 _CITED_ROWS = 20

@@ -18,23 +18,15 @@ from sourcelight.engines.deepsearch.evidence.pins import StepRequest, away
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, definitions_asked, paragraph_of
+from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import count, scope_lines
-from sourcelight.engines.deepsearch.research.markdown import inline
-from sourcelight.engines.deepsearch.research.protocol import (
-    Draft,
-    Emit,
-    Heading,
-    Paragraph,
-    Quote,
-    ResearchBudget,
-    ResearchEvent,
-    ResearchRequest,
-)
+from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, Quote, ResearchBudget
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import RankQuery, analyse

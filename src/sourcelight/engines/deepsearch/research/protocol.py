@@ -1,30 +1,13 @@
-"""What a researcher is given, what it tells on the way, and what it gives back."""
+"""The protocol of a researcher, its budget, and the draft that it writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
-from sourcelight.engines.deepsearch.evidence.pins import Pins
-from sourcelight.engines.deepsearch.question.scope import QuestionScope
-from sourcelight.engines.tools import ToolContext
-
-
-@dataclass(frozen=True, slots=True)
-class ResearchEvent:
-    """Something that happened while a question was worked on.
-
-    `kind` is ``turn`` (a tool was called: its name, what with, what it gave in a line), ``evidence`` (a citation was
-    accepted) or ``answer_delta`` (some text of the answer).
-    """
-
-    kind: str
-    payload: Mapping[str, Any]
-
-
-Emit: TypeAlias = Callable[[ResearchEvent], None]
+from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,43 +31,6 @@ class ResearchBudget:
     def of_model(cls) -> ResearchBudget:
         """What a model may take by default."""
         return cls(240.0, 60, 25, 400_000, 16_000, 60_000, 300, 40)
-
-
-@dataclass(frozen=True, slots=True)
-class PreviousTurn:
-    """An earlier question of the conversation and its answer; `cited` are names and paths that it cited."""
-
-    question: str
-    answer: str
-    cited: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ResearchRequest:
-    """A question to be researched.
-
-    Parameters
-    ----------
-    question
-        In words, without filters.
-    filters
-        Filters of files (and of repositories, which the pins already hold) as a query.
-    pins
-        The commits that count.
-    context
-        For whom; its permissions hold for every tool.
-    previous
-        Earlier questions of the conversation, oldest first.
-    scope
-        What was read in the question itself of where to look; its filters are among `filters`.
-    """
-
-    question: str
-    filters: str
-    pins: Pins
-    context: ToolContext
-    previous: Sequence[PreviousTurn] = ()
-    scope: QuestionScope = field(default_factory=QuestionScope)
 
 
 @dataclass(frozen=True, slots=True)

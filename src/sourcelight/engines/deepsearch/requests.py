@@ -1,17 +1,60 @@
-"""A question with its scope: what it says of repositories and revisions is pinned before anything is looked for."""
+"""The request of a researcher: a question with its scope, pinned to commits before anything is searched."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.evidence.pins import Pins, pinned
+from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pinned
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
-from sourcelight.engines.deepsearch.research.protocol import PreviousTurn, ResearchRequest
 from sourcelight.engines.tools import ToolContext
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchEvent:
+    """Something that happened while a question was worked on.
+
+    `kind` is ``turn`` (a tool was called: its name, what with, what it gave in a line), ``evidence`` (a citation was
+    accepted) or ``answer_delta`` (some text of the answer).
+    """
+
+    kind: str
+    payload: Mapping[str, Any]
+
+
+Emit: TypeAlias = Callable[[ResearchEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchRequest:
+    """A question to be researched.
+
+    Parameters
+    ----------
+    question
+        In words, without filters.
+    filters
+        Filters of files (and of repositories, which the pins already hold) as a query.
+    pins
+        The commits that count.
+    context
+        For whom; its permissions hold for every tool.
+    previous
+        Earlier questions of the conversation, oldest first.
+    scope
+        What was read in the question itself of where to look; its filters are among `filters`.
+    """
+
+    question: str
+    filters: str
+    pins: Pins
+    context: ToolContext
+    previous: Sequence[PreviousTurn] = ()
+    scope: QuestionScope = field(default_factory=QuestionScope)
 
 
 def open_inquiry(
