@@ -121,7 +121,7 @@ def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refus
     assert sum(sum(sizes) for sizes in bars(figure).values()) == there
     with pytest.raises(ValueError, match=r"total can't be added up.*value='net'"):
         plots.over_time(frame, value="total")
-    with pytest.raises(ValueError, match="of a quarter each"):
+    with pytest.raises(ValueError, match="each row is a quarter"):
         plots.over_time(frame, value="net", period="month")
     assert "year" in plots.over_time(frame, value="net", period="year").title
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.reports import Item, Listing, Number, Report, Section, Table
-from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
 from sourcelight.lab.reports.markdown import find_browser
 
 JANUARY, FEBRUARY, MARCH = (datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))
@@ -47,7 +47,14 @@ def report() -> Report:
                 "People",
                 "Who changed what.",
                 (Table("contributors", "Contributors", table, "Commits.", "Merges.", "commits", ("author",), shown=1),),
-                (Figure("people", "Commits", "Bars of commits.", lambda: bars(["Ada", HOSTILE], {"n": [2, 1]}, "n")),),
+                (
+                    Figure(
+                        "people",
+                        "Commits",
+                        "Bars of commits.",
+                        lambda: stacked_bars(["Ada", HOSTILE], {"n": [2, 1]}, "n"),
+                    ),
+                ),
             ),
         ),
         {"commits": commits},
@@ -198,10 +205,10 @@ def test_an_unknown_format_is_refused_by_name(report: Report, tmp_path: Path) ->
 
 def test_figures_are_drawn_without_the_global_state_of_pyplot() -> None:
     drawn = [
-        bars(["a"], {"x": [1], "y": [2]}, "u"),
-        over_time([(JANUARY, FEBRUARY), (FEBRUARY, MARCH)], {HOSTILE: [1, 2], "b": [0, 1]}, "u", [False, True], "b"),
+        stacked_bars(["a"], {"x": [1], "y": [2]}, "u"),
+        period_bars([(JANUARY, FEBRUARY), (FEBRUARY, MARCH)], {HOSTILE: [1, 2], "b": [0, 1]}, "u", [False, True], "b"),
         punch_card([[0] * 24 for _ in range(7)]),
-        sizes([0, 5, 50_000]),
+        size_histogram([0, 5, 50_000]),
     ]
     assert all(figure.get_axes() for figure in drawn)
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()

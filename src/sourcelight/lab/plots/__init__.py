@@ -1,8 +1,7 @@
-"""Figures of answers: each says what it counts and what it leaves out, in light or dark, and touches nothing global.
+"""Figures of results and frames: bars, time series, calendars, treemaps, dependency graphs.
 
-A function takes a result or a frame and gives a `Figure`, which shows itself in a notebook, saves itself as PNG or SVG
-and gives its matplotlib figure. pyplot is never used, so that figures of several threads don't meet. It asks nobody:
-what is drawn is in the frame.
+No figure asks a client or touches global state of matplotlib; reports and their files are in `lab.reports`. Start
+reading in `figure`, which has `Figure` and the sheet that all figures share.
 """
 
 from sourcelight.lab.plots.bars import matches, ownership

@@ -1,145 +1,32 @@
-"""Who owns which part of what.
-
-Bars: what has how many.
-"""
+"""Horizontal bars: amounts by a column, and shares of authors."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sourcelight.core.markup import count_of, plural
 from sourcelight.lab.plots.figure import (
     Figure,
-    ThemeName,
-    column_of,
-    finish,
-    head_and_rest,
-    number,
+    PlotData,
+    format_amount,
+    format_number,
+    largest_first,
+    new_sheet,
+    plot_data,
     sentences,
-    sheet,
-    short,
-    source_of,
-    theme_of,
-    whole_numbers,
+    short_label,
+    style_axes,
+    text_column,
+    use_whole_numbers,
 )
+from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
+if TYPE_CHECKING:
+    from pandas import Series
 
-def ownership(
-    source: Any,
-    *,
-    by: str | None = None,
-    value: str | None = None,
-    top: int = 15,
-    title: str | None = None,
-    theme: ThemeName = "light",
-) -> Figure:
-    """Draw how the lines of each folder are shared among authors; of one folder alone, its authors.
-
-    Parameters
-    ----------
-    source
-        A frame of `Client.ownership`, of `contributors` or `churn` by author, or of ``code.blame()``.
-    by
-        Column whose values are told apart; None: directory, path or repository, the first that has several values.
-    value
-        Column to add up; None: lines or commits, where there is one of these, else rows.
-    top
-        Most bars, those with the most lines.
-    title, theme
-        As for `matches`.
-    """
-    look, drawn = theme_of(theme), source_of(source, value)
-    author = _author_column(drawn.frame)
-    people = column_of(drawn.frame, author)
-    candidates = [by] if by else [name for name in ("directory", "path", "repository") if name in drawn.frame.columns]
-    column = next((name for name in candidates if by or drawn.frame[name].nunique() > 1), None)
-    whole = drawn.amounts.groupby(people).sum()
-    whole = whole[whole > 0]
-    unit = "lines" if author == "blame_author" and drawn.unit in {"matches", "rows"} else drawn.unit
-    about: Any = drawn.frame["repository"].dropna().unique() if "repository" in drawn.frame.columns else ()
-    where = f" of {about[0]}" if len(about) == 1 else ""
-    if column is None:
-        return _authors(look, whole, unit, where, drawn, top, title)
-    keys = column_of(drawn.frame, column)
-    totals = drawn.amounts.groupby(keys).sum()
-    totals = totals[totals > 0]
-    names, rest = head_and_rest(totals, top)
-    heads, others = head_and_rest(whole, len(look.series))
-    parts = drawn.amounts.groupby([keys, people]).sum()
-    what = "folder" if column == "path" and all(name.endswith(("/", "/*")) for name in names) else column
-    words = title or f"{unit.capitalize()} by {what} and author"
-    counted = sentences(
-        f"Shares of the {unit}{where}: {number(drawn.total)} {unit} by {len(whole):,} authors", drawn.told
-    )
-    rested = sum(float(totals[name]) for name in rest)
-    left = f"Not shown: {len(rest):,} more with {number(rested)} {unit}" if rest else ""
-
-    def draw() -> Any:
-        figure, axes = sheet(look, 1.0 + 0.3 * max(len(names), 2), words, counted, sentences(left, drawn.limits))
-        places = list(range(len(names)))
-        at = [0.0] * len(names)
-        series = [(person, colour, [person]) for person, colour in zip(heads, look.series, strict=False)]
-        series += [(f"{len(others):,} others", look.rest, list(others))] if others else []
-        for label, colour, group in series:
-            widths = []
-            for name in names:
-                row = parts[name]
-                widths.append(100 * float(row[row.index.isin(group)].sum()) / float(totals[name]))
-            axes.barh(places, widths, left=at, color=colour, height=0.72, label=short(label, 30),
-                      edgecolor=look.background, linewidth=0.6)  # fmt: skip
-            at = [a + b for a, b in zip(at, widths, strict=True)]
-        for place, name in zip(places, names, strict=True):
-            axes.annotate(f"{number(float(totals[name]))} {unit}", (100, place), xytext=(5, 0), fontsize=8.5,
-                          textcoords="offset points", va="center", color=look.muted, annotation_clip=False)  # fmt: skip
-        axes.set_yticks(places, [short(name) for name in names], parse_math=False)
-        axes.set_ylim(max(len(names), 2) - 0.45, -0.55)
-        axes.set_xlim(0, 100)
-        axes.set_xticks(range(0, 101, 25), [f"{each} %" for each in range(0, 101, 25)])
-        finish(axes, look, grid="x", series=len(series) if len(series) > 1 else 2)
-        axes.tick_params(axis="y", labelcolor=look.text)
-        return figure
-
-    first = heads[0] if heads else "nobody"
-    return Figure("ownership", words, f"Bars of {column} shared by author: {first} has the most {unit} of all.", draw)
-
-
-def _author_column(frame: Any) -> str:
-    """The column that says who wrote; blame's comes first, since matched lines have no author of their own."""
-    names = [name for name in ("blame_author", "last_author", "author") if name in frame.columns]
-    return next((name for name in names if frame[name].notna().any()), names[-1] if names else "author")
-
-
-def _authors(look: Any, whole: Any, unit: str, where: str, drawn: Any, top: int, title: str | None) -> Figure:
-    names, rest = head_and_rest(whole, top)
-    words = title or f"{unit.capitalize()} by author"
-    total = float(whole.sum())
-    counted = sentences(f"{number(total)} {unit}{where} by {len(whole):,} authors", drawn.told)
-    rested = sum(float(whole[name]) for name in rest)
-    left = f"Not shown: {len(rest):,} more authors with {number(rested)} {unit}" if rest else ""
-
-    def draw() -> Any:
-        figure, axes = sheet(look, 0.5 + 0.3 * max(len(names), 2), words, counted, sentences(left, drawn.limits))
-        places = list(range(len(names)))
-        axes.barh(places, [float(whole[name]) for name in names], color=look.series[0], height=0.72)
-        for place, name in zip(places, names, strict=True):
-            part = float(whole[name])
-            axes.annotate(f"{number(part)}  ({_share(part / total)})", (part, place), xytext=(4, 0),
-                          textcoords="offset points", va="center", fontsize=8.5, color=look.muted)  # fmt: skip
-        axes.set_yticks(places, [short(name) for name in names], parse_math=False)
-        axes.set_ylim(max(len(names), 2) - 0.45, -0.55)
-        axes.margins(x=0.14)
-        axes.set_xlim(left=0)
-        whole_numbers(axes.xaxis)
-        finish(axes, look, grid="x")
-        axes.tick_params(axis="y", labelcolor=look.text)
-        return figure
-
-    first = names[0] if names else "nobody"
-    return Figure("ownership", words, f"Bars of {unit} by author: {first} has the most.", draw)
-
-
-def _share(part: float) -> str:
-    """A share in percent; one that is small but there is not shown as nothing."""
-    return "<1%" if 0 < part < 0.005 else f"{part:.0%}"
+_ROW_IN = 0.3
+_BAR_HEIGHT = 0.72
 
 
 def matches(
@@ -152,75 +39,216 @@ def matches(
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw how many matches there are, by repository, language, or any other column.
+    """Draw how many matches there are, by repository, language, or another column.
 
     Parameters
     ----------
     source
-        A `SearchResult`, or a frame: of matches, of `Client.count`, of an analysis.
+        A `SearchResult`, or a frame: of matches, of counts, of an analysis.
     by
-        Column with what the bars stand for.
+        Column with a bar for each of its values.
     split
-        Column by which bars are divided, such as ``language``: the five values with the most, and the rest.
+        Column that divides the bars, such as ``language``: the five values with the largest amounts, and the rest.
     value
         Column to add up; None: matches, commits or lines, where there is one of these, else rows.
     top
-        Most bars; the rest is said below.
+        Maximum number of bars; a note below counts the rest.
     title
-        Title; None: what is counted by what.
+        Title; None: the unit and the columns.
     theme
         ``light`` or ``dark``.
     """
-    look, drawn = theme_of(theme), source_of(source, value)
-    keys = column_of(drawn.frame, by)
-    totals = drawn.amounts.groupby(keys).sum()
-    totals = totals[totals > 0]
-    names, rest = head_and_rest(totals, top)
-    heads: list[str] = []
-    others: list[str] = []
-    parts = None
+    colors, data = theme_of(theme), plot_data(source, value)
+    keys = text_column(data.frame, by)
+    totals = _positive(data.amounts.groupby(keys).sum())
+    names, hidden_names = largest_first(totals, top)
+    layers = [_Layer("", colors.series[0], [float(totals[name]) for name in names])]
     if split is not None:
-        kinds = column_of(drawn.frame, split)
-        of_kinds = drawn.amounts.groupby(kinds).sum()
-        heads, others = (list(each) for each in head_and_rest(of_kinds[of_kinds > 0], len(look.series)))
-        parts = drawn.amounts.groupby([keys, kinds]).sum()
-    words = title or f"{drawn.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
-    counted = sentences(f"{number(drawn.total)} {drawn.unit} in {len(totals):,} {_plural(by, len(totals))}", drawn.told)
-    rested = sum(float(totals[name]) for name in rest)
-    left = f"Not shown: {len(rest):,} more with {number(rested)} {drawn.unit}" if rest else ""
+        groups = text_column(data.frame, split)
+        parts = data.amounts.groupby([keys, groups]).sum()
+        heads, others = largest_first(_positive(data.amounts.groupby(groups).sum()), len(colors.series))
+        layers = _layers(
+            colors, heads, others, lambda members: [sum(float(parts.get((n, m), 0)) for m in members) for n in names]
+        )
+    label = f"{data.unit.capitalize()} by {by.replace('_', ' ')}{f' and {split}' if split else ''}"
+    words = title or label
+    counts = sentences(
+        f"{format_amount(data.total, data.unit)} in {count_of(len(totals), by.replace('_', ' '))}", data.query
+    )
+    limits = sentences(_hidden_text(hidden_names, totals, data.unit), data.limits)
 
     def draw() -> Any:
-        figure, axes = sheet(look, 0.5 + 0.3 * max(len(names), 2), words, counted, sentences(left, drawn.limits))
-        places = list(range(len(names)))
-        if parts is None:
-            axes.barh(places, [float(totals[name]) for name in names], color=look.series[0], height=0.72)
-        else:
-            at = [0.0] * len(names)
-            series = [(kind, colour, [kind]) for kind, colour in zip(heads, look.series, strict=False)]
-            series += [(f"{len(others):,} others", look.rest, others)] if others else []
-            for label, colour, kinds in series:
-                widths = [sum(float(parts.get((name, kind), 0)) for kind in kinds) for name in names]
-                axes.barh(places, widths, left=at, color=colour, height=0.72, label=short(label, 30),
-                          edgecolor=look.background, linewidth=0.6)  # fmt: skip
-                at = [a + b for a, b in zip(at, widths, strict=True)]
-        for place, name in zip(places, names, strict=True):
-            axes.annotate(number(float(totals[name])), (float(totals[name]), place), xytext=(4, 0),
-                          textcoords="offset points", va="center", fontsize=8.5, color=look.muted)  # fmt: skip
-        axes.set_yticks(places, [short(name) for name in names], parse_math=False)
-        axes.set_ylim(max(len(names), 2) - 0.45, -0.55)
+        figure, axes = new_sheet(colors, 0.5 + _ROW_IN * max(len(names), 2), words, counts, limits)
+        _draw_layers(axes, colors, layers)
+        for row, name in enumerate(names):
+            _annotate(axes, colors, format_number(float(totals[name])), float(totals[name]), row)
         axes.margins(x=0.1)
-        axes.set_xlim(left=0)
-        whole_numbers(axes.xaxis)
-        finish(axes, look, grid="x", series=len(heads) + bool(others))
-        axes.tick_params(axis="y", labelcolor=look.text)
+        _finish_amounts(axes, colors, names, series=0 if split is None else len(layers))
         return figure
 
-    most = f"{names[0]} has the most" if names else "there are none"
-    return Figure("matches", words, f"Bars of {drawn.unit} by {by}: {most}.", draw)
+    summary = f"{names[0]} has the largest number" if names else "there are none"
+    return Figure("matches", words, f"Bars of {data.unit} by {by}: {summary}.", draw)
 
 
-def _plural(name: str, count: int) -> str:
-    words = name.replace("_", " ")
-    if count == 1:
-        return words
-    return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
+def ownership(
+    source: Any,
+    *,
+    by: str | None = None,
+    value: str | None = None,
+    top: int = 15,
+    title: str | None = None,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw how authors share the lines of each directory; of a single directory, the lines of each author.
+
+    Parameters
+    ----------
+    source
+        A frame of `Client.ownership`, of `contributors` or `churn` by author, or of ``code.blame()``.
+    by
+        Column with a bar for each of its values; None: directory, path or repository, the first with several values.
+    value
+        Column to add up; None: lines or commits, where there is one of these, else rows.
+    top
+        Maximum number of bars, those with the largest amounts.
+    title, theme
+        As for `matches`.
+    """
+    colors, data = theme_of(theme), plot_data(source, value)
+    author_column = _author_column(data.frame)
+    authors = text_column(data.frame, author_column)
+    author_totals = _positive(data.amounts.groupby(authors).sum())
+    unit = "lines" if author_column == "blame_author" and data.unit in {"matches", "rows"} else data.unit
+    repositories: Any = data.frame["repository"].dropna().unique() if "repository" in data.frame.columns else ()
+    scope = f" of {repositories[0]}" if len(repositories) == 1 else ""
+    columns = [by] if by else [name for name in ("directory", "path", "repository") if name in data.frame.columns]
+    column = next((name for name in columns if by or len(data.frame[name].dropna().unique()) > 1), None)
+    if column is None:
+        return _author_bars(colors, data, author_totals, unit, scope, top, title)
+    keys = text_column(data.frame, column)
+    totals = _positive(data.amounts.groupby(keys).sum())
+    parts = data.amounts.groupby([keys, authors]).sum()
+    names, hidden_names = largest_first(totals, top)
+    heads, others = largest_first(author_totals, len(colors.series))
+
+    def shares_of(members: Sequence[str]) -> list[float]:
+        rows = [parts[name] for name in names]
+        amounts = [float(row[row.index.isin(members)].sum()) for row in rows]
+        return [100 * amount / float(totals[name]) for amount, name in zip(amounts, names, strict=True)]
+
+    layers = _layers(colors, heads, others, shares_of)
+    is_directory = column == "path" and all(name.endswith(("/", "/*")) for name in names)
+    words = title or f"{unit.capitalize()} by {'directory' if is_directory else column} and author"
+    counts = sentences(
+        f"Shares of the {unit}{scope}: {format_amount(data.total, unit)} by {count_of(len(author_totals), 'author')}",
+        data.query,
+    )
+    limits = sentences(_hidden_text(hidden_names, totals, unit), data.limits)
+
+    def draw() -> Any:
+        figure, axes = new_sheet(colors, 1.0 + _ROW_IN * max(len(names), 2), words, counts, limits)
+        _draw_layers(axes, colors, layers)
+        for row, name in enumerate(names):
+            _annotate(axes, colors, f"{format_amount(float(totals[name]), unit)}", 100, row)
+        axes.set_xlim(0, 100)
+        axes.set_xticks(range(0, 101, 25), [f"{percent} %" for percent in range(0, 101, 25)])
+        _finish_rows(axes, colors, names, series=max(len(layers), 2))
+        return figure
+
+    summary = f"{heads[0]} has the largest share" if heads else "there are none"
+    return Figure("ownership", words, f"Bars of {column} divided by author: {summary} of all {unit}.", draw)
+
+
+def _author_column(frame: Any) -> str:
+    """Return the column of authors; blame's comes first, since matched lines have an empty `author`."""
+    names = [name for name in ("blame_author", "last_author", "author") if name in frame.columns]
+    return next((name for name in names if frame[name].notna().any()), names[-1] if names else "author")
+
+
+def _author_bars(
+    colors: Theme, data: PlotData, totals: Series[Any], unit: str, scope: str, top: int, title: str | None
+) -> Figure:
+    names, hidden_names = largest_first(totals, top)
+    total = float(totals.sum())
+    words = title or f"{unit.capitalize()} by author"
+    counts = sentences(f"{format_amount(total, unit)}{scope} by {count_of(len(totals), 'author')}", data.query)
+    limits = sentences(_hidden_text(hidden_names, totals, unit, "author"), data.limits)
+
+    def draw() -> Any:
+        figure, axes = new_sheet(colors, 0.5 + _ROW_IN * max(len(names), 2), words, counts, limits)
+        _draw_layers(axes, colors, [_Layer("", colors.series[0], [float(totals[name]) for name in names])])
+        for row, name in enumerate(names):
+            amount = float(totals[name])
+            _annotate(axes, colors, f"{format_number(amount)}  ({_percent(amount / total)})", amount, row)
+        axes.margins(x=0.14)
+        _finish_amounts(axes, colors, names, series=0)
+        return figure
+
+    summary = f"{names[0]} has the largest number" if names else "there are none"
+    return Figure("ownership", words, f"Bars of {unit} by author: {summary}.", draw)
+
+
+class _Layer(NamedTuple):
+    """One series of stacked bars: a width for each row."""
+
+    label: str
+    color: str
+    widths: Sequence[float]
+
+
+def _layers(
+    colors: Theme, heads: Sequence[str], others: Sequence[str], widths_of: Callable[[Sequence[str]], Sequence[float]]
+) -> list[_Layer]:
+    """Return a layer for each head and one for all others."""
+    layers = [
+        _Layer(short_label(name, 30), color, widths_of([name]))
+        for name, color in zip(heads, colors.series, strict=False)
+    ]
+    if others:
+        layers.append(_Layer(f"{len(others):,} others", colors.rest, widths_of(list(others))))
+    return layers
+
+
+def _draw_layers(axes: Any, colors: Theme, layers: Sequence[_Layer]) -> None:
+    style: Mapping[str, Any] = {"edgecolor": colors.background, "linewidth": 0.6} if len(layers) > 1 else {}
+    lefts = [0.0] * (len(layers[0].widths) if layers else 0)
+    for layer in layers:
+        rows = range(len(lefts))
+        axes.barh(rows, layer.widths, left=lefts, color=layer.color, height=_BAR_HEIGHT, label=layer.label, **style)
+        lefts = [left + width for left, width in zip(lefts, layer.widths, strict=True)]
+
+
+def _annotate(axes: Any, colors: Theme, text: str, x: float, row: int) -> None:
+    axes.annotate(text, (x, row), xytext=(5, 0), fontsize=8.5, textcoords="offset points", va="center",
+                  color=colors.muted, annotation_clip=False)  # fmt: skip
+
+
+def _finish_amounts(axes: Any, colors: Theme, names: Sequence[str], *, series: int) -> None:
+    axes.set_xlim(left=0)
+    use_whole_numbers(axes.xaxis)
+    _finish_rows(axes, colors, names, series=series)
+
+
+def _finish_rows(axes: Any, colors: Theme, names: Sequence[str], *, series: int) -> None:
+    axes.set_yticks(range(len(names)), [short_label(name) for name in names], parse_math=False)
+    # Two rows at least: a single bar would fill the sheet.
+    axes.set_ylim(max(len(names), 2) - 0.45, -0.55)
+    style_axes(axes, colors, grid="x", series=series)
+    axes.tick_params(axis="y", labelcolor=colors.text)
+
+
+def _positive(totals: Series[Any]) -> Series[Any]:
+    return totals[totals > 0]
+
+
+def _hidden_text(names: Sequence[str], totals: Series[Any], unit: str, noun: str = "") -> str:
+    if not names:
+        return ""
+    amount = format_amount(sum(float(totals[name]) for name in names), unit)
+    more = f"{len(names):,} more {plural(noun) if noun and len(names) != 1 else noun}".rstrip()
+    return f"Not shown: {more} with {amount}"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; a small one is not shown as 0%."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"

@@ -1,15 +1,19 @@
-"""Which imports which: names around a circle, an arrow for each import."""
+"""Dependency graphs: names around a circle, an arrow from each importer to what it imports."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from sourcelight.lab.plots.figure import Figure, ThemeName, number, sentences, sheet, short, theme_of
+from sourcelight.core.markup import count_of
+from sourcelight.lab.plots.figure import Figure, format_number, new_sheet, sentences, short_label
+from sourcelight.lab.plots.themes import ThemeName, theme_of
 
 _RADIUS = 1.0
-_LABEL = 30
-_FEW = 2
+_LABEL_CHARS = 30
+_MAX_FLAT_NAMES = 2
+# Names two steps apart count 0.6 of neighbors, and so on: the order is found greedily, newest name first.
+_DECAY = 0.6
 
 
 def dependencies(
@@ -20,103 +24,104 @@ def dependencies(
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw which repositories import which, the more imports the thicker the arrow.
+    """Draw which repositories import each other; thicker arrows stand for more imports.
 
     Parameters
     ----------
     graph
-        Of `Client.dependency_graph`, or a frame with its edges.
+        The graph of `Client.dependency_graph`, or a frame with its edges.
     external
-        Draw modules that no repository here has, too.
+        Whether to draw modules that are in none of the repositories.
     top
-        Most names, those with the most imports to and from them; the rest is said below.
+        Maximum number of names, those with the most imports in both directions; a note below counts the rest.
     title, theme
         As for `matches`.
     """
-    look = theme_of(theme)
-    edges = getattr(graph, "edges", graph)
-    held = edges if external else edges[~edges["external"].astype("bool")]
-    outside = len(edges) - len(held)
-    pairs = held.assign(source=held["source"].astype("str"), target=held["target"].astype("str"))
+    colors = theme_of(theme)
+    all_edges = getattr(graph, "edges", graph)
+    edges = all_edges if external else all_edges[~all_edges["external"].astype("bool")]
+    hidden_edges = len(all_edges) - len(edges)
+    pairs = edges.assign(source=edges["source"].astype("str"), target=edges["target"].astype("str"))
     pairs = pairs[pairs["source"] != pairs["target"]].groupby(["source", "target"])["imports"].sum()
-    weight: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for (source, target), count in pairs.items():
-        weight[source] = weight.get(source, 0.0) + float(count)
-        weight[target] = weight.get(target, 0.0) + float(count)
-    known = [str(name) for name in edges.attrs.get("repositories", ())]
-    alone = [name for name in known if name not in weight]
-    order = sorted(weight, key=lambda name: (-weight[name], name))
-    names = _around(sorted(order[:top]), pairs)
-    shown = [(s, t, float(c)) for (s, t), c in pairs.items() if s in set(names) and t in set(names)]
-    outer = set(held.loc[held["external"].astype("bool"), "target"].astype("str")) - set(known)
+        weights[source] = weights.get(source, 0.0) + float(count)
+        weights[target] = weights.get(target, 0.0) + float(count)
+    repositories = [str(name) for name in all_edges.attrs.get("repositories", ())]
+    unconnected = [name for name in repositories if name not in weights]
+    by_weight = sorted(weights, key=lambda name: (-weights[name], name))
+    names = _circle_order(sorted(by_weight[:top]), pairs)
+    arrows = [(s, t, float(c)) for (s, t), c in pairs.items() if s in set(names) and t in set(names)]
+    external_names = set(edges.loc[edges["external"].astype("bool"), "target"].astype("str")) - set(repositories)
     words = title or "Dependencies between repositories"
-    tied = f"{len(shown):,} pair{'' if len(shown) == 1 else 's'}"
-    counted = f"{number(sum(c for _, _, c in shown))} imports in {tied} of {len(names):,} names"
-    arrows = "An arrow leads from the importer to what it imports, and is thicker the more imports there are"
-    words_alone = "repository" if len(alone) == 1 else "repositories"
-    left = sentences(
-        f"Not shown: {len(order) - len(names):,} names with fewer imports" if len(order) > len(names) else "",
-        f"{outside:,} imports of modules that no repository here has" if outside else "",
-        f"{len(alone):,} {words_alone} without an import of another" if alone else "",
-        "; ".join(edges.attrs.get("notices", ())) if edges.attrs.get("status") == "limited" else "",
+    imports = format_number(sum(count for _, _, count in arrows))
+    counts = f"{imports} imports in {count_of(len(arrows), 'pair')} of {count_of(len(names), 'name')}"
+    legend = "An arrow leads from the importer to what it imports; thicker arrows stand for more imports"
+    hidden_names = len(by_weight) - len(names)
+    limits = sentences(
+        f"Not shown: {count_of(hidden_names, 'name')} with fewer imports" if hidden_names else "",
+        f"{count_of(hidden_edges, 'import')} of modules that are in none of the repositories" if hidden_edges else "",
+        f"{count_of(len(unconnected), 'repository')} without an import of another" if unconnected else "",
+        "; ".join(all_edges.attrs.get("notices", ())) if all_edges.attrs.get("status") == "limited" else "",
     )
+    ranked = [*(name for name in by_weight if name not in external_names), *external_names]
+    colored = len(ranked) - len(external_names)
+    color_of = {
+        name: colors.series[rank] if rank < min(len(colors.series), colored) else colors.rest
+        for rank, name in enumerate(ranked)
+    }
 
     def draw() -> Any:
         from matplotlib.patches import FancyArrowPatch
 
-        figure, axes = sheet(look, 2.6 if len(names) <= _FEW else 7.4, words, sentences(counted, arrows), left)
-        # Two names stand beside each other, so that both can be read without turning the head.
-        start = 0.0 if len(names) <= _FEW else math.pi / 2
-        place = {name: 2 * math.pi * at / max(len(names), 1) + start for at, name in enumerate(names)}
-        point = {name: (_RADIUS * math.cos(angle), _RADIUS * math.sin(angle)) for name, angle in place.items()}
-        most = max((count for _, _, count in shown), default=1.0)
-        own = [name for name in order if name not in outer]
-        ranks = {name: rank for rank, name in enumerate([*own, *outer])}
-        for source, target, count in sorted(shown, key=lambda edge: edge[2]):
-            rank = ranks[source]
-            colour = look.series[rank] if rank < min(len(look.series), len(own)) else look.rest
-            width = 0.7 + 3.6 * math.sqrt(count / most)
+        is_flat = len(names) <= _MAX_FLAT_NAMES
+        figure, axes = new_sheet(colors, 2.6 if is_flat else 7.4, words, sentences(counts, legend), limits)
+        # Two names are drawn side by side: on top of each other, their labels would be vertical.
+        first_angle = 0.0 if is_flat else math.pi / 2
+        angles = {name: 2 * math.pi * index / max(len(names), 1) + first_angle for index, name in enumerate(names)}
+        points = {name: (_RADIUS * math.cos(angle), _RADIUS * math.sin(angle)) for name, angle in angles.items()}
+        largest = max((count for _, _, count in arrows), default=1.0)
+        for source, target, count in sorted(arrows, key=lambda arrow: arrow[2]):
+            width = 0.7 + 3.6 * math.sqrt(count / largest)
             axes.add_patch(FancyArrowPatch(
-                point[source], point[target], arrowstyle="-|>", mutation_scale=7 + 2.2 * width, linewidth=width,
-                connectionstyle="arc3,rad=0.22", color=colour, alpha=0.78, shrinkA=5, shrinkB=6,
+                points[source], points[target], arrowstyle="-|>", mutation_scale=7 + 2.2 * width, linewidth=width,
+                connectionstyle="arc3,rad=0.22", color=color_of[source], alpha=0.78, shrinkA=5, shrinkB=6,
             ))  # fmt: skip
-        for name, (x, y) in point.items():
-            rank = ranks[name]
-            colour = look.series[rank] if rank < min(len(look.series), len(own)) else look.rest
-            axes.scatter([x], [y], s=46, color=look.background if name in outer else colour, edgecolors=colour,
-                         linewidths=1.6, zorder=3)  # fmt: skip
-            turned = math.degrees(place[name]) % 360
-            left_half = 90 < turned < 270
-            axes.text(1.06 * x, 1.06 * y, short(name, _LABEL), fontsize=8.5, color=look.text, parse_math=False,
-                      rotation=turned + 180 if left_half else turned, rotation_mode="anchor", va="center",
-                      ha="right" if left_half else "left")  # fmt: skip
+        for name, (x, y) in points.items():
+            fill = colors.background if name in external_names else color_of[name]
+            axes.scatter([x], [y], s=46, color=fill, edgecolors=color_of[name], linewidths=1.6, zorder=3)
+            degrees = math.degrees(angles[name]) % 360
+            is_left = 90 < degrees < 270
+            axes.text(1.06 * x, 1.06 * y, short_label(name, _LABEL_CHARS), fontsize=8.5, color=colors.text,
+                      parse_math=False, rotation=degrees + 180 if is_left else degrees, rotation_mode="anchor",
+                      va="center", ha="right" if is_left else "left")  # fmt: skip
         if not names:
-            axes.text(0, 0, "no repository here imports another", color=look.muted, ha="center")
+            axes.text(0, 0, "No repository imports another", color=colors.muted, ha="center")
         axes.set_xlim(-2.3, 2.3)
-        axes.set_ylim(*((-0.65, 0.65) if len(names) <= _FEW else (-1.85, 1.85)))
+        axes.set_ylim(*((-0.65, 0.65) if is_flat else (-1.85, 1.85)))
         axes.set_aspect("equal")
         axes.set_axis_off()
         return figure
 
-    return Figure("dependencies", words, f"Names around a circle with arrows between them: {counted}.", draw)
+    return Figure("dependencies", words, f"Names around a circle with arrows between them: {counts}.", draw)
 
 
-def _around(names: list[str], pairs: Any) -> list[str]:
-    """Names in an order in which most arrows are short: each next to what it is tied to most, ties by name."""
+def _circle_order(names: list[str], pairs: Any) -> list[str]:
+    """Return names in an order that keeps most arrows short: each next to what it has most imports with."""
     if not names:
         return []
-    tied: dict[tuple[str, str], float] = {}
+    links: dict[tuple[str, str], float] = {}
     for (source, target), count in pairs.items():
-        tied[source, target] = tied[target, source] = tied.get((source, target), 0.0) + float(count)
-    total = {name: sum(tied.get((name, other), 0.0) for other in names) for name in names}
-    placed = [max(names, key=lambda name: (total[name], name))]
-    left = [name for name in names if name != placed[0]]
-    while left:
-        # What is tied to the newest counts most, what is tied to earlier ones less and less.
-        near = {other: 0.6**distance for distance, other in enumerate(reversed(placed))}
-        chosen = max(
-            left, key=lambda name: (sum(tied.get((name, o), 0.0) * near[o] for o in placed), total[name], name)
+        links[source, target] = links[target, source] = links.get((source, target), 0.0) + float(count)
+    totals = {name: sum(links.get((name, neighbor), 0.0) for neighbor in names) for name in names}
+    order = [max(names, key=lambda name: (totals[name], name))]
+    remaining = [name for name in names if name != order[0]]
+    while remaining:
+        nearness = {name: _DECAY**distance for distance, name in enumerate(reversed(order))}
+        closest = max(
+            remaining,
+            key=lambda name: (sum(links.get((name, p), 0.0) * nearness[p] for p in order), totals[name], name),
         )
-        placed.append(chosen)
-        left.remove(chosen)
-    return placed
+        order.append(closest)
+        remaining.remove(closest)
+    return order

@@ -1,39 +1,41 @@
-"""Stacked bars over time.
-
-A calendar: every day a square, the darker (in dark: the lighter) the more.
-"""
+"""Amounts over time: stacked bars by period, and a calendar with a square per day."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import datetime as dt
+from calendar import isleap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.figure import (
+    WIDTH_IN,
     Figure,
     PlotData,
-    ThemeName,
-    column_of,
-    finish,
-    head_and_rest,
-    number,
+    format_amount,
+    format_number,
+    largest_first,
+    new_sheet,
+    plot_data,
     sentences,
-    sheet,
-    short,
-    source_of,
-    theme_of,
-    whole_numbers,
+    short_label,
+    style_axes,
+    text_column,
+    use_dates,
+    use_whole_numbers,
 )
+from sourcelight.lab.plots.themes import Theme, ThemeName, theme_of
 
 PERIODS: Mapping[str, tuple[str, float]] = {
     "day": ("D", 1), "week": ("W-SUN", 7), "month": ("M", 30.4), "quarter": ("Q", 91.3), "year": ("Y", 365.25),
 }  # fmt: skip
-_HOLDS: Mapping[str, tuple[str, ...]] = {
+_LONGER: Mapping[str, tuple[str, ...]] = {
     "day": ("week", "month", "quarter", "year"), "week": (), "month": ("quarter", "year"), "quarter": ("year",),
     "year": (),
 }  # fmt: skip
-"""Longer periods that each period lies in as a whole."""
-DATES = ("period", "commit_date", "blame_commit_date", "last_commit_date", "author_date")
-_MOST_BARS = 72
+"""Longer periods that contain each period as a whole; a week may lie in two months."""
+DATE_COLUMNS = ("period", "commit_date", "blame_commit_date", "last_commit_date", "author_date")
+_MAX_BARS = 72
 
 
 def over_time(
@@ -46,9 +48,9 @@ def over_time(
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw how many matches (commits, lines) fall into which day, week, month, quarter or year.
+    """Draw matches (commits, lines) by day, week, month, quarter or year.
 
-    Matched lines have no date of their own: ``result.matches.code.blame()`` gives them the commit that brought them.
+    Matched lines have no dates; ``result.matches.code.blame()`` adds those of the commits that introduced them.
 
     Parameters
     ----------
@@ -56,135 +58,137 @@ def over_time(
         A `SearchResult` of commits or diffs, or a frame with dates: of ``code.blame()``, `commit_search`, `churn`,
         `pickaxe`.
     by
-        Column by which bars are divided, such as ``repository`` or ``language``: the five values with the most, and
-        the rest.
+        Column that divides the bars, such as ``repository`` or ``language``: the five values with the largest
+        amounts, and the rest.
     period
-        ``day``, ``week``, ``month``, ``quarter`` or ``year``; None: that of rows which are periods already,
-        else the finest that gives at most 72 bars.
+        ``day``, ``week``, ``month``, ``quarter`` or ``year``; None: the period of the rows, if they are periods,
+        else the shortest with at most 72 bars.
     date
-        Column of dates; None: the first there is of period, commit_date, blame_commit_date, last_commit_date and
-        author_date that has any.
+        Column of dates; None: the first of period, commit_date, blame_commit_date, last_commit_date and author_date
+        that has any.
     value, title, theme
         As for `matches`.
 
     Raises
     ------
     ValueError
-        When no row has a date, when `value` can't be added up, and when rows that are periods already are shorter or
-        longer than `period` can tell apart.
+        When no row has a date, when `value` can't be added up, and when the rows are periods that don't fit into
+        `period`.
     """
-    look, drawn = theme_of(theme), source_of(source, value)
+    colors, data = theme_of(theme), plot_data(source, value)
     if period is not None and period not in PERIODS:
-        raise ValueError(f"period is one of {', '.join(PERIODS)}, not {period!r}")
-    column, series, others, every, chosen = _series(drawn, by, period, date, len(look.series))
-    known = believed(drawn.frame[column])
-    words = title or f"{drawn.unit.capitalize()} by {chosen}{f' and {by}' if by else ''}"
-    total = number(float(drawn.amounts[known].sum()))
-    said = f"{total} {drawn.unit} by {column.replace('_', ' ')} (UTC), {every[0]} to {every[-1]}"
-    missing = int((~known).sum())
-    left = (
-        f"Not shown: {missing:,} {'row' if missing == 1 else 'rows'} without a date, or dated at the beginning of 1970"
-        if missing
-        else ""
-    )
+        raise ValueError(f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}")
+    column = date_column(data, date)
+    has_date = is_plausible(data.frame[column])
+    bars = _period_bars(data, by, period, column, len(colors.series))
+    words = title or f"{data.unit.capitalize()} by {bars.period}{f' and {by}' if by else ''}"
+    total = format_amount(float(data.amounts[has_date].sum()), data.unit)
+    first, last = bars.periods[0], bars.periods[-1]
+    counts = f"{total} by {column.replace('_', ' ')} (UTC), {first} to {last}"
+    limits = sentences(_undated_text(has_date), data.limits)
 
     def draw() -> Any:
-        figure, axes = sheet(look, 3.3, words, sentences(said, drawn.told), sentences(left, drawn.limits))
-        starts = [step.start_time.to_pydatetime() for step in every]
-        widths = [(step.end_time - step.start_time).total_seconds() / 86_400 * 0.86 for step in every]
-        above, below = [0.0] * len(every), [0.0] * len(every)
-        colours = [*look.series[: len(series) - bool(others)], *([look.rest] if others else [])]
-        for colour, (name, heights) in zip(colours, series.items(), strict=True):
-            numbers = [float(each) for each in heights]
-            bottoms = [up if each >= 0 else down for each, up, down in zip(numbers, above, below, strict=True)]
-            axes.bar(starts, numbers, widths, bottom=bottoms, align="edge", color=colour, label=short(name, 34))
-            above = [up + max(each, 0) for each, up in zip(numbers, above, strict=True)]
-            below = [down + min(each, 0) for each, down in zip(numbers, below, strict=True)]
-        whole_numbers(axes.yaxis)
+        figure, axes = new_sheet(colors, 3.3, words, sentences(counts, data.query), limits)
+        starts = [step.start_time.to_pydatetime() for step in bars.periods]
+        widths = [(step.end_time - step.start_time).total_seconds() / 86_400 * 0.86 for step in bars.periods]
+        # Negative amounts, as of `net`, are stacked below zero.
+        tops, lows = [0.0] * len(starts), [0.0] * len(starts)
+        fills = [*colors.series[: len(bars.series) - bars.has_rest], *([colors.rest] if bars.has_rest else [])]
+        for fill, (name, amounts) in zip(fills, bars.series.items(), strict=True):
+            heights = [float(amount) for amount in amounts]
+            bottoms = [top if height >= 0 else low for height, top, low in zip(heights, tops, lows, strict=True)]
+            axes.bar(starts, heights, widths, bottom=bottoms, align="edge", color=fill, label=short_label(name, 34))
+            tops = [top + max(height, 0) for height, top in zip(heights, tops, strict=True)]
+            lows = [low + min(height, 0) for height, low in zip(heights, lows, strict=True)]
+        use_whole_numbers(axes.yaxis)
         axes.margins(x=0.01)
-        if min(below, default=0) == 0:
+        if min(lows, default=0) == 0:
             axes.set_ylim(bottom=0)
-        axes.xaxis_date()
-        _dated(axes)
-        axes.set_ylabel(drawn.unit)
-        finish(axes, look, grid="y", series=len(series) if by else 0)
+        use_dates(axes)
+        axes.set_ylabel(data.unit)
+        style_axes(axes, colors, grid="y", series=len(bars.series) if by else 0)
         return figure
 
-    return Figure("over_time", words, f"Stacked bars of {drawn.unit} by {chosen}: {said}.", draw)
+    return Figure("over_time", words, f"Stacked bars of {data.unit} by {bars.period}: {counts}.", draw)
 
 
-def dated(drawn: PlotData, date: str | None) -> str:
-    """The column of dates to go by: `date`, or the first known one that has any; ValueError where there is none."""
-    names = [date] if date else [name for name in DATES if name in drawn.frame.columns]
-    column = next((name for name in names if believed(drawn.frame[name]).any()), None)
+def date_column(data: PlotData, date: str | None) -> str:
+    """Return `date`, or the first known column that has any; raises ValueError where no row has one."""
+    names = [date] if date else [name for name in DATE_COLUMNS if name in data.frame.columns]
+    column = next((name for name in names if is_plausible(data.frame[name]).any()), None)
     if column is None:
         raise ValueError(
-            "no row has a date; of lines that a search found, frame.code.blame() gives the dates, and commit_search, "
-            "pickaxe and churn have their own"
+            "no row has a date; add dates to matched lines with frame.code.blame(), or use commit_search, pickaxe or "
+            "churn"
         )
     return column
 
 
-def believed(dates: Any) -> Any:
-    """Which dates are there and not the zero of computers' clocks, which stands for a date that nobody knew."""
+def is_plausible(dates: Any) -> Any:
+    """Return which dates are known; the first days of 1970 come from clocks that were not set."""
     import pandas as pd
 
     return dates.notna() & (dates >= pd.Timestamp("1970-01-03", tz="UTC"))
 
 
-def _series(
-    drawn: PlotData, by: str | None, period: str | None, date: str | None, most: int
-) -> tuple[str, dict[str, Any], list[str], Any, str]:
-    """Numbers by period: the column of dates, series, who is in the last one, periods, and their kind."""
+def _undated_text(has_date: Any) -> str:
+    count = int((~has_date).sum())
+    return f"Not shown: {count_of(count, 'row')} without a date, or dated at the beginning of 1970" if count else ""
+
+
+class _PeriodBars(NamedTuple):
+    """Amounts by period for each series; the last one is everything else if `has_rest`."""
+
+    period: str
+    periods: Any
+    series: Mapping[str, Any]
+    has_rest: bool
+
+
+def _period_bars(data: PlotData, by: str | None, period: str | None, column: str, max_series: int) -> _PeriodBars:
     import pandas as pd
 
-    column = dated(drawn, date)
-    known = believed(drawn.frame[column])
-    when = drawn.frame[column][known].dt.tz_convert("UTC").dt.tz_localize(None)
-    chosen = _period(drawn.frame[known], column, period) or _fitting((when.max() - when.min()).days)
-    steps = when.dt.to_period(PERIODS[chosen][0])
-    every = pd.period_range(steps.min(), steps.max(), freq=PERIODS[chosen][0])
-    amounts = drawn.amounts[known]
+    has_date = is_plausible(data.frame[column])
+    dates = data.frame[column][has_date].dt.tz_convert("UTC").dt.tz_localize(None)
+    name = _period_of(data.frame[has_date], column, period) or _fitting_period((dates.max() - dates.min()).days)
+    frequency = PERIODS[name][0]
+    steps = dates.dt.to_period(frequency)
+    periods = pd.period_range(steps.min(), steps.max(), freq=frequency)
+    amounts = data.amounts[has_date]
     if by is None:
-        return column, {"": amounts.groupby(steps).sum().reindex(every, fill_value=0.0)}, [], every, chosen
-    kinds = column_of(drawn.frame, by)[known]
-    totals = amounts.groupby(kinds).sum()
-    heads, others = head_and_rest(totals[totals != 0], most)
-    sums = amounts.groupby([kinds, steps]).sum()
-    series: dict[str, Any] = {name: sums[name].reindex(every, fill_value=0.0) for name in heads}
+        return _PeriodBars(name, periods, {"": amounts.groupby(steps).sum().reindex(periods, fill_value=0.0)}, False)
+    groups = text_column(data.frame, by)[has_date]
+    totals = amounts.groupby(groups).sum()
+    heads, others = largest_first(totals[totals != 0], max_series)
+    sums = amounts.groupby([groups, steps]).sum()
+    series: dict[str, Any] = {head: sums[head].reindex(periods, fill_value=0.0) for head in heads}
     if others:
-        rest = kinds.isin(list(others))
-        series[f"{len(others):,} others"] = amounts[rest].groupby(steps[rest]).sum().reindex(every, fill_value=0.0)
-    return column, series, list(others), every, chosen
+        in_rest = groups.isin(list(others))
+        rest = amounts[in_rest].groupby(steps[in_rest]).sum()
+        series[f"{len(others):,} others"] = rest.reindex(periods, fill_value=0.0)
+    return _PeriodBars(name, periods, series, bool(others))
 
 
-def _period(frame: Any, column: str, period: str | None) -> str | None:
-    """The period asked for, or that of rows which are one already; ValueError where these can't be put together so."""
+def _period_of(frame: Any, column: str, period: str | None) -> str | None:
+    """Return the requested period, or that of rows that are periods; raises ValueError where these don't fit."""
     if column != "period" or "period_end" not in frame.columns:
         return period
     days = float(((frame["period_end"] - frame["period"]).dt.total_seconds() / 86_400).median())
-    own = min(PERIODS, key=lambda name: abs(PERIODS[name][1] - days))
-    if period not in {None, own, *_HOLDS[own]}:
-        raise ValueError(f"the rows are of a {own} each: they can't be told apart by {period}")
-    return period or own
+    row_period = min(PERIODS, key=lambda name: abs(PERIODS[name][1] - days))
+    if period not in {None, row_period, *_LONGER[row_period]}:
+        raise ValueError(f"each row is a {row_period}, which can't be divided into a {period}")
+    return period or row_period
 
 
-def _fitting(days: int) -> str:
-    return next((name for name, (_, length) in PERIODS.items() if days / length <= _MOST_BARS), "year")
+def _fitting_period(days: int) -> str:
+    return next((name for name, (_, length) in PERIODS.items() if days / length <= _MAX_BARS), "year")
 
 
-def _dated(axes: Any) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    locator = AutoDateLocator(minticks=3, maxticks=9)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-
-
-_DAYS = ("Mon", "", "Wed", "", "Fri", "", "Sun")
+_WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_ROWS = 8.6
-_PARTS = (0.25, 0.5, 0.75, 0.9)
+_YEAR_HEIGHT = 8.6
+_YEAR_WIDTH = 60.2
+_QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
 def activity(
@@ -196,14 +200,14 @@ def activity(
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw a calendar of commits (or matches, or lines) by day, a row per year, the newest first.
+    """Draw a calendar of commits (or matches, or lines) by day, one row per year, newest first.
 
     Parameters
     ----------
     source
         A frame with dates, such as of `commit_search` or ``code.blame()``, or a `SearchResult` of commits or diffs.
     years
-        Most years; what is older is counted below.
+        Maximum number of years; a note below counts what is older.
     date
         Column of dates; None: as for `over_time`.
     value, title, theme
@@ -217,83 +221,93 @@ def activity(
     import numpy as np
 
     if years < 1:
-        raise ValueError(f"years is at least 1, not {years}")
-    look, drawn = theme_of(theme), source_of(source, value)
-    column = dated(drawn, date)
-    known = believed(drawn.frame[column])
-    days = drawn.frame[column][known].dt.tz_convert("UTC").dt.tz_localize(None).dt.normalize()
-    totals: Any = drawn.amounts[known].groupby(days).sum()
-    last = int(totals.index.max().year)
-    shown = totals[totals.index.year > last - years]
-    older = totals[totals.index.year <= last - years]
-    rows = sorted({int(year) for year in shown.index.year}, reverse=True)
-    bounds = sorted(set(np.quantile(shown[shown > 0], _PARTS, method="nearest").tolist())) if (shown > 0).any() else []
-    words = title or f"{drawn.unit.capitalize()} by day"
-    counted = f"{number(float(shown.sum()))} {drawn.unit} by {column.replace('_', ' ')} (UTC) on {len(shown):,} days"
-    empty = [year for year in range(rows[-1], last) if year not in rows]
-    left = sentences(
-        f"Not shown: {number(float(older.sum()))} {drawn.unit} before {rows[-1]}" if len(older) else "",
-        f"Years without any are left out: {', '.join(map(str, empty))}" if empty else "",
-        f"Rows without a date, or dated at the beginning of 1970: {int((~known).sum()):,}" if not known.all() else "",
-        drawn.limits,
+        raise ValueError(f"years must be at least 1, got {years}")
+    colors, data = theme_of(theme), plot_data(source, value)
+    column = date_column(data, date)
+    has_date = is_plausible(data.frame[column])
+    days = data.frame[column][has_date].dt.tz_convert("UTC").dt.tz_localize(None).dt.normalize()
+    totals: Any = data.amounts[has_date].groupby(days).sum()
+    last_year = int(totals.index.max().year)
+    recent = totals[totals.index.year > last_year - years]
+    older = totals[totals.index.year <= last_year - years]
+    drawn_years = sorted({int(year) for year in recent.index.year}, reverse=True)
+    positive = recent[recent > 0]
+    bounds = sorted(set(np.quantile(positive, _QUANTILES, method="nearest").tolist())) if len(positive) else []
+    words = title or f"{data.unit.capitalize()} by day"
+    total = format_amount(float(recent.sum()), data.unit)
+    counts = f"{total} by {column.replace('_', ' ')} (UTC) on {count_of(len(recent), 'day')}"
+    empty_years = [str(year) for year in range(drawn_years[-1], last_year) if year not in drawn_years]
+    limits = sentences(
+        f"Not shown: {format_amount(float(older.sum()), data.unit)} before {drawn_years[-1]}" if len(older) else "",
+        f"Years without any are left out: {', '.join(empty_years)}" if empty_years else "",
+        _undated_text(has_date),
+        data.limits,
     )
 
     def draw() -> Any:
         from matplotlib.collections import PatchCollection
-        from matplotlib.patches import Rectangle
 
-        tiles, fills = [], []
-        figure, axes = sheet(look, 0.45 + 1.34 * len(rows), words, sentences(counted, drawn.told), left)
-        for place, year in enumerate(rows):
-            top = place * _ROWS
-            start = np.datetime64(f"{year}-01-01")
-            first = (int(start.astype("datetime64[D]").astype(int)) + 3) % 7  # 1970-01-01 was a Thursday
-            length = int((np.datetime64(f"{year + 1}-01-01") - start).astype(int))
-            held = {int((day.to_datetime64() - start).astype("timedelta64[D]").astype(int)): float(v)
-                    for day, v in shown[shown.index.year == year].items()}  # fmt: skip
-            for day in range(length):
-                week, weekday = divmod(first + day, 7)
-                amount = held.get(day, 0.0)
+        # As high as the squares are at the width of the sheet: more would be a gap below the title.
+        rows = len(drawn_years) * _YEAR_HEIGHT + 2.5
+        height_in = 0.1 + rows * 0.976 * WIDTH_IN / _YEAR_WIDTH
+        figure, axes = new_sheet(colors, height_in, words, sentences(counts, data.query), limits)
+        squares: list[Any] = []
+        fills: list[str] = []
+        for index, year in enumerate(drawn_years):
+            top = index * _YEAR_HEIGHT
+            in_year = recent[recent.index.year == year]
+            amounts = {int(day.day_of_year) - 1: float(amount) for day, amount in in_year.items()}
+            for day, square in enumerate(_draw_year(axes, colors, year, top)):
+                amount = amounts.get(day, 0.0)
                 step = sum(amount > bound for bound in bounds)
-                fill = look.steps[min(step, len(look.steps) - 1)] if amount > 0 else look.empty
-                tiles.append(Rectangle((week + 0.08, top + weekday + 0.08), 0.84, 0.84))
-                fills.append(fill)
-            for month in range(12):
-                at = int((np.datetime64(f"{year}-{month + 1:02}-01") - start).astype(int))
-                axes.text(
-                    (first + at) // 7 + 0.1, top - 0.35, _MONTHS[month], fontsize=7.5, color=look.muted, va="bottom"
-                )
-            for weekday, name in enumerate(_DAYS):
-                axes.text(-0.4, top + weekday + 0.5, name, fontsize=7, color=look.muted, ha="right", va="center")
-            axes.text(-3.1, top + 3.5, str(year), fontsize=10, weight="bold", color=look.text, ha="right", va="center")
+                fills.append(colors.steps[min(step, len(colors.steps) - 1)] if amount > 0 else colors.empty)
+                squares.append(square)
         # One collection: thousands of single patches take seconds.
-        axes.add_collection(PatchCollection(tiles, facecolors=fills, linewidths=0))
-        _legend(axes, look, bounds, len(rows) * _ROWS - 0.9)
+        axes.add_collection(PatchCollection(squares, facecolors=fills, linewidths=0))
+        _draw_legend(axes, colors, bounds, len(drawn_years) * _YEAR_HEIGHT - 0.9)
         axes.set_xlim(-6.2, 54)
-        axes.set_ylim(len(rows) * _ROWS + 0.6, -1.9)
-        axes.set_aspect("equal", adjustable="box", anchor="W")
+        axes.set_ylim(len(drawn_years) * _YEAR_HEIGHT + 0.6, -1.9)
+        axes.set_aspect("equal", adjustable="box", anchor="NW")
         axes.set_xticks([])
         axes.set_yticks([])
-        finish(axes, look)
+        style_axes(axes, colors)
         return figure
 
-    busiest = f"the most on {totals.idxmax():%Y-%m-%d}" if len(totals) else "none"
-    return Figure("activity", words, f"A calendar of {counted}; {busiest}.", draw)
+    summary = f"the busiest day is {totals.idxmax():%Y-%m-%d}" if len(totals) else "there are none"
+    return Figure("activity", words, f"A calendar of {counts}; {summary}.", draw)
 
 
-def _legend(axes: Any, look: Any, bounds: list[float], top: float) -> None:
+def _draw_year(axes: Any, colors: Theme, year: int, top: float) -> list[Any]:
+    """Draw the labels of a year, and return a square for each of its days: weeks in columns, Monday on top."""
     from matplotlib.patches import Rectangle
 
-    steps = [(look.empty, "0")]
-    low = 1.0
-    for place, bound in enumerate([*bounds, None]):
-        words = (
-            f"{number(low)}+" if bound is None else number(bound) if bound == low else f"{number(low)}-{number(bound)}"
-        )
-        steps.append((look.steps[place], words))
-        low = (bound or 0) + 1
+    new_year = dt.date(year, 1, 1)
+    first_weekday = new_year.weekday()
+    for month, name in enumerate(_MONTHS, 1):
+        offset = (dt.date(year, month, 1) - new_year).days
+        week = (first_weekday + offset) // 7
+        axes.text(week + 0.1, top - 0.35, name, fontsize=7.5, color=colors.muted, va="bottom")
+    for weekday, name in enumerate(_WEEKDAYS):
+        axes.text(-0.4, top + weekday + 0.5, name, fontsize=7, color=colors.muted, ha="right", va="center")
+    axes.text(-3.1, top + 3.5, str(year), fontsize=10, weight="bold", color=colors.text, ha="right", va="center")
+    places = [divmod(first_weekday + day, 7) for day in range(365 + isleap(year))]
+    return [Rectangle((week + 0.08, top + weekday + 0.08), 0.84, 0.84) for week, weekday in places]
+
+
+def _draw_legend(axes: Any, colors: Theme, bounds: Sequence[float], top: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    steps = [(colors.empty, "0")]
+    lower = 1.0
+    for index, bound in enumerate([*bounds, None]):
+        if bound is None:
+            text = f"{format_number(lower)}+"
+        else:
+            text = format_number(bound) if bound == lower else f"{format_number(lower)}-{format_number(bound)}"
+        steps.append((colors.steps[index], text))
+        lower = (bound or 0) + 1
     x = 0.0
-    for colour, words in steps:
-        axes.add_patch(Rectangle((x, top + 0.08), 0.84, 0.84, facecolor=colour, linewidth=0))
-        axes.text(x + 1.2, top + 0.5, words, fontsize=8, color=look.muted, va="center")
-        x += 2.2 + 0.62 * len(words)
+    for color, text in steps:
+        axes.add_patch(Rectangle((x, top + 0.08), 0.84, 0.84, facecolor=color, linewidth=0))
+        axes.text(x + 1.2, top + 0.5, text, fontsize=8, color=colors.muted, va="center")
+        x += 2.2 + 0.62 * len(text)

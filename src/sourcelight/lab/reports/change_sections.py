@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.markup import count_of, join_words
-from sourcelight.lab.reports.figures import bars
+from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.history import churn_figure, told_apart
 from sourcelight.lab.reports.kinds import KINDS, RULE, kind_of
 from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Section, Table, ThemedFigure
@@ -227,7 +227,7 @@ def people_section(commits: Frame, known: AbstractSet[Pair], link: LinkOf) -> tu
         "people",
         "Commits by person",
         f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
-        lambda: bars(labels, {"commits": values}, "commits"),
+        lambda: stacked_bars(labels, {"commits": values}, "commits"),
     )
     text = "" if labels else "No person wrote a commit in between."
     return frame, Section("People", text, tuple(tables), (figure,) if labels else ())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request
-from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import behind, churn_figure, told_apart
 from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table, ThemedFigure
 from sourcelight.lab.reports.other_files import WRITTEN
@@ -62,7 +62,7 @@ def people_section(people: Frame | None, commits: Frame, which: Request, link: L
         "contributors",
         "Commits by person",
         f"Bars of commits of the {len(labels)} people with the most.",
-        lambda: bars(labels, {"commits": counts}, "commits"),
+        lambda: stacked_bars(labels, {"commits": counts}, "commits"),
     )
     share = top["commits"].head(5).sum() / max(int((~commits["bot"]).sum()), 1)
     text = f"The five people with the most commits wrote {share:.0%} of those by people." if len(top) > _FIVE else ""
@@ -152,7 +152,7 @@ def ownership_sections(code: Client, owned: list[Owned], which: Request, link: L
         "ownership",
         "Current lines by author",
         f"Bars of lines of the {len(labels)} authors who own the most.",
-        lambda: bars(labels, {"lines": values}, "lines"),
+        lambda: stacked_bars(labels, {"lines": values}, "lines"),
     )
     text = "Ownership is about the newest commit, whatever the dates above."
     return [Section("Ownership", text, tuple(tables), (figure,))]

@@ -8,7 +8,7 @@ from datetime import MAXYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedTool
-from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
+from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.reports.model import Figure, Frame, Number, Table, ThemedFigure
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
         "activity",
         f"Commits by {period}{' (hatched: partial)' if any(partial) else ''}",
         f"Stacked bars of commits by {period}: the {len(names)} people with the most, and everyone else.{hatched}",
-        lambda: over_time(steps, series, "commits", partial, _REST),
+        lambda: period_bars(steps, series, "commits", partial, _REST),
     )
 
 
@@ -218,7 +218,7 @@ def change_sizes(commits: Frame) -> Figure:
         "sizes",
         "Commits by lines changed",
         f"Bars: how many of {len(values):,} commits change how many lines; merges are left out.",
-        lambda: sizes(values),
+        lambda: size_histogram(values),
     )
 
 
@@ -231,7 +231,7 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 
         name,
         title,
         f"Bars of lines added and removed: {_listed(labels[:3])} have the most.",
-        lambda: bars(labels, values, "lines"),
+        lambda: stacked_bars(labels, values, "lines"),
     )
 
 

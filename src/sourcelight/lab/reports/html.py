@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import escape, link
 from sourcelight.display.frames.export import harmless
-from sourcelight.lab.reports.figures import inline_svg
+from sourcelight.lab.plots.charts import svg_element
 from sourcelight.lab.reports.model import (
     Figure,
     Item,
@@ -108,7 +108,7 @@ def _section(section: Section, level: int, notes: Footnotes) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    return f"<figure><figcaption>{escape(figure.title)}</figcaption>{inline_svg(figure)}</figure>"
+    return f"<figure><figcaption>{escape(figure.title)}</figcaption>{svg_element(figure)}</figure>"
 
 
 def _list(listing: Listing, level: int) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from sourcelight.core.errors import MissingExtra, SourcelightError
 from sourcelight.core.markup import link, one_line
-from sourcelight.lab.reports.figures import saved
+from sourcelight.lab.plots.figure import write_figure
 from sourcelight.lab.reports.model import (
     LONGEST,
     Figure,
@@ -113,7 +113,7 @@ def save_figures(report: Report, path: str | os.PathLike[str]) -> dict[str, str]
         for figure in section.figures:
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / f"{figure.name}.png").open("wb") as file:
-                saved(figure.draw(), file, "png")
+                write_figure(figure.draw(), file, "png")
             links[figure.name] = f"{quote(folder.name)}/{quote(figure.name)}.png"
     return links
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sourcelight.core.markup import one_line
-from sourcelight.lab.reports.figures import figure_style
+from sourcelight.lab.plots.themes import theme_variables
 
 _SHARED = """
 .sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);--link:#1565c0;line-height:1.45;max-width:76rem;%s}
@@ -73,15 +73,15 @@ _IN_NOTEBOOKS = (
 
 def page_style(title: str) -> str:
     """The style of a page; its printed pages have the title and their number at the foot."""
-    shared = _SHARED % figure_style("light")
-    return shared + _PAGE % (figure_style("dark") + _DARK, _css_text(one_line(title, 90)))
+    shared = _SHARED % theme_variables("light")
+    return shared + _PAGE % (theme_variables("dark") + _DARK, _css_text(one_line(title, 90)))
 
 
 def fragment_style() -> str:
     """The style of a cell's output: dark where the notebook is, as its own switch says."""
     # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
-    shared = (_SHARED % figure_style("light")).replace(".sl-report ", ".sl-report.sl-report ")
-    return f"{shared}{','.join(_IN_NOTEBOOKS)}{{{figure_style('dark')}{_DARK}}}"
+    shared = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
+    return f"{shared}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
 
 
 def _css_text(text: str) -> str:
