@@ -124,7 +124,7 @@ def views(code: sl.Client, folder: Path) -> Views:
     made.take("commit", code.view_commit(name_of(code), "v2"))
     made.take("comparison", code.view_comparison(name_of(code), "v1", "v2"))
     found = code.search("light count:all")
-    for figure in (sl.plots.matches(found), sl.plots.treemap(found), sl.plots.ownership(code.ownership(name_of(code)))):
+    for figure in (sl.plots.bars(found), sl.plots.treemap(found), sl.plots.ownership(code.ownership(name_of(code)))):
         made.html[f"figure {figure.name}"] = figure.to_svg()
         made.text[f"figure {figure.name}"] = repr(figure)
     made.take("facets", found.facets())

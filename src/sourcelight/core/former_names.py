@@ -38,6 +38,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.read_file": {"endLine": "end_line", "startLine": "start_line"},
     "Client.repo_map": {"budget_lines": "limit"},
     "ToolError": {"call": "tool"},
+    "plots": {"activity": "calendar", "matches": "bars"},
 }
 """Former names and what replaces them, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""
 

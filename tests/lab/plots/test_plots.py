@@ -42,11 +42,11 @@ EDGES = pd.DataFrame(
 )  # fmt: skip
 EDGES.attrs = {"repositories": ["a", "b", "lonely", HOSTILE]}
 DRAWN: dict[str, Callable[[str], plots.Figure]] = {
-    "matches": lambda theme: plots.matches(MATCHES, theme=theme),  # type: ignore[arg-type]
-    "split": lambda theme: plots.matches(MATCHES, "repository", split="language", top=2, theme=theme),  # type: ignore[arg-type]
+    "bars": lambda theme: plots.bars(MATCHES, theme=theme),  # type: ignore[arg-type]
+    "split": lambda theme: plots.bars(MATCHES, "repository", split="language", top=2, theme=theme),  # type: ignore[arg-type]
     "over_time": lambda theme: plots.over_time(MATCHES, "repository", theme=theme),  # type: ignore[arg-type]
     "treemap": lambda theme: plots.treemap(MATCHES, theme=theme),  # type: ignore[arg-type]
-    "activity": lambda theme: plots.activity(MATCHES, theme=theme),  # type: ignore[arg-type]
+    "calendar": lambda theme: plots.calendar(MATCHES, theme=theme),  # type: ignore[arg-type]
     "ownership": lambda theme: plots.ownership(MATCHES, by="repository", theme=theme),  # type: ignore[arg-type]
     "authors": lambda theme: plots.ownership(MATCHES[["author"]], theme=theme),  # type: ignore[arg-type]
     "dependencies": lambda theme: plots.dependencies(EDGES, external=True, theme=theme),  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def test_labels_stay_on_the_sheet_and_text_is_no_formula(name: str) -> None:
                 assert not each.get_parse_math()
 
 
-@pytest.mark.parametrize("name", ["matches", "over_time", "ownership", "dependencies"])
+@pytest.mark.parametrize("name", ["bars", "over_time", "ownership", "dependencies"])
 def test_labels_do_not_overlap(name: str) -> None:
     figure = DRAWN[name]("light").draw()
     figure.draw_without_rendering()
@@ -105,62 +105,68 @@ def test_labels_do_not_overlap(name: str) -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    assert "Not shown: 2 more with 8 matches" in texts(plots.matches(MATCHES, top=1))
+    assert "Not shown: 2 more with 8 matches" in texts(plots.bars(MATCHES, top=1))
     assert "2 rows without a date" in texts(plots.over_time(MATCHES))
-    assert "before 2024" in texts(plots.activity(MATCHES, years=1))
+    assert "before 2024" in texts(plots.calendar(MATCHES, years=1))
     assert "1 row without a path" in texts(plots.treemap(MATCHES))
     told = texts(plots.dependencies(EDGES))
     assert "1 import of modules that are in none of the repositories" in told
     assert "1 repository without an import" in told
     many = pd.DataFrame({"repository": [f"r{k:02}" for k in range(40)], "match_count": range(1, 41)})
-    assert "Not shown: 25 more with 325 matches" in texts(plots.matches(many))
+    assert "Not shown: 25 more with 325 matches" in texts(plots.bars(many))
 
 
 def test_an_answer_that_is_not_complete_is_said() -> None:
     result = sl.Client(ScriptedBackend(LIMITED)).search("foo")
-    told = texts(plots.matches(result))
+    told = texts(plots.bars(result))
     assert "The answer is limited: shard-match-limit" in told
     assert "First 10 matches; add count:all for all." in told
     some = result.matches[result.matches["line_number"] > 0]  # pandas keeps attrs where it filters
     for frame in (some, some.head(3), some.sort_values("line_number")):
-        assert "First 10 matches" in texts(plots.matches(frame))
+        assert "First 10 matches" in texts(plots.bars(frame))
     assert "10 matches in 1 repository" in told
     assert "Of foo" in told
 
 
 def test_counts_are_those_of_the_frame() -> None:
-    assert "13 matches in 3 repositories" in texts(plots.matches(MATCHES))
+    assert "13 matches in 3 repositories" in texts(plots.bars(MATCHES))
     assert "11 matches by commit date (UTC)" in texts(plots.over_time(MATCHES))
     assert "12 matches in" in texts(plots.treemap(MATCHES))
     commits = pd.DataFrame({"commit": ["x"], "subject": ["s"], "commit_date": DAYS[:1]})
-    assert "1 commit by commit date" in texts(plots.activity(commits))
+    assert "1 commit by commit date" in texts(plots.calendar(commits))
 
 
 def test_nothing_is_a_figure_too() -> None:
     empty = MATCHES.iloc[:0]
-    for figure in (plots.matches(empty), plots.treemap(empty), plots.ownership(empty), plots.dependencies(EDGES[:0])):
+    for figure in (plots.bars(empty), plots.treemap(empty), plots.ownership(empty), plots.dependencies(EDGES[:0])):
         assert figure.to_png(dots_per_in=30)
     with pytest.raises(ValueError, match="no row has a date"):
         plots.over_time(empty)
     with pytest.raises(ValueError, match=r"frame\.code\.blame"):
-        plots.activity(MATCHES[["repository"]])
+        plots.calendar(MATCHES[["repository"]])
 
 
 def test_what_can_not_be_drawn_is_refused_in_words() -> None:
     with pytest.raises(ValueError, match="light or dark"):
-        plots.matches(MATCHES, theme="blue")  # type: ignore[arg-type]
+        plots.bars(MATCHES, theme="blue")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no column 'nope'"):
-        plots.matches(MATCHES, "nope")
+        plots.bars(MATCHES, "nope")
     with pytest.raises(ValueError, match="no column 'nope'"):
-        plots.matches(MATCHES, value="nope")
+        plots.bars(MATCHES, value="nope")
     with pytest.raises(TypeError, match="not from int"):
-        plots.matches(3)
+        plots.bars(3)
     with pytest.raises(ValueError, match="period must be"):
         plots.over_time(MATCHES, period="hour")
 
 
+@pytest.mark.parametrize(("former", "current"), [("matches", "bars"), ("activity", "calendar")])
+def test_a_former_name_says_the_current_one(former: str, current: str) -> None:
+    with pytest.raises(AttributeError, match=f"use {current}"):
+        getattr(plots, former)
+
+
 def test_a_figure_saves_itself(tmp_path: Path) -> None:
-    figure = plots.matches(MATCHES)
+    figure = plots.bars(MATCHES)
     assert Path(figure.save(tmp_path / "x.png")).read_bytes() == figure.to_png()
     svg = Path(figure.save(tmp_path / "x.svg")).read_text("utf-8")
     assert svg == figure.to_svg()
@@ -172,7 +178,7 @@ def test_a_figure_saves_itself(tmp_path: Path) -> None:
 def test_pyplot_is_never_loaded() -> None:
     program = (
         "import sys, pandas as pd, sourcelight as sl\n"
-        "sl.plots.matches(pd.DataFrame({'repository': ['a'], 'match_count': [1]})).to_png()\n"
+        "sl.plots.bars(pd.DataFrame({'repository': ['a'], 'match_count': [1]})).to_png()\n"
         "print('matplotlib.pyplot' in sys.modules)"
     )
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)

@@ -99,7 +99,7 @@ def test_owners_of_folders_are_those_of_git_blame(code: sl.Client, repository: P
 
 def test_matches_by_folder_are_those_of_git_grep(code: sl.Client, repository: Path) -> None:
     found = code.search("TODO count:all", progress=False)
-    (sizes,) = bars(plots.matches(found, "path", top=50)).values()
+    (sizes,) = bars(plots.bars(found, "path", top=50)).values()
     counted = [int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO")]
     assert sorted(sizes) == sorted(counted)
 
@@ -128,7 +128,7 @@ def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refus
 
 def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository: Path) -> None:
     commits = code.commit_search()
-    assert f"{len(git(repository, 'log', '--format=%H')):,} commits" in plots.activity(commits).description
+    assert f"{len(git(repository, 'log', '--format=%H')):,} commits" in plots.calendar(commits).description
     found = code.search("TODO count:all", progress=False)
     total = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO"))
     written = [text.get_text() for text in plots.treemap(found).draw().findobj(Text)]
@@ -139,4 +139,4 @@ def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository:
 def test_ratios_and_places_are_not_added_up(code: sl.Client, repository: Path, value: str) -> None:
     frame = code.ownership(repository.name) if value == "share" else code.search("TODO", progress=False).matches
     with pytest.raises(ValueError, match=f"{value} can't be added up"):
-        plots.matches(frame, "repository", value=value)
+        plots.bars(frame, "repository", value=value)

@@ -4,10 +4,17 @@ No figure asks a client or touches global state of matplotlib; reports and their
 reading in `figure`, which has `Figure` and the sheet that all figures share.
 """
 
-from sourcelight.lab.plots.bars import matches, ownership
+from typing import Any
+
+from sourcelight.core.former_names import former_attribute
+from sourcelight.lab.plots.bar_charts import bars, ownership
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.plots.graph import dependencies
 from sourcelight.lab.plots.tiles import treemap
-from sourcelight.lab.plots.time_series import activity, over_time
+from sourcelight.lab.plots.time_series import calendar, over_time
 
-__all__ = ["Figure", "activity", "dependencies", "matches", "over_time", "ownership", "treemap"]
+__all__ = ["Figure", "bars", "calendar", "dependencies", "over_time", "ownership", "treemap"]
+
+
+def __getattr__(name: str) -> Any:
+    raise former_attribute("plots", name) or AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,7 +35,7 @@ def dependencies(
     top
         Maximum number of names, those with the most imports in both directions; a note below counts the rest.
     title, theme
-        As for `matches`.
+        As for `bars`.
     """
     colors = theme_of(theme)
     all_edges = getattr(graph, "edges", graph)

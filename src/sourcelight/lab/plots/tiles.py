@@ -53,7 +53,7 @@ def treemap(
     depth
         Number of names by which directories are grouped: 2 for ``src/api``.
     value, title, theme
-        As for `matches`.
+        As for `bars`.
     """
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")

@@ -67,7 +67,7 @@ def over_time(
         Column of dates; None: the first of period, commit_date, blame_commit_date, last_commit_date and author_date
         that has any.
     value, title, theme
-        As for `matches`.
+        As for `bars`.
 
     Raises
     ------
@@ -191,7 +191,7 @@ _YEAR_WIDTH = 60.2
 _QUANTILES = (0.25, 0.5, 0.75, 0.9)
 
 
-def activity(
+def calendar(
     source: Any,
     *,
     years: int = 4,
@@ -211,7 +211,7 @@ def activity(
     date
         Column of dates; None: as for `over_time`.
     value, title, theme
-        As for `matches`.
+        As for `bars`.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def activity(
         return figure
 
     summary = f"the busiest day is {totals.idxmax():%Y-%m-%d}" if len(totals) else "there are none"
-    return Figure("activity", words, f"A calendar of {counts}; {summary}.", draw)
+    return Figure("calendar", words, f"A calendar of {counts}; {summary}.", draw)
 
 
 def _draw_year(axes: Any, colors: Theme, year: int, top: float) -> list[Any]:

@@ -29,7 +29,7 @@ _ROW_IN = 0.3
 _BAR_HEIGHT = 0.72
 
 
-def matches(
+def bars(
     source: Any,
     by: str = "repository",
     *,
@@ -39,7 +39,7 @@ def matches(
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
-    """Draw how many matches there are, by repository, language, or another column.
+    """Draw amounts as bars: matches by repository, by language, or by another column.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def matches(
         return figure
 
     summary = f"{names[0]} has the largest number" if names else "there are none"
-    return Figure("matches", words, f"Bars of {data.unit} by {by}: {summary}.", draw)
+    return Figure("bars", words, f"Bars of {data.unit} by {by}: {summary}.", draw)
 
 
 def ownership(
@@ -112,7 +112,7 @@ def ownership(
     top
         Maximum number of bars, those with the largest amounts.
     title, theme
-        As for `matches`.
+        As for `bars`.
     """
     colors, data = theme_of(theme), plot_data(source, value)
     author_column = _author_column(data.frame)
