@@ -251,6 +251,9 @@ def test_a_comparison_warns_of_a_side_that_is_not_complete(code: sl.Client) -> N
     with pytest.warns(sl.IncompleteResultWarning, match="before: partial"):
         made = sl.compare_results(part, whole)
     assert made.attrs["status"] == "limited"
+    assert made.attrs["cut"] == made.attrs["cut_before"] == part.attrs["cut"]
+    assert sl.sql("select count(*) as n from m", m=part.matches).attrs["cut"] == part.attrs["cut"]
+    assert sl.sql("select 1 as n from a, b", a=whole.matches, b=part.matches).attrs["cut"] == part.attrs["cut"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sl.compare_results(whole, whole)

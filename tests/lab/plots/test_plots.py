@@ -128,6 +128,19 @@ def test_an_answer_that_is_not_complete_is_said() -> None:
     assert "Of foo" in told
 
 
+def test_a_count_of_a_cut_result_names_its_origin() -> None:
+    """Pandas drops the attrs in most ways of grouping: the result is given beside the counts."""
+    result = sl.Client(ScriptedBackend(LIMITED)).search("foo")
+    counts = result.matches.groupby("path", observed=True).size().rename("matches").reset_index()
+    assert "cut" not in counts.attrs
+    for origin in (result, result.matches):
+        words = texts(plots.bars(counts, "path", origin=origin))
+        assert "First 10 matches; add count:all for all. The answer is limited: shard-match-limit" in words
+        assert "Of foo" in words
+    assert "First 10" in texts(plots.treemap(counts, origin=result))
+    assert texts(plots.bars(result, origin=result)).count("First 10") == 1
+
+
 def test_counts_are_those_of_the_frame() -> None:
     assert "13 matches in 3 repositories" in texts(plots.bars(MATCHES))
     assert "11 matches by commit date (UTC)" in texts(plots.over_time(MATCHES))

@@ -107,7 +107,7 @@ GRAINS: dict[str, tuple[str, ...]] = {
     "file": ("name", *_PLACE),
     "repository": ("name", "repository"),
 }
-_FACTS = ("query", "endpoint", "status", "asked_at")
+_FACTS = ("query", "endpoint", "status", "reasons", "cut", "asked_at")
 
 
 def compare_frames(before: Any, after: Any, by: str) -> Any:
@@ -138,6 +138,9 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     own = {name: after.attrs[name] for name in ("endpoint", "client") if name in after.attrs}
     statuses = {side.attrs.get("status", "complete") for side in (before, after)}
     status = {"status": "complete" if statuses == {"complete"} else "limited"}
+    for name in ("cut", "reasons"):
+        texts = dict.fromkeys(str(side.attrs[name]) for side in (before, after) if side.attrs.get(name))
+        status |= {name: "; ".join(texts)} if texts else {}
     return to_pandas(pa.Table.from_arrays(columns, schema=schema), COMPARISON, {**told, **own, **status, **attrs})
 
 

@@ -46,8 +46,8 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     -------
     DataFrame
         What the statement gives: text is ``str``, integers with nulls are ``Int64``, lists of int32 or text as in other
-        frames, other nested values objects. `attrs` are
-        those of `result`, and ``sql``.
+        frames, other nested values objects. `attrs` are those of `result`, else of a table, first of one that is cut,
+        and ``sql``.
 
     Raises
     ------
@@ -89,7 +89,10 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         message = explained(str(exc), query, {name: list(table.schema.names) for name, table in named.items()})
         raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(named)) from exc
     frame = _frame(found)
-    frame.attrs = {**getattr(result, "attrs", {}), "sql": query[:2_000]}
+    attrs = [getattr(table, "attrs", {}) for table in (result, *tables.values())]
+    # Without a result, a limit of any table is one of what was computed from it.
+    source = attrs[0] if result is not None else min(attrs[1:], key=lambda facts: "cut" not in facts)
+    frame.attrs = {**source, "sql": query[:2_000]}
     return frame
 
 

@@ -35,6 +35,7 @@ def bars(
     *,
     split: str | None = None,
     value: str | None = None,
+    origin: Any = None,
     top: int = 15,
     title: str | None = None,
     theme: ThemeName = "light",
@@ -51,6 +52,9 @@ def bars(
         Column that divides the bars, such as ``language``: the five values with the largest amounts, and the rest.
     value
         Column to add up; None: matches, commits or lines, where there is one of these, else rows.
+    origin
+        Result or frame that `source` was computed from. The figure shows its query and limits; pandas drops them in
+        ``groupby(…).size()``, ``groupby(…).agg(name=…)`` and `value_counts`.
     top
         Maximum number of bars; a note below counts the rest.
     title
@@ -58,7 +62,7 @@ def bars(
     theme
         ``light`` or ``dark``.
     """
-    colors, data = theme_of(theme), plot_data(source, value)
+    colors, data = theme_of(theme), plot_data(source, value, origin)
     keys = text_column(data.frame, by)
     totals = _positive(data.amounts.groupby(keys).sum())
     names, hidden_names = largest_first(totals, top)
@@ -95,6 +99,7 @@ def ownership(
     *,
     by: str | None = None,
     value: str | None = None,
+    origin: Any = None,
     top: int = 15,
     title: str | None = None,
     theme: ThemeName = "light",
@@ -111,10 +116,10 @@ def ownership(
         Column to add up; None: lines or commits, where there is one of these, else rows.
     top
         Maximum number of bars, those with the largest amounts.
-    title, theme
+    origin, title, theme
         As for `bars`.
     """
-    colors, data = theme_of(theme), plot_data(source, value)
+    colors, data = theme_of(theme), plot_data(source, value, origin)
     author_column = _author_column(data.frame)
     authors = text_column(data.frame, author_column)
     author_totals = _positive(data.amounts.groupby(authors).sum())

@@ -125,21 +125,20 @@ class PlotData:
         return float(self.amounts.sum())
 
 
-def plot_data(source: Any, value: str | None = None) -> PlotData:
-    """Return the rows and amounts of a result or a frame.
+def plot_data(source: Any, value: str | None = None, origin: Any = None) -> PlotData:
+    """Return the rows and amounts of a result or a frame, with the limits of both `source` and `origin`.
 
     Raises
     ------
     TypeError
-        For something else.
+        For anything but a result or a DataFrame.
     ValueError
         When there is no column `value`, or its sum means nothing: running totals, ratios, ranks, line numbers.
     """
     import pandas as pd
 
-    frame = getattr(source, "matches", None) if hasattr(source, "status") and hasattr(source, "table") else source
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"a figure is drawn from a result or a DataFrame, not from {type(source).__name__}")
+    frame = _frame_of(source)
+    frames = [frame] if origin is None else [frame, _frame_of(origin)]
     if value is not None:
         _check_column(frame, value)
     if value is not None and value in NOT_SUMMABLE:
@@ -154,12 +153,18 @@ def plot_data(source: Any, value: str | None = None) -> PlotData:
     else:
         amounts = pd.Series(1, index=frame.index)
         unit = "commits" if {"commit", "subject"} <= set(frame.columns) else "rows"
-    return PlotData(frame, amounts.astype("float64"), unit, _query_text(frame), _limits_text(frame))
+    query = next((f.attrs["query"] for f in frames if isinstance(f.attrs.get("query"), str)), "")
+    limits = sentences(*dict.fromkeys(map(_limits_text, frames)))
+    return PlotData(frame, amounts.astype("float64"), unit, f"Of {query}" if query else "", limits)
 
 
-def _query_text(frame: DataFrame) -> str:
-    query = frame.attrs.get("query")
-    return f"Of {query}" if isinstance(query, str) and query else ""
+def _frame_of(source: Any) -> DataFrame:
+    import pandas as pd
+
+    frame = source.matches if hasattr(source, "status") and hasattr(source, "matches") else source
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"a figure is drawn from a result or a DataFrame, not from {type(source).__name__}")
+    return frame
 
 
 def _limits_text(frame: DataFrame) -> str:

@@ -38,6 +38,7 @@ def treemap(
     *,
     depth: int = 2,
     value: str | None = None,
+    origin: Any = None,
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
@@ -52,12 +53,12 @@ def treemap(
         A `SearchResult`, or a frame with `path` or `directory`.
     depth
         Number of names by which directories are grouped: 2 for ``src/api``.
-    value, title, theme
+    value, origin, title, theme
         As for `bars`.
     """
     if depth < 1:
         raise ValueError(f"depth must be at least 1, got {depth}")
-    colors, data = theme_of(theme), plot_data(source, value)
+    colors, data = theme_of(theme), plot_data(source, value, origin)
     column = "path" if "path" in data.frame.columns else "directory"
     has_path = data.frame[column].notna()
     paths, amounts = text_column(data.frame, column)[has_path], data.amounts[has_path]

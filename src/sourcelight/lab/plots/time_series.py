@@ -45,6 +45,7 @@ def over_time(
     period: str | None = None,
     date: str | None = None,
     value: str | None = None,
+    origin: Any = None,
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
@@ -66,7 +67,7 @@ def over_time(
     date
         Column of dates; None: the first of period, commit_date, blame_commit_date, last_commit_date and author_date
         that has any.
-    value, title, theme
+    value, origin, title, theme
         As for `bars`.
 
     Raises
@@ -75,7 +76,7 @@ def over_time(
         When no row has a date, when `value` can't be added up, and when the rows are periods that don't fit into
         `period`.
     """
-    colors, data = theme_of(theme), plot_data(source, value)
+    colors, data = theme_of(theme), plot_data(source, value, origin)
     if period is not None and period not in PERIODS:
         raise ValueError(f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}")
     column = date_column(data, date)
@@ -197,6 +198,7 @@ def calendar(
     years: int = 4,
     date: str | None = None,
     value: str | None = None,
+    origin: Any = None,
     title: str | None = None,
     theme: ThemeName = "light",
 ) -> Figure:
@@ -210,7 +212,7 @@ def calendar(
         Maximum number of years; a note below counts what is older.
     date
         Column of dates; None: as for `over_time`.
-    value, title, theme
+    value, origin, title, theme
         As for `bars`.
 
     Raises
@@ -222,7 +224,7 @@ def calendar(
 
     if years < 1:
         raise ValueError(f"years must be at least 1, got {years}")
-    colors, data = theme_of(theme), plot_data(source, value)
+    colors, data = theme_of(theme), plot_data(source, value, origin)
     column = date_column(data, date)
     has_date = is_plausible(data.frame[column])
     days = data.frame[column][has_date].dt.tz_convert("UTC").dt.tz_localize(None).dt.normalize()
