@@ -67,6 +67,56 @@ def test_rows_and_their_order_are_those_of_one_machine(query: str, clustered: sl
     assert list(ours.alerts["title"]) == list(theirs.alerts["title"])
 
 
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "(tide count:3) or (board count:2)",
+        "(e count:3) or (o count:2)",
+        "(e count:7) or (tide)",
+        "(e count:7) or (tide count:all)",
+        "(e count:3 lang:python) or (e count:4) or (board count:1)",
+        "(type:path e count:3) or (type:path md count:2)",
+        "(type:symbol e count:5) or (tide count:2)",
+        "(repo:hub e count:30) or (e count:20)",
+        "(select:repo e count:2) or (tide count:2)",
+        "(type:repo e count:2) or (tide count:2)",
+    ],
+)
+def test_counts_of_alternatives_hold_for_the_whole_cluster(
+    query: str, clustered: sl.Client, embedded: sl.Client
+) -> None:
+    embedded.search("type:symbol e count:all fork:yes archived:yes")  # definitions are known, as they are in shards
+    ours, theirs = clustered.search(query), embedded.search(query)
+    named = [len(result.matches.query("type == 'repo'")) for result in (ours, theirs)]
+    assert named[0] == named[1]
+    # One machine gives repositories by alternative, a cluster by name.
+    assert sorted(rows(ours)[: named[0]]) == sorted(rows(theirs)[: named[0]])
+    assert rows(ours)[named[0] :] == rows(theirs)[named[0] :]
+    assert (ours.status, ours.match_count) == (theirs.status, theirs.match_count)
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "(type:commit e count:3) or (type:commit o count:2)",
+        "(type:commit e count:3) or (tide count:2)",
+        "(type:diff e count:9) or (type:commit e count:4)",
+    ],
+)
+def test_counts_of_alternatives_hold_for_commits(query: str, clustered: sl.Client, embedded: sl.Client) -> None:
+    ours, theirs = clustered.search(query), embedded.search(query)
+    assert sorted(commits(ours)) == sorted(commits(theirs))  # one machine gives them by alternative, a cluster by name
+    assert (ours.status, ours.match_count) == (theirs.status, theirs.match_count)
+
+
+def commits(result: sl.SearchResult) -> list[tuple[object, ...]]:
+    frame = result.matches
+    names = [name for name in ("type", "repository", "commit", "path", "line_number", "line") if name in frame]
+    return list(frame[names].astype(str).itertuples(index=False, name=None))
+
+
 def test_repositories_named_by_one_of_several_alternatives_are_all_found(
     clustered: sl.Client, embedded: sl.Client
 ) -> None:

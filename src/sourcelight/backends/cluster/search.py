@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sourcelight.backends.cluster.alternative_counts import AlternativeCounts
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.coordinator.streams import WorkerStreams
@@ -128,7 +129,7 @@ class ClusterSearch(SearchExecution):
     _streams: WorkerStreams | None = None
     _owners: OwnerPredicate
     _searched: int = 0
-    _most_capped: int = 0
+    _counts: AlternativeCounts
     _told_late: set[str]
 
     def events(self) -> Generator[Event, None, None]:
@@ -168,6 +169,7 @@ class ClusterSearch(SearchExecution):
         """All rows, ranked where a search on one machine would rank them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
         self._slots = OrderedMerge(names, phases_of(plans))
+        self._counts = AlternativeCounts([plan.alternative for plan in plans])
         self._streams: WorkerStreams | None = None
         if not names:
             return
@@ -187,6 +189,8 @@ class ClusterSearch(SearchExecution):
         ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
         try:
             found = self._slots.batches(ended)
+            if self._counts.any:
+                found = self._counts.apply(found)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # As on one machine: what is ranked ends with the repository in which there are enough.
                 pieces = (piece for batch in found for piece in by_place(batch))
@@ -224,7 +228,6 @@ class ClusterSearch(SearchExecution):
             self._owners.unknown |= own & set(outcome.unknown_owners)
             self._owners.later |= own & set(outcome.later_owners)
             self._owners.unowned.update(_of(outcome.unowned, own))
-            self._most_capped = max(self._most_capped, outcome.capped)
             self._searched += min(outcome.targets, len(own))
         if self.cancellation.expired and not self.limit_hit:
             # Workers may have told what there was no time to give on.
@@ -273,7 +276,7 @@ class ClusterSearch(SearchExecution):
         return self._owners.alert(self._searched)
 
     def _capped(self) -> int:
-        return self._most_capped
+        return self._counts.capped
 
     def _whole(self) -> bool:
         return not self.accounting.skipped

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
@@ -26,6 +27,9 @@ from sourcelight.engines.execution.results.select import Place, Selector, unite
 from sourcelight.engines.search import And, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_lookup import DefinitionPositions, definition_places
 from sourcelight.engines.search.missing_files import lacks_file
+
+ALTERNATIVE = "alternative"
+"""Column of the number of the alternative that found a row, for another process that applies the counts of each."""
 
 OWNERS = ("file", "owners")
 _FEW = 50
@@ -54,7 +58,8 @@ class ResultPipeline:
         Called with each part of an answer, for what it says besides its matches.
     for_another
         Whether somebody else brings this answer and others together: files then come by repository and path, each
-        row with the column ``score`` that its file would be ranked by.
+        row with the column ``score`` that its file would be ranked by. Where alternatives have counts of their own,
+        their rows come apart, with the column ``alternative``: which of them count is known where all answers are.
     unmade
         Whether matches may be given as `FoundLines`, where nothing here looks into them.
 
@@ -77,6 +82,7 @@ class ResultPipeline:
     contributors: ContributorPredicate = field(init=False)
     capped: int = field(init=False, default=0)
     _rooms: dict[int, int] = field(init=False)
+    _apart: bool = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
     _worker: StepThread = field(init=False, default_factory=StepThread)
 
@@ -84,6 +90,7 @@ class ResultPipeline:
         self.ownership = OwnerPredicate(self.store.read, partial(lacks_file, self.store))
         self.contributors = ContributorPredicate(self.histories)
         self._rooms = own_counts([plan.alternative for plan in self.plans])
+        self._apart = self.for_another and bool(self._rooms)
 
     def batches(self) -> Generator[Any, None, None]:
         """Record batches of all alternatives."""
@@ -122,13 +129,19 @@ class ResultPipeline:
             if plan.alternative.select() not in {(), ("repo",)}:
                 continue
             hits = [(t, s) for t, s in plan.repository_hits if (t.repository.facts.name, t.revision) not in self._given]
-            self._given.update((t.repository.facts.name, t.revision) for t, _ in hits)
+            if not self._apart:
+                self._given.update((t.repository.facts.name, t.revision) for t, _ in hits)
             if hits:
                 yield from self._within(plan, [repository_batch(hits)])
 
     def _commits(self) -> Iterator[Any]:
         plans = [plan for plan in self.plans if plan.commits is not None]
-        if self._rooms and len(plans) > 1:
+        if self._apart:
+            for name in sorted({place.repository.name for plan in plans for place in plan.places}):
+                for plan in plans:
+                    own = tuple(place for place in plan.places if place.repository.name == name)
+                    yield from self._within(plan, self._commits_of([replace(plan, places=own)]))
+        elif self._rooms and len(plans) > 1:
             # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
             given: set[tuple[str | None, ...]] = set()
             for plan in plans:
@@ -148,7 +161,8 @@ class ResultPipeline:
             shown = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in shown.values() if t.repository.key == place.repository.key]
             hits = [t for t in targets if (t.repository.facts.name, t.revision) not in self._given]
-            self._given.update((t.repository.facts.name, t.revision) for t in hits)
+            if not self._apart:
+                self._given.update((t.repository.facts.name, t.revision) for t in hits)
             if hits:
                 yield repository_batch([(target, ()) for target in hits])
         self.ownership.later.update(self.histories.without_owners)
@@ -174,12 +188,30 @@ class ResultPipeline:
                 for plan, selector in zip(plans, selectors, strict=True)
                 if target in plan.targets
             ]
-            yield from unite(found)
+            yield from (batch for batches in found for batch in batches) if self._apart else unite(found)
             if self.cancellation.stopped:
                 return
 
     def _within(self, plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
         """As much of an alternative's results as its own ``count:`` allows."""
+        yield from self._numbered(plan, batches) if self._apart else self._allowed(plan, batches)
+
+    def _numbered(self, plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
+        """Rows with the number of their alternative: as many as the counts of all may leave of one repository."""
+        number = next(i for i, other in enumerate(self.plans) if other.alternative is plan.alternative)
+        bounded = id(plan.alternative.first("count")) in self._rooms
+        # Not its own count alone: rows that another alternative gives first take nothing of it.
+        remaining = sum(self._rooms.values()) if bounded else sys.maxsize
+        for batch in filter(len, batches):
+            # Names of repositories are few, and those that a count leaves out are not given by others either.
+            kept = batch if MatchRows(batch).first("type") == "repo" else first_matches(batch, remaining)
+            remaining -= match_count(kept)
+            if kept.num_rows:
+                yield kept.append_column(ALTERNATIVE, pa.array(np.full(kept.num_rows, number, dtype=np.int32)))
+            if remaining <= 0:
+                return
+
+    def _allowed(self, plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
         node = plan.alternative.first("count")
         if node is None or id(node) not in self._rooms:
             yield from batches

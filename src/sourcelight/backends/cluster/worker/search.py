@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.execution.commits.search import history_of
-from sourcelight.engines.execution.pipeline import ResultPipeline
+from sourcelight.engines.execution.pipeline import ResultPipeline, own_counts
 from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.execution.results.ranking import CANDIDATES
 from sourcelight.engines.execution.run import SearchExecution
@@ -54,7 +55,6 @@ class SearchOutcome:
     targets: int = 0
     excluded: list[str] = field(default_factory=list)
     limit_hit: bool = False
-    capped: int = 0
     unknown_owners: list[str] = field(default_factory=list)
     unowned: dict[str, int] = field(default_factory=dict)
     later_owners: list[str] = field(default_factory=list)
@@ -87,6 +87,9 @@ class ShardSearchExecution(SearchExecution):
 
     def _found(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
         most = max(limit, CANDIDATES)
+        if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
+            # A file may come once for each alternative, and what the counts of some leave out makes room for others.
+            most = max(limit * (len(plans) + 1), CANDIDATES)
         searching = [plan for plan in plans if plan.searches]
         both = any(plan.text is not None and plan.symbols is not None for plan in searching)
         single = len(searching) == 1 and not both
@@ -146,7 +149,6 @@ class ShardSearchExecution(SearchExecution):
         outcome.without_history = dict(self.histories.failed)
         outcome.unread = dict(self.histories.unread)
         outcome.shallow = dict(self.histories.shallow)
-        outcome.capped = self._capped()
         if self.gathering is not None:
             owners = self.gathering.ownership
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
