@@ -13,7 +13,7 @@ from cluster.processes import Cell, wait_until
 from cluster.questions import searched
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardStorage, StoredShard
-from sourcelight.backends.cluster.storage.generation import write_generation
+from sourcelight.backends.cluster.storage.generation import read_current, write_generation
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
@@ -147,5 +147,30 @@ def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path
                 assert "`lost`: the disk was full" in named["message"].iloc[0], query
             assert code.search("needle repo:plain").status == "complete"
             assert code.search("context:pair needle repo:plain").status == "complete"
+    finally:
+        cell.close()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")
+def test_directories_that_a_build_could_not_read_are_named(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    RepositoryBuilder(source / "plain").commit({"a.txt": "needle"})
+    (source / "broken" / ".git" / "objects").mkdir(parents=True)
+    storage = ShardStorage(str(tmp_path / "shards"))
+    made = build_generation(Catalog.open(source), storage).generation
+    assert build_generation(Catalog.open(source), storage).generation == made
+    assert read_current(storage) == made
+    cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))
+    try:
+        with (
+            sl.open(cluster=cell.address, storage=str(tmp_path / "shards")) as clustered,
+            sl.open(source, index=tmp_path / "index") as embedded,
+        ):
+            wait_until(lambda: len(clustered.cluster.workers) == 1, "workers join")
+            ours, theirs = clustered.search("needle"), embedded.search("needle")
+            assert str(source / "broken") in theirs.skipped["message"].iloc[0]
+            assert ours.skipped["message"].tolist() == theirs.skipped["message"].tolist()
+            assert ours.status == theirs.status
     finally:
         cell.close()

@@ -42,7 +42,7 @@ def _seen(storage: ShardStorage, *granted: str) -> list[str]:
     generation = read_current(storage)
     assert generation is not None
     viewer = Viewer("ann", sees_private=False, granted=frozenset(granted))
-    return [repository.name for repository in catalog_of(generation.searchable, generation.contexts).visible(viewer)]
+    return [repository.name for repository in catalog_of(generation).visible(viewer)]
 
 
 def test_a_grant_to_who_borrows_opens_nothing_of_the_lender(root: Path, tmp_path: Path) -> None:

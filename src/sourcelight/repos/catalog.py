@@ -130,13 +130,14 @@ class Catalog:
         repositories: Sequence[Repository],
         *,
         contexts: Mapping[str, Mapping[str, object]] | None = None,
+        skipped: Sequence[SkippedRepository] = (),
     ) -> Self:
         """Make a catalog of repositories that somebody else found; it looks at no folder, and never changes."""
         catalog = cls((), None, worktree=False)
         catalog._contexts = {name: dict(context) for name, context in (contexts or {}).items()}
         ordered = tuple(sorted(repositories, key=lambda repository: repository.name))
         catalog._by_name = {repository.name: repository for repository in ordered}
-        catalog._view = (ordered, (), ())
+        catalog._view = (ordered, tuple(skipped), ())
         return catalog
 
     @property

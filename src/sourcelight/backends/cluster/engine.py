@@ -115,9 +115,7 @@ class ClusterEngine(LocalEngine):
     def __init__(self, fleet: ClusterConnection, *, limits: Limits | None = None) -> None:
         self.fleet = fleet
         self.generation = fleet.generation
-        super().__init__(
-            catalog_of(self.generation.searchable, self.generation.contexts), IndexStore(os.devnull), limits=limits
-        )
+        super().__init__(catalog_of(self.generation), IndexStore(os.devnull), limits=limits)
         self.cluster = ClusterView(fleet)
         self.plannings = ClusterPlanCache()
         self._swapping = threading.Lock()
@@ -129,7 +127,7 @@ class ClusterEngine(LocalEngine):
         newest = self.fleet.generation
         with self._swapping:
             if newest.id != self.generation.id and not self._at_rest:
-                self.generation, self.catalog = newest, catalog_of(newest.searchable, newest.contexts)
+                self.generation, self.catalog = newest, catalog_of(newest)
 
     def snapshot(self) -> ClusterEngine:
         """Give this engine with the newest generation, which stays whatever comes meanwhile: for one search or call."""

@@ -37,7 +37,7 @@ from sourcelight.repos import Catalog, Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.backends.cluster.storage.generation import StoredShard
+    from sourcelight.backends.cluster.storage.generation import Generation, StoredShard
 
 
 Planned = tuple[list[Plan], list[str]]
@@ -45,13 +45,18 @@ Planned = tuple[list[Plan], list[str]]
 ClusterPlanCache = Kept[Planned]
 
 
-def catalog_of(entries: Iterable[StoredShard], contexts: Mapping[str, Mapping[str, Any]] | None = None) -> Catalog:
-    """Some repositories of a generation as a catalog, with no place on this machine."""
-    found = [
+def catalog_of(generation: Generation) -> Catalog:
+    """The repositories of a generation that have a shard, as a catalog with no place on this machine."""
+    return Catalog.listed(
+        _repositories(generation.searchable), contexts=generation.contexts, skipped=generation.skipped
+    )
+
+
+def _repositories(entries: Iterable[StoredShard]) -> list[Repository]:
+    return [
         Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
         for entry in entries
     ]
-    return Catalog.listed(found, contexts=contexts)
 
 
 def planned(
@@ -253,6 +258,8 @@ class ClusterSearch(SearchExecution):
         yield from missing(skipped, self.tally.repositories)
         yield from notices.not_indexed(self._problems())
         yield from self._left_out_everywhere(scoper)
+        if self.viewer.sees_private:
+            yield from notices.unreadable(self.engine.catalog.skipped)
         yield from notices.named_only(self.name_only, self.missing)
 
     def _problems(self) -> dict[str, str]:
@@ -264,7 +271,7 @@ class ClusterSearch(SearchExecution):
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
         problems = {entry.name: entry.problem for entry in engine.generation.entries if entry.problem}
         shown = {name for name in self.summary.searched if name in problems}
-        unbuilt = catalog_of(engine.generation.unbuilt).visible(self.viewer)
+        unbuilt = Catalog.listed(_repositories(engine.generation.unbuilt)).visible(self.viewer)
         for item in self.scoped if unbuilt else ():
             listed = [one for one in unbuilt if item.listed is None or one.name in item.listed]
             test = facts_test(predicates_of(item.alternative))

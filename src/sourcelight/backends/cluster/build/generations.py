@@ -126,8 +126,8 @@ def build_generation(
     names = {one.place: one.name for one in repositories if one.place}
     lenders = {one.name: tuple(names.get(place, UNKNOWN_LENDER) for place in one.lenders) for one in repositories}
     entries = tuple(_with_lenders(found[name], lenders[name]) for name in sorted(found))
-    made = Generation(entries=entries, contexts=catalog.contexts)
-    if former is None or (former.entries, dict(former.contexts)) != (made.entries, dict(made.contexts)):
+    made = Generation(entries=entries, contexts=catalog.contexts, skipped=catalog.skipped)
+    if former is None or not made.equals(former):
         made = write_generation(storage, made, "" if former is None else former.id)
     else:
         made = former

@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import ClusterError, StorageError
-from sourcelight.repos.repository import UNKNOWN_LENDER
+from sourcelight.repos.repository import UNKNOWN_LENDER, SkippedRepository
 
 CURRENT = "current.json"
 FORMAT = 2
@@ -64,12 +64,29 @@ class StoredShard:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One state of all repositories; `id` is the hash of the file that holds it."""
+    """One state of all repositories.
+
+    Attributes
+    ----------
+    number
+        Counts up from 1.
+    entries, contexts
+        The repositories, and the search contexts over them.
+    skipped
+        Directories that looked like a repository when it was built and could not be read.
+    id
+        Hash of the file that holds it.
+    """
 
     number: int = 0
     entries: tuple[StoredShard, ...] = ()
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    skipped: tuple[SkippedRepository, ...] = ()
     id: str = ""
+
+    def equals(self, other: Generation) -> bool:
+        """Tell whether another generation says the same, whatever its number."""
+        return (self.entries, dict(self.contexts), self.skipped) == (other.entries, dict(other.contexts), other.skipped)
 
     @property
     def searchable(self) -> tuple[StoredShard, ...]:
@@ -122,9 +139,10 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
         if about["format"] not in {FORMAT, _WITHOUT_LENDERS}:
             raise StorageError(storage.url, f"generation of format {about['format']}, this version reads {FORMAT}")
         entries = tuple(_entry(row) for row in table.to_pylist())
+        skipped = tuple(SkippedRepository(**item) for item in about.get("skipped", ()))  # absent before this was kept
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StorageError(storage.url, f"generation {generation[:12]} can't be read ({error})") from error
-    return Generation(about["number"], entries, about["contexts"], generation)
+    return Generation(about["number"], entries, about["contexts"], skipped, generation)
 
 
 def write_generation(storage: ShardStorage, generation: Generation, former: str) -> Generation:
@@ -154,7 +172,12 @@ def write_generation(storage: ShardStorage, generation: Generation, former: str)
     columns = {name: [row[name] for row in rows] for name in StoredShard.__dataclass_fields__}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
-    about = {"format": FORMAT, "number": number, "contexts": {k: dict(v) for k, v in generation.contexts.items()}}
+    about = {
+        "format": FORMAT,
+        "number": number,
+        "contexts": {k: dict(v) for k, v in generation.contexts.items()},
+        "skipped": [asdict(item) for item in generation.skipped],
+    }
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(about)}), sink)
     content = sink.getvalue().to_pybytes()
