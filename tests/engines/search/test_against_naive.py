@@ -89,8 +89,8 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make units, shards and batches so small that a few hundred bytes have many of each."""
     monkeypatch.setattr(shard, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 900)
-    monkeypatch.setattr(evaluate, "_LARGEST_UNITS", 8)
-    monkeypatch.setattr(evaluate, "_FIRST_UNITS", 2)
+    monkeypatch.setattr(evaluate, "_MAX_BATCH_UNITS", 8)
+    monkeypatch.setattr(evaluate, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(postings, "_DENSE", 3)
 
 

@@ -94,9 +94,9 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make fleets, shards and batches so small that a few files have several of each."""
     monkeypatch.setattr(shard, "UNIT_BYTES", 40)
     monkeypatch.setattr(shard, "SHARD_BYTES", 400)
-    monkeypatch.setattr(evaluate, "_LARGEST_UNITS", 8)
-    monkeypatch.setattr(evaluate, "_FIRST_UNITS", 2)
-    monkeypatch.setattr(evaluate, "_MOST_DOCUMENTS", 2)
+    monkeypatch.setattr(evaluate, "_MAX_BATCH_UNITS", 8)
+    monkeypatch.setattr(evaluate, "_FIRST_BATCH_UNITS", 2)
+    monkeypatch.setattr(evaluate, "_MAX_BATCH_DOCUMENTS", 2)
     monkeypatch.setattr(searcher, "_MOST_MEMBERS", 3)
 
 
@@ -136,7 +136,7 @@ def test_many_repositories_give_what_each_gives_alone(
     most_learned: int,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "_FEW_HITS", most_learned)
+        patch.setattr(evaluate, "_MAX_CACHED_SPANS", most_learned)
         repositories = Repositories(Path(folder), contents, gone)
         fleets = CorpusCache()
         options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.engines.search.scan import text
-from sourcelight.engines.search.scan.text import binary_of, code_points, texts_of
+from sourcelight.engines.search.scan.text import arrow_binary, code_points, text_column
 
 PIECES = st.lists(
     st.sampled_from([b"", b"a", b"plain text", "caf\u00e9".encode(), "\U0001f600x".encode(), b"\xff\xfe", b"\xc3"]),
@@ -31,11 +31,11 @@ def test_long_texts_give_what_short_ones_give(pieces: list[bytes]) -> None:
     found = []
     with pytest.MonkeyPatch.context() as patch:
         for bound in (0, 1 << 30):
-            patch.setattr(text, "_LONG", bound)
-            texts = texts_of(binary_of(sizes, b"".join(pieces)))
+            patch.setattr(text, "_LONG_TEXT_BYTES", bound)
+            texts = text_column(arrow_binary(sizes, b"".join(pieces)))
             strings = texts.strings.to_pylist()
             found.append(
-                (strings, texts.beyond_ascii.tolist(), texts.invalid, code_points(texts, rows, offsets).tolist())
+                (strings, texts.non_ascii_rows.tolist(), texts.invalid_rows, code_points(texts, rows, offsets).tolist())
             )
     assert found[0] == found[1]
     assert found[0][0] == [piece.decode(errors="replace") for piece in pieces]

@@ -25,7 +25,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import And, FileTerm, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.model import GroupBy
-from sourcelight.engines.search.scan.chunks import cut_line
+from sourcelight.engines.search.scan.chunks import truncate_line
 from sourcelight.engines.search.searcher import count, search
 
 
@@ -88,9 +88,9 @@ def test_long_lines_of_chunks_are_cut_only_when_asked(index: tuple[Path, str]) -
 
 
 def test_a_cut_line_has_the_asked_length() -> None:
-    assert cut_line(b"x" * 30, 30) == b"x" * 30
-    assert cut_line(b"x" * 31, 30) == b"x" * 18 + b"...truncated"
-    assert cut_line(b"x" * 31, 11) == b"x" * 11
+    assert truncate_line(b"x" * 30, 30) == b"x" * 30
+    assert truncate_line(b"x" * 31, 30) == b"x" * 18 + b"...truncated"
+    assert truncate_line(b"x" * 31, 11) == b"x" * 11
 
 
 def test_ascii_batches_share_their_offsets_and_others_have_code_points(index: tuple[Path, str]) -> None:

@@ -80,6 +80,6 @@ def test_a_count_that_runs_out_of_time_is_none(corpus: tuple[MemorySource, str, 
 def test_a_large_file_is_a_batch_of_its_own(corpus: tuple[MemorySource, str, Path]) -> None:
     _, commit, folder = corpus
     running = CorpusSearch(Corpus((open_memory(folder, commit),)), plan(query_of(".")), lambda: False)
-    sizes = [len(found.content_files) for found in running.found(BatchSizer(2))]
+    sizes = [len(found.content_files) for found in running.file_matches(BatchSizer(2))]
     assert sum(sizes) == 42
     assert len(sizes) > 1

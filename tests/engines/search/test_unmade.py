@@ -66,7 +66,7 @@ trees: list[MatchTree | None] = [
 
 
 def found_in(snapshot: OpenedCommit, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[RawMatches]:
-    options = SearchOptions(unmade=True, in_path_order=ordered)
+    options = SearchOptions(raw=True, in_path_order=ordered)
     parts = search(lambda _: (snapshot, commit), [TARGET], TextQuery(tree), options, Cancellation())
     return [batch for part in parts for batch in part.batches]
 

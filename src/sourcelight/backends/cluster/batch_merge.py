@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sourcelight.engines.search.scan.text import column
+from sourcelight.engines.search.scan.text import arrow_array
 
 LARGE_ROWS = 1024
 """Rows of one repository from which on they are a batch of their own: to copy them costs more than a batch does."""
@@ -39,7 +39,7 @@ def joined(cuts: list[Cut]) -> Any:
     before = np.cumsum(sizes) - sizes
     rows = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
     if len(rows) != whole.num_rows or (rows != np.arange(len(rows))).any():
-        whole = whole.take(column(rows))
+        whole = whole.take(arrow_array(rows))
     return in_order(whole)
 
 
@@ -60,7 +60,7 @@ def _in_order(codes: Any) -> Any:
     place[order] = np.arange(len(order), dtype=order.dtype)
     valid = indices.is_valid().to_numpy(zero_copy_only=False) if indices.null_count else None
     former = indices if valid is None else indices.fill_null(0)
-    kept = column(place[former.to_numpy(zero_copy_only=False)], valid)
+    kept = arrow_array(place[former.to_numpy(zero_copy_only=False)], valid)
     return pa.DictionaryArray.from_arrays(kept, codes.dictionary.take(used))
 
 

@@ -247,10 +247,10 @@ def _alternative(
     if query is None and plan.symbols is not None:
         query = replace(plan.symbols, tree=None)  # names of definitions are read, no text
     sums = Estimate() if query is None else estimate(engine.store.open, plan.targets, query, cancellation)
-    atoms = () if query is None else numbered(query).atoms
+    atoms = () if query is None else numbered(query).terms
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
     if plan.symbols is not None:
-        named = numbered(plan.symbols).atoms
+        named = numbered(plan.symbols).terms
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in named)
     if plan.commits is not None:
         where = "message" if plan.commits.kind == "commit" else "changed line"

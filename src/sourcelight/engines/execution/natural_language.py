@@ -124,7 +124,7 @@ def rank(
             continue
         opened.append(each)
         masks.append(found)
-        missing = each.snapshot.lacking(found)
+        missing = each.snapshot.missing_count(found)
         if missing:
             files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
             failed.setdefault(_label(target), f"{files} not in this clone, or can't be read")
@@ -177,7 +177,7 @@ def _chosen(engine: LocalEngine, request: RankedSearch, asked: Sequence[Target],
 
 def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> Mask | None:
     """Tell which files pass one of the filters; None for all."""
-    masks = [opened.snapshot.filtered(text.files, text.languages) for text in texts]
+    masks = [opened.snapshot.passing_files(text.files, text.languages) for text in texts]
     narrow = [mask for mask in masks if mask is not None]
     return np.logical_or.reduce(narrow) if len(narrow) == len(masks) else None
 

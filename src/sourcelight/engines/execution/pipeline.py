@@ -268,7 +268,7 @@ class ResultPipeline:
             max_matches=max(self.limit, CANDIDATES) if bounded and self.limit < sys.maxsize else None,
             lines=selector.needs_lines,
             in_path_order=True,  # what a limit keeps must not depend on how the work was cut into batches
-            unmade=self.unmade and self._passes_all(plan),
+            raw=self.unmade and self._passes_all(plan),
         )
         if plan.symbols is not None:
             yield from self._symbols(plan, plan.symbols, targets, options)

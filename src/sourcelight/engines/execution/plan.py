@@ -193,7 +193,7 @@ def required_content(alternative: Alternative) -> list[MatchTree]:
     """What ``file:has.content`` asks of files, without giving spans."""
     sensitive = alternative.case_sensitive()
     return [
-        FileTerm(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
+        FileTerm(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, visible=False)
         for p in alternative.predicates("file")
         if p.name == "has.content"
     ]

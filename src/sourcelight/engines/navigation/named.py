@@ -38,7 +38,7 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
     fleet = workspace.navigator.store.fleet((project.snapshot,))
     search = CorpusSearch(fleet, plan(query), lambda: workspace.budget.cancellation.stopped)
     try:
-        for found in search.found(BatchSizer()):
+        for found in search.file_matches(BatchSizer()):
             for number in found.content_files.tolist():
                 yield project.document_at(number)
     except ScanStopped:

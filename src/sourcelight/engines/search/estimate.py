@@ -49,7 +49,7 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
     sums = Estimate(
         file_filters=[0] * len(query.files),
         language_filters=[0] * len(query.languages),
-        candidates=[PatternShare() for _ in prepared.atoms],
+        candidates=[PatternShare() for _ in prepared.terms],
     )
     for target in targets:
         if cancellation.stopped:
@@ -69,25 +69,25 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
         mask = search.selection.mask
         sums.passing += files if mask is None else int(mask.sum())
         for number, chosen in enumerate(query.files):
-            mask = snapshot.filtered((chosen,), ())
+            mask = snapshot.passing_files((chosen,), ())
             sums.file_filters[number] += 0 if mask is None else int(mask.sum())
         for number, language in enumerate(query.languages):
-            mask = snapshot.filtered((), (language,))
+            mask = snapshot.passing_files((), (language,))
             sums.language_filters[number] += 0 if mask is None else int(mask.sum())
         _add(sums, search)
     return sums
 
 
 def _add(sums: Estimate, search: CorpusSearch) -> None:
-    fleet = search.fleet
+    fleet = search.corpus
     sizes = fleet.unit_end - fleet.unit_start
     sums.units += fleet.units
     sums.size_bytes += int(sizes.sum())
     everything = fleet.selection((), ())
-    units = [search.units_of(atom, everything) for atom in range(len(search.plan.atoms))]
+    units = [search.candidates_of(atom, everything) for atom in range(len(search.prepared.terms))]
     for share, found in zip(sums.candidates, units, strict=True):
         share.units += len(found)
         share.size_bytes += int(sizes[found].sum())
-    read = search.to_read(units)
+    read = search.units_to_read(units)
     sums.to_read.units += len(read)
     sums.to_read.size_bytes += int(sizes[read].sum())

@@ -24,7 +24,7 @@ def lacking_definitions(store: IndexStore, target: Target, below: bytes = b"") -
     pattern = compile_pattern(
         f"^{re.escape(below.decode(errors='replace'))}(?:/|$)", kind="regexp", case_sensitive=True, whole_text=True
     )
-    return len(missing(view, snapshot.filtered((FileFilter(pattern),), ())))
+    return len(missing(view, snapshot.passing_files((FileFilter(pattern),), ())))
 
 
 def lacks_file(store: IndexStore, target: Target, path: str) -> bool:

@@ -33,12 +33,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class FileTerm:
-    """A pattern that a file may match in its content, in its path, or in either; its spans are given when `shown`."""
+    """A pattern that a file may match in its content, in its path, or in either; its spans are given when `visible`."""
 
     pattern: CompiledPattern
     content: bool = True
     path: bool = True
-    shown: bool = True
+    visible: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class SearchOptions:
         (after updates, or where files repeat) the matches of a repository then come together, at its end.
     lines
         Give matched lines. False: every matching file is a row of type ``path``, and no line is read for it.
-    unmade
+    raw
         Give `FoundLines` in the place of record batches where there are no chunks.
     """
 
@@ -117,7 +117,7 @@ class SearchOptions:
     max_matches: int | None = None
     lines: bool = True
     in_path_order: bool = False
-    unmade: bool = False
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,23 +204,23 @@ _Node: TypeAlias = int | tuple[str, tuple["_Node", ...]]
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A query with its atoms numbered; `shown` are those whose spans are given: never those under a NOT."""
+    """A query with its atoms numbered; `visible` are those whose spans are given: never those under a NOT."""
 
     query: TextQuery
-    atoms: tuple[FileTerm, ...]
-    shown: frozenset[int]
+    terms: tuple[FileTerm, ...]
+    visible: frozenset[int]
     root: _Node | None
 
     @property
-    def single(self) -> bool:
+    def is_single(self) -> bool:
         """Whether the tree is one atom and nothing else."""
         return self.root == 0
 
-    def possible(self, may: Callable[[int], bool]) -> bool:
+    def may_match(self, may: Callable[[int], bool]) -> bool:
         """Tell whether the tree may hold for any file, from which atoms may; asks of an atom only when it matters."""
         return self.root is None or _possible(self.root, may)
 
-    def true_files(self, values: Sequence[Mask], files: int) -> Mask:
+    def matching_files(self, values: Sequence[Mask], files: int) -> Mask:
         """Tell for which files the tree holds, from what holds for each atom."""
         return np.ones(files, dtype=np.bool_) if self.root is None else _evaluate(self.root, values)
 
@@ -237,7 +237,7 @@ def plan(query: TextQuery) -> PreparedQuery:
     def convert(node: MatchTree, *, positive: bool) -> _Node:
         if isinstance(node, FileTerm):
             number = numbers.setdefault(node, len(numbers))
-            if positive and node.shown:
+            if positive and node.visible:
                 shown.add(number)
             return number
         if isinstance(node, Not):

@@ -25,10 +25,10 @@ from sourcelight.engines.search.model import (
     plan,
 )
 from sourcelight.engines.search.scan.collect import MatchCollector
-from sourcelight.engines.search.scan.columns import NOTHING, BatchSource, CollectedBatches
+from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch, FileMatches
-from sourcelight.engines.search.scan.spans import NO_HITS
+from sourcelight.engines.search.scan.spans import NO_SPANS
 
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""
@@ -129,7 +129,7 @@ def search(
 ) -> Iterator[SearchPart]:
     """Yield the answer in parts; see `model.Searcher.search`. Where `groups` opens targets, `open_target` does not."""
     prepared = plan(query)
-    limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.atoms)
+    limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.terms)
     run = _SearchLoop(prepared, options, cancellation, fleets or CorpusCache(), limited)
     for group in opened(open_target, targets, cancellation) if groups is None else groups(targets, cancellation):
         run.waiting.failed.update(group.failed)
@@ -158,7 +158,7 @@ class _SearchLoop:
     def __post_init__(self) -> None:
         self.waiting = PendingPart()
         if self.options.max_matches is None:
-            self.pace = BatchSizer(_UNBOUNDED_UNITS, whole=True)
+            self.pace = BatchSizer(_UNBOUNDED_UNITS, expects_one_batch=True)
 
     def parts(self, group: OpenedTargets) -> Iterator[SearchPart]:
         """Search what was opened together."""
@@ -178,28 +178,28 @@ class _SearchLoop:
                 self.over = True
                 found = None
             if found is None:
-                collector.settle()
+                collector.release_all()
                 self.matches += collector.released
                 self.over = self.over or self._is_over(self.matches)
                 if not self.over:
                     done.tell(self.waiting, None)
-                if collector.any:
-                    yield self.waiting.part(collector.rendered())
+                if collector.has_batch:
+                    yield self.waiting.part(collector.take_batch())
                 return
             if isinstance(found, _Hurry):
                 # What is held back is lost when the step that follows is left behind.
-                if collector.any:
-                    yield self.waiting.part(collector.rendered())
+                if collector.has_batch:
+                    yield self.waiting.part(collector.take_batch())
                 continue
             matches = collector.add(found)
-            done.tell(self.waiting, found.settled)
+            done.tell(self.waiting, found.finished_up_to)
             if self._enough(collector, running, matches):
                 self.over = True
-                yield self.waiting.part(collector.rendered())
+                yield self.waiting.part(collector.take_batch())
                 return
-            due = self.waiting.due or (self.pace.large and not self.waiting.told)
-            if collector.full or (collector.any and due) or self.waiting.long:
-                yield self.waiting.part(collector.rendered())
+            due = self.waiting.due or (self.pace.has_many and not self.waiting.told)
+            if collector.is_full or (collector.has_batch and due) or self.waiting.long:
+                yield self.waiting.part(collector.take_batch())
 
     def _is_over(self, matches: int) -> bool:
         return self.options.max_matches is not None and matches >= self.options.max_matches
@@ -223,16 +223,16 @@ class _SearchLoop:
     def _steps(self, running: CorpusSearch) -> Iterator[FileMatches | _Hurry]:
         """Evaluate batch after batch; files without content come first where order counts, else last."""
         ordered = self.options.in_path_order
-        nameless = running.nameless()
-        named_first = FileMatches(NO_HITS, _NONE, _NONE, nameless, 0)
+        nameless = running.name_only_matches()
+        named_first = FileMatches(NO_SPANS, _NONE, _NONE, nameless, 0)
         if ordered and len(nameless):
             yield named_first
-        long_units = running.fleet.long_units if self.limited else _NONE
+        long_units = running.corpus.long_units if self.limited else _NONE
         for batch in running.batches(self.pace):
             hurried = len(long_units) > 0 and any(np.isin(long_units, part).any() for part in batch.units)
             if hurried:
                 yield _Hurry()
-            yield running.evaluated(batch)
+            yield running.evaluate(batch)
             if hurried:
                 yield _Hurry()
         if not ordered and len(nameless):
@@ -253,12 +253,16 @@ class _Done:
 
     def tell(self, waiting: PendingPart, settled: int | None) -> None:
         """Note those all of whose files stand below a number; None: all."""
-        bounds, targets = self._running.fleet.file_base, self._group.targets
+        bounds, targets = self._running.corpus.file_base, self._group.targets
         upto = len(targets) if settled is None else int(bounds[1:].searchsorted(settled, side="right"))
         if upto <= self._told:
             return
-        skipped = self._running.fleet.skipped(self._running.selection)
-        named = self._running.fleet.missing(self._running.selection) if any("missing" in one for one in skipped) else ()
+        skipped = self._running.corpus.skipped_counts(self._running.selection)
+        named = (
+            self._running.corpus.missing_files(self._running.selection)
+            if any("missing" in one for one in skipped)
+            else ()
+        )
         for at in range(self._told, upto):
             name = targets[at].repository.name
             waiting.done.append(name)
@@ -302,7 +306,7 @@ class PendingPart:
         """Whether matches have waited long enough for others to share a batch with; the first ones wait less."""
         return time.monotonic() - self._since > (_TOGETHER_S if self.told else _FIRST_S)
 
-    def part(self, rendered: CollectedBatches = NOTHING) -> SearchPart:
+    def part(self, rendered: CollectedBatches = NO_BATCHES) -> SearchPart:
         """Make a part that tells it all."""
         done, skipped, failed = tuple(self.done), self.skipped, self.failed
         part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed, self.missing)
@@ -342,9 +346,9 @@ def count(
             raise faults[0]
         try:
             running = CorpusSearch(known.of(group.snapshots), prepared, lambda: cancellation.stopped)
-            for files, matches, by_path in running.counted(BatchSizer(_COUNTED_UNITS)):
-                counts.add(running.fleet, group.targets, files, matches)
-                counts.add(running.fleet, group.targets, by_path, None)
+            for files, matches, by_path in running.counts(BatchSizer(_COUNTED_UNITS)):
+                counts.add(running.corpus, group.targets, files, matches)
+                counts.add(running.corpus, group.targets, by_path, None)
             if note is not None:
                 told = PendingPart()
                 _Done(group, running).tell(told, None)

@@ -31,13 +31,13 @@ from sourcelight.engines.search.model import (
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
     CollectedBatches,
-    FilePlace,
-    name_columns,
-    where_columns,
+    FileRows,
+    file_columns,
+    path_span_columns,
 )
-from sourcelight.engines.search.scan.corpus import MOST_MISSING, OpenedCommit
+from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
-from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
+from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
 from sourcelight.engines.search.searcher import CorpusCache, MatchCounts, Note, OpenedTargets, PendingPart, opened
 from sourcelight.engines.search.side_tables import missing, pending
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus
@@ -93,37 +93,37 @@ class _SymbolSearch:
         self.stopped = stopped
         self.running = CorpusSearch(self.fleet, plan(_over_names(query)), stopped)
         self._of_member = tables
-        self.tables = [tables[member][number] for member, number in self.fleet.places]
-        known = getattr(self.fleet.definitions, "is_of", None)
+        self.tables = [tables[member][number] for member, number in self.fleet.member_shards]
+        known = getattr(self.fleet.symbol_corpus, "is_of", None)
         if known is None or not known(self.tables):
-            self.fleet.definitions = SymbolCorpus(self.fleet, self.tables)
-        self.symbols: SymbolCorpus = self.fleet.definitions
+            self.fleet.symbol_corpus = SymbolCorpus(self.fleet, self.tables)
+        self.symbols: SymbolCorpus = self.fleet.symbol_corpus
 
     def found(self, kinds: Collection[str]) -> _SymbolRows:
         """Find the definitions to show."""
-        symbols, chosen, prepared = self.symbols, self.running.selection, self.running.plan
+        symbols, chosen, prepared = self.symbols, self.running.selection, self.running.prepared
         if prepared.root is None:
             rows = symbols.rows()
         else:
             named = []
-            for atom in prepared.atoms:
+            for atom in prepared.terms:
                 check(self.stopped)
                 named.append(symbols.rows_named(atom.pattern))
-            if not prepared.possible(lambda atom: len(named[atom]) > 0):
+            if not prepared.may_match(lambda atom: len(named[atom]) > 0):
                 return _NO_ROWS
-            shown = [named[number] for number in sorted(prepared.shown)]
+            shown = [named[number] for number in sorted(prepared.visible)]
             rows = shown[0] if len(shown) == 1 else np.unique(np.concatenate([_NO_PLACES, *shown]))
-            if not prepared.single:
+            if not prepared.is_single:
                 rows = rows[self._held(named)[symbols.documents_of(rows)]]
         if kinds:
             codes = [code for kind in kinds if (code := kind_code(kind)) is not None]
             rows = symbols.of_kinds(rows, np.array(codes, dtype=np.uint8))
         document = symbols.documents_of(rows)
-        low = chosen.first[document]
-        lengths = chosen.first[document + 1] - low
+        low = chosen.first_position[document]
+        lengths = chosen.first_position[document + 1] - low
         file = chosen.files[runs(low, lengths)]
         rows, document = np.repeat(rows, lengths), np.repeat(document, lengths)
-        if chosen.in_order and bool((lengths <= 1).all()):
+        if chosen.is_ordered and bool((lengths <= 1).all()):
             return _SymbolRows(file, document, rows)
         order = np.argsort(file, kind="stable")
         return _SymbolRows(file[order], document[order], rows[order])
@@ -135,12 +135,12 @@ class _SymbolSearch:
             held = np.zeros(self.fleet.documents, dtype=np.bool_)
             held[self.symbols.documents_of(rows)] = True
             values.append(held)
-        return self.running.plan.true_files(values, self.fleet.documents)
+        return self.running.prepared.matching_files(values, self.fleet.documents)
 
     def missing(self, member: int) -> tuple[str, ...]:
         """Name the first files of a member that pass the filters and whose content is not there."""
         view = self.group.snapshots[member].view
-        first = missing(view, self._chosen(member))[:MOST_MISSING].tolist()
+        first = missing(view, self._chosen(member))[:MAX_NAMED_MISSING].tolist()
         return tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first)
 
     def _chosen(self, member: int) -> NDArray[np.bool_] | None:
@@ -150,7 +150,7 @@ class _SymbolSearch:
 
     def skipped(self) -> list[dict[str, int]]:
         """Count for each member the files that pass the filters and whose definitions are not, or not all, known."""
-        query = self.running.plan.query
+        query = self.running.prepared.query
         key = ("lacking", query.files, query.languages, tuple(map(id, self.tables)))
         return self.fleet.remember(key, lambda: [self._lacking(at) for at in range(len(self.group.targets))])
 
@@ -316,38 +316,40 @@ def _batch(rows: _SymbolRows, run: _SymbolSearch, source: BatchSource) -> Any:
     doc_start = fleet.doc_start[document]
     place = doc_start + offset
     lines, of_row = np.unique(fleet.lines_of(place), return_inverse=True)
-    begins, stops = fleet.bounds_of(lines)
-    texts = texts_of(binary_of(stops - begins, fleet.data(begins, stops)))
+    begins, stops = fleet.line_bounds(lines)
+    texts = text_column(arrow_binary(stops - begins, fleet.data(begins, stops)))
     byte_start = place - begins[of_row]
     byte_end = byte_start + length
     whole = (stops - begins <= LONGEST_LINE)[of_row]
     start, end = (code_points(texts, of_row, at) for at in (byte_start, byte_end))
     line_offset = begins[of_row] - doc_start
-    line = texts.strings.take(column(of_row[back].astype(np.int64), whole[back]))
+    line = texts.strings.take(arrow_array(of_row[back].astype(np.int64), whole[back]))
     missing = ~whole[back]
     start, end, byte_start, byte_end = (values[back] for values in (start, end, byte_start, byte_end))
     files, first = np.unique(rows.file, return_index=True)
     columns: dict[str, Any] = {
-        "line_number": column(line_number[back].astype(np.int32)),
+        "line_number": arrow_array(line_number[back].astype(np.int32)),
         "line": line,
         "start": _single(start, missing),
         "end": _single(end, missing),
         "byte_start": _single(byte_start, missing),
         "byte_end": _single(byte_end, missing),
-        "line_offset": column(line_offset[back]),
-        "match_count": column(np.ones(size, dtype=np.int32)),
-        "symbol": _texts(names).take(column(back)),
-        "symbol_kind": pa.DictionaryArray.from_arrays(column(kind[back].astype(np.int32)), pa.array(KINDS)),
-        "container": _texts(containers).take(column(back)),
+        "line_offset": arrow_array(line_offset[back]),
+        "match_count": arrow_array(np.ones(size, dtype=np.int32)),
+        "symbol": _texts(names).take(arrow_array(back)),
+        "symbol_kind": pa.DictionaryArray.from_arrays(arrow_array(kind[back].astype(np.int32)), pa.array(KINDS)),
+        "container": _texts(containers).take(arrow_array(back)),
     }
-    of_files = FilePlace(source, files, np.diff(np.append(first, size)))
-    batch = pa.RecordBatch.from_pydict(where_columns(of_files, ("symbol",), None) | columns | name_columns(of_files))
-    members = np.repeat(fleet.member_of(files), of_files.lengths)
-    prefixes = pa.array([_prefix(target) for target in source.targets], pa.string()).take(column(members))
+    of_files = FileRows(source, files, np.diff(np.append(first, size)))
+    batch = pa.RecordBatch.from_pydict(
+        file_columns(of_files, ("symbol",), None) | columns | path_span_columns(of_files)
+    )
+    members = np.repeat(fleet.member_of(files), of_files.row_counts)
+    prefixes = pa.array([_prefix(target) for target in source.targets], pa.string()).take(arrow_array(members))
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(
         prefixes, batch.column("path").cast(pa.string()), "?L", number_text, ":",
-        column(start + 1).cast(pa.string()), "-", number_text, ":", column(end + 1).cast(pa.string()), "",
+        arrow_array(start + 1).cast(pa.string()), "-", number_text, ":", arrow_array(end + 1).cast(pa.string()), "",
     )  # fmt: skip
     return batch.append_column("url", url)
 
@@ -359,7 +361,7 @@ def _prefix(target: Target) -> str:
 
 def _texts(texts: Sequence[bytes]) -> Any:
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    return texts_of(binary_of(sizes, b"".join(texts))).strings
+    return text_column(arrow_binary(sizes, b"".join(texts))).strings
 
 
 def _single(values: Places, missing: NDArray[np.bool_]) -> Any:
@@ -367,6 +369,6 @@ def _single(values: Places, missing: NDArray[np.bool_]) -> Any:
     import pyarrow as pa
 
     offsets = np.concatenate(([0], np.cumsum(~missing))).astype(np.int32)
-    inner = column(values[~missing].astype(np.int32))
+    inner = arrow_array(values[~missing].astype(np.int32))
     bits = pa.py_buffer(np.packbits(~missing, bitorder="little"))
     return pa.Array.from_buffers(pa.list_(pa.int32()), len(values), [bits, pa.py_buffer(offsets)], children=[inner])

@@ -72,7 +72,7 @@ def _missing(repository: Repository, arguments: Arguments, context: ToolContext)
         target = engine.target_of(repository)
         if revision and arguments.get("repo") == repository.name:
             target = Target(repository, str(revision), resolve(repository, str(revision)))
-        return engine.store.open(target)[0].missing
+        return engine.store.open(target)[0].missing_files
     except (SourcelightError, OSError):
         return ()  # not indexed: the call itself says what it could not read
 

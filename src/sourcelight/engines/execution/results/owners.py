@@ -36,7 +36,7 @@ from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.protocol import names
 from sourcelight.engines.search import Target
-from sourcelight.engines.search.scan.chunks import cut_line
+from sourcelight.engines.search.scan.chunks import truncate_line
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 """Where such a file is looked for; the first that is there counts."""
@@ -357,7 +357,7 @@ class OwnerSelector:
                 bounds.append((low, high))
             number.append(len(bounds) - 1)
         cut = [most > 0 and any(len(text) > most for text in raw[low : high + 1]) for low, high in bounds]
-        shown = [cut_line(text, most) for text in raw] if most > 0 else raw
+        shown = [truncate_line(text, most) for text in raw] if most > 0 else raw
         texts = [b"\n".join(shown[low : high + 1]).decode(errors="replace") for low, high in bounds]
         return {
             "chunk": ([texts[at] for at in number], "dict32"),

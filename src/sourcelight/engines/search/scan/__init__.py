@@ -1,1 +1,5 @@
-"""Answering a query from one repository's index: candidates, evaluation per file, and record batches of matches."""
+"""Scan: one prepared query over a corpus, from candidates to spans to rows.
+
+Query text, ranking and files on disk live elsewhere: `search/model`, `search/ranking` and `search/index`. Start with
+`corpus`, which numbers everything, then `evaluate`, which runs the query batch by batch.
+"""

@@ -1,4 +1,9 @@
-"""Which units of a fleet, or which documents, may hold a match: the formula of a pattern read from posting lists."""
+"""Candidates: the units or documents of a corpus that may hold a match, read from posting lists.
+
+A pattern's required text is a tree of literals under AND and OR. Each literal becomes the intersection of the
+posting lists of its keys. Candidates are a superset: every one is scanned afterwards, so a step may be left out where
+it costs more than the scan that it saves.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -16,136 +22,144 @@ from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
-Places = NDArray[np.int64]
+_MAX_UNPROBED_BYTES = 12 * UNIT_BYTES
+"""Candidate bytes of a shard up to which a scan (10 GB/s and more) costs less than probing its trigram lists."""
 
-_LITTLE_BYTES = 12 * UNIT_BYTES
-"""Bytes of a shard that windows leave, up to which scanning them costs less than a look at their trigrams."""
-
-_NONE: Places = np.zeros(0, dtype=np.int64)
+_NO_UNITS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
-def candidate_units(fleet: Corpus, pattern: CompiledPattern, chosen: FileSelection) -> Places | None:
-    """Give the units of chosen files that may hold a match, ascending; None for all units of the fleet.
+def candidate_units(corpus: Corpus, pattern: CompiledPattern, selection: FileSelection) -> Int64Array | None:
+    """Return the units of selected files that may hold a match, ascending; None for all units of the corpus.
 
-    Units of other files may be among them. For a pattern that can cross lines they are all units of the documents that
-    may hold one, since what it needs may then stand in different units.
+    Units of other files may be among them. For a pattern that can cross lines, all units of a candidate document are
+    returned: the literals that it requires may stand in different units.
     """
     if pattern.multi_line:
-        documents = _documents(fleet, pattern.required, chosen)
+        documents = _required_documents(corpus, pattern.required, selection)
         if documents is None:
             return None
-        held = np.zeros(fleet.documents, dtype=np.bool_)
-        held[documents] = True
-        return np.flatnonzero(held[fleet.unit_doc])
-    return _units(fleet, pattern.required, chosen)
+        is_candidate = np.zeros(corpus.documents, dtype=np.bool_)
+        is_candidate[documents] = True
+        return np.flatnonzero(is_candidate[corpus.unit_doc])
+    return _required_units(corpus, pattern.required, selection)
 
 
-def _units(fleet: Corpus, tree: RequiredTree, chosen: FileSelection) -> Places | None:
+def _required_units(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> Int64Array | None:
     return fold(
         tree,
-        lambda leaf: _units_with(fleet, leaf.text, chosen),
-        all_of=_common,
-        any_of=lambda parts: _union(parts, fleet.units),
+        lambda leaf: _literal_units(corpus, leaf.text, selection),
+        all_of=_intersection,
+        any_of=lambda operands: _union(operands, corpus.units),
     )
 
 
-def _units_with(fleet: Corpus, text: bytes, chosen: FileSelection) -> Places | None:
-    """The units that hold all keys of a text; None when it has none to tell by."""
+def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int64Array | None:
+    """Return the units that hold all keys of a literal; None for a literal too short to have keys."""
     trigrams, windows = literal_keys(text)
     if not len(trigrams):
         return None
-    found = [_NONE]
-    with_windows: list[tuple[int, list[tuple[int, int]]]] = []
+    # Windows (six bytes, see `index/postings`) are far more selective than trigrams. Where the literal has any, the
+    # lists of all shards are read together, one numpy call per window and not per window and shard.
+    unit_lists = [_NO_UNITS]
+    window_lists: list[tuple[int, list[tuple[int, int]]]] = []
     keys = windows.tolist()
-    for number in chosen.shards(fleet):
-        shard, base = fleet.shards[number], int(fleet.unit_base[number])
+    for shard_index in selection.shards(corpus):
+        shard, base = corpus.shards[shard_index], int(corpus.unit_base[shard_index])
         if isinstance(shard, LooseShard):
-            found.append(np.arange(base, base + shard.units))
+            unit_lists.append(np.arange(base, base + shard.units))
         elif keys:
-            places = shard.postings.windows(keys)
-            if places is not None:
-                with_windows.append((number, places))
+            lists = shard.postings.windows(keys)
+            if lists is not None:
+                window_lists.append((shard_index, lists))
         else:
             units = shard.postings.units_with(trigrams)
-            found.append(np.arange(base, base + shard.units) if units is None else units + base)
-    if with_windows:
-        units = _by_windows(fleet, with_windows, len(keys))
-        if not chosen.whole:
-            units = units[chosen.in_documents[fleet.unit_doc[units]]]
-        found.append(_by_trigrams(fleet, units, trigrams))
-        loose = len(found) > 2
-        return np.sort(np.concatenate(found)) if loose else found[-1]
-    return np.concatenate(found)
+            unit_lists.append(np.arange(base, base + shard.units) if units is None else units + base)
+    if window_lists:
+        units = _units_with_windows(corpus, window_lists, len(keys))
+        if not selection.covers_all:
+            units = units[selection.in_documents[corpus.unit_doc[units]]]
+        unit_lists.append(_filter_by_trigrams(corpus, units, trigrams))
+        has_loose = len(unit_lists) > 2
+        return np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1]
+    return np.concatenate(unit_lists)
 
 
-def _by_windows(fleet: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], windows: int) -> Places:
-    """The units that hold all windows, of the shards that have them all."""
+def _units_with_windows(
+    corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window_count: int
+) -> Int64Array:
+    """Return the units that hold all windows; `shards` are those that have a posting list for each window."""
     order = sorted(
-        range(windows), key=lambda window: sum(places[window][1] - places[window][0] for _, places in shards)
+        range(window_count), key=lambda window: sum(lists[window][1] - lists[window][0] for _, lists in shards)
     )
-    found = _listed(fleet, shards, order[0])
+    # Shortest list first: each further list can only shorten the result. With one candidate per shard left, a further
+    # list costs more than scanning 16 KiB.
+    candidates = _posting_list(corpus, shards, order[0])
     for window in order[1:]:
-        if len(found) <= len(shards):
+        if len(candidates) <= len(shards):
             break
-        found = narrow(found, [_listed(fleet, shards, window)], fleet.units)
-    return found
+        candidates = narrow(candidates, [_posting_list(corpus, shards, window)], corpus.units)
+    return candidates
 
 
-def _listed(fleet: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> Places:
-    """The units of some shards that hold a window."""
-    parts, sizes = [], []
-    for number, places in shards:
-        low, high = places[window]
-        parts.append(fleet.shards[number].postings.window_lists[low:high])
-        sizes.append(high - low)
-    units = np.concatenate(parts).astype(np.int64)
-    units += np.repeat(fleet.unit_base[[number for number, _ in shards]], sizes)
+def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> Int64Array:
+    """Return the units that hold a window, of all these shards."""
+    lists, sizes = [], []
+    for shard_index, bounds in shards:
+        start, end = bounds[window]
+        lists.append(corpus.shards[shard_index].postings.window_lists[start:end])
+        sizes.append(end - start)
+    units = np.concatenate(lists).astype(np.int64)
+    units += np.repeat(corpus.unit_base[[shard_index for shard_index, _ in shards]], sizes)
     return units
 
 
-def _by_trigrams(fleet: Corpus, units: Places, trigrams: NDArray[np.uint32]) -> Places:
-    """Keep the units that hold all trigrams, where there are enough in a shard for the look to pay."""
+def _filter_by_trigrams(corpus: Corpus, units: Int64Array, trigrams: NDArray[np.uint32]) -> Int64Array:
+    """Keep the units that hold all trigrams; shards with few candidate bytes are left as they are."""
     if not len(units):
         return units
-    bounds = units.searchsorted(fleet.unit_base).tolist()
-    sizes = np.concatenate(([0], np.cumsum(fleet.unit_end[units] - fleet.unit_start[units])))[bounds].tolist()
-    pays = [high - low > _LITTLE_BYTES for low, high in pairwise(sizes)]
-    if not any(pays):
+    shard_bounds = units.searchsorted(corpus.unit_base).tolist()
+    sizes = np.concatenate(([0], np.cumsum(corpus.unit_end[units] - corpus.unit_start[units])))[shard_bounds].tolist()
+    is_worth_it = [end - start > _MAX_UNPROBED_BYTES for start, end in pairwise(sizes)]
+    if not any(is_worth_it):
         return units
-    parts = []
-    for number, shard in enumerate(fleet.shards):
-        part = units[bounds[number] : bounds[number + 1]]
-        if pays[number]:
-            base = fleet.unit_base[number]
-            part = shard.postings.narrowed(part - base, trigrams) + base
-        parts.append(part)
-    return np.concatenate(parts)
+    filtered = []
+    for shard_index, shard in enumerate(corpus.shards):
+        shard_units = units[shard_bounds[shard_index] : shard_bounds[shard_index + 1]]
+        if is_worth_it[shard_index]:
+            base = corpus.unit_base[shard_index]
+            shard_units = shard.postings.narrowed(shard_units - base, trigrams) + base
+        filtered.append(shard_units)
+    return np.concatenate(filtered)
 
 
-def _documents(fleet: Corpus, tree: RequiredTree, chosen: FileSelection) -> Places | None:
-    def documents_with(leaf: RequiredText) -> Places | None:
-        parts = [_units(fleet, RequiredText(line), chosen) for line in leaf.text.split(b"\n") if line]
-        return _common([unique_sorted(fleet.unit_doc[part]) for part in parts if part is not None])
+def _required_documents(corpus: Corpus, tree: RequiredTree, selection: FileSelection) -> Int64Array | None:
+    def documents_with(leaf: RequiredText) -> Int64Array | None:
+        # A unit holds whole lines, so a text that crosses lines is required line by line, anywhere in the document.
+        lines = [line for line in leaf.text.split(b"\n") if line]
+        units_by_line = [_required_units(corpus, RequiredText(line), selection) for line in lines]
+        return _intersection([unique_sorted(corpus.unit_doc[units]) for units in units_by_line if units is not None])
 
-    return fold(tree, documents_with, all_of=_common, any_of=lambda parts: _union(parts, fleet.documents))
+    return fold(tree, documents_with, all_of=_intersection, any_of=lambda operands: _union(operands, corpus.documents))
 
 
-def _common(parts: Iterable[Places | None]) -> Places | None:
-    known = sorted((part for part in parts if part is not None), key=len)
-    if not known:
+def _intersection(operands: Iterable[Int64Array | None]) -> Int64Array | None:
+    """Intersect ascending arrays, the shortest first; None stands for everything."""
+    arrays = sorted((operand for operand in operands if operand is not None), key=len)
+    if not arrays:
         return None
-    found = known[0]
-    for part in known[1:]:
-        if not len(found):
+    common = arrays[0]
+    for array in arrays[1:]:
+        if not len(common):
             break
-        found = np.intersect1d(found, part, assume_unique=True)
-    return found
+        common = np.intersect1d(common, array, assume_unique=True)
+    return common
 
 
-def _union(parts: Iterable[Places | None], size: int) -> Places | None:
-    held = np.zeros(size, dtype=np.bool_)
-    for part in parts:
-        if part is None:
+def _union(operands: Iterable[Int64Array | None], size: int) -> Int64Array | None:
+    """Unite ascending arrays of numbers below `size`; None stands for everything."""
+    is_member = np.zeros(size, dtype=np.bool_)
+    for operand in operands:
+        if operand is None:
             return None
-        held[part] = True
-    return np.flatnonzero(held)
+        is_member[operand] = True
+    return np.flatnonzero(is_member)

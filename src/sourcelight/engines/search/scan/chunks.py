@@ -1,4 +1,4 @@
-"""Chunks: matched lines with the lines around them, neighbours merged."""
+"""Chunks: matched lines with context lines; chunks that touch or overlap are merged."""
 
 from __future__ import annotations
 
@@ -6,118 +6,121 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.engines.search.scan.corpus import Corpus
-from sourcelight.engines.search.scan.text import binary_of, column, texts_of
+from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, text_column
 
-Places = NDArray[np.int64]
-
-_CUT_MARK = b"...truncated"
+_TRUNCATION_MARK = b"...truncated"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """Chunks of some rows: which one each row is in, their texts, and where they begin in their files."""
+    """Chunks of rows: the chunk of each row (`index`), and text, first line and byte offset of each chunk."""
 
-    number: Places
+    index: Int64Array
     strings: Any
-    line: Places
-    offset: Places
-    cut: NDArray[np.bool_]
+    line: Int64Array
+    offset: Int64Array
+    is_truncated: BoolArray
 
 
 def chunks_of(
-    fleet: Corpus, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
+    corpus: Corpus, line: Int64Array, file: Int64Array, documents: Int64Array, context_lines: int, max_line_len: int
 ) -> Chunks:
-    """Find the chunks for rows on the given lines; `file` says which of the `documents` each row is in.
+    """Make the chunks of rows, whose lines are `line` and whose documents are ``documents[file]``.
 
-    Two chunks of a file whose lines touch or overlap are one. The text has no newline after its last line.
+    Chunks of a file that touch or overlap are one chunk. Its text has no newline after its last line.
     """
     document = documents[file]
-    first_line = fleet.doc_line[document]
-    last_line = _last_lines(fleet, documents)[file]
-    low = np.maximum(line - context_lines, first_line)
-    high = np.minimum(line + context_lines, last_line)
-    fresh = np.ones(len(line), dtype=np.bool_)
-    fresh[1:] = (file[1:] != file[:-1]) | (low[1:] > high[:-1] + 1)
-    heads = np.flatnonzero(fresh)
-    number = np.cumsum(fresh) - 1
-    low = low[heads]
-    high = high[np.append(heads[1:], len(line)) - 1]
-    # Documents may come in any order: what is looked up and copied must ascend.
-    order = np.argsort(low, kind="stable")
-    begin, stop = np.empty(len(low), dtype=np.int64), np.empty(len(low), dtype=np.int64)
-    begin[order] = fleet.bounds_of(low[order])[0]
-    stop[order] = _stops(fleet, high[order])
-    strings = _strings(fleet, begin, stop)
-    cut = np.zeros(len(heads), dtype=np.bool_)
+    first_line = corpus.doc_line[document]
+    last_line = _last_lines(corpus, documents)[file]
+    first_chunk_line = np.maximum(line - context_lines, first_line)
+    last_chunk_line = np.minimum(line + context_lines, last_line)
+    starts_chunk = np.ones(len(line), dtype=np.bool_)
+    starts_chunk[1:] = (file[1:] != file[:-1]) | (first_chunk_line[1:] > last_chunk_line[:-1] + 1)
+    first_rows = np.flatnonzero(starts_chunk)
+    number = np.cumsum(starts_chunk) - 1
+    first_chunk_line = first_chunk_line[first_rows]
+    last_chunk_line = last_chunk_line[np.append(first_rows[1:], len(line)) - 1]
+    # Rows are in file order, and documents may lie elsewhere; look-ups in the corpus must ascend.
+    order = np.argsort(first_chunk_line, kind="stable")
+    start, end = np.empty(len(first_chunk_line), dtype=np.int64), np.empty(len(first_chunk_line), dtype=np.int64)
+    start[order] = corpus.line_bounds(first_chunk_line[order])[0]
+    end[order] = _line_ends(corpus, last_chunk_line[order])
+    strings = _strings(corpus, start, end)
+    is_truncated = np.zeros(len(first_rows), dtype=np.bool_)
     if max_line_len > 0:
-        strings, cut = _cut(fleet, strings, low, high, max_line_len)
-    offset = begin - fleet.doc_start[document[heads]]
-    return Chunks(number, strings, low - first_line[heads] + 1, offset, cut)
+        strings, is_truncated = _truncate(corpus, strings, first_chunk_line, last_chunk_line, max_line_len)
+    offset = start - corpus.doc_start[document[first_rows]]
+    return Chunks(number, strings, first_chunk_line - first_line[first_rows] + 1, offset, is_truncated)
 
 
-def _last_lines(fleet: Corpus, documents: Places) -> Places:
-    ends = fleet.doc_start[documents] + fleet.doc_size[documents] - 1
+def _last_lines(corpus: Corpus, documents: Int64Array) -> Int64Array:
+    ends = corpus.doc_start[documents] + corpus.doc_size[documents] - 1
     order = np.argsort(ends, kind="stable")
-    found = np.empty(len(ends), dtype=np.int64)
-    found[order] = fleet.lines_of(ends[order])
-    return found
+    last_lines = np.empty(len(ends), dtype=np.int64)
+    last_lines[order] = corpus.lines_of(ends[order])
+    return last_lines
 
 
-def _stops(fleet: Corpus, lines: Places) -> Places:
+def _line_ends(corpus: Corpus, lines: Int64Array) -> Int64Array:
     order = np.argsort(lines, kind="stable")
-    found = np.empty(len(lines), dtype=np.int64)
-    found[order] = fleet.bounds_of(lines[order])[1]
-    return found
+    ends = np.empty(len(lines), dtype=np.int64)
+    ends[order] = corpus.line_bounds(lines[order])[1]
+    return ends
 
 
-def _strings(fleet: Corpus, begin: Places, stop: Places) -> Any:
-    """The texts of chunks; those of files with one content may be the same, or overlap."""
-    if bool((begin[1:] >= stop[:-1]).all()):
-        return texts_of(binary_of(stop - begin, fleet.data(begin, stop))).strings
-    pieces = fleet.buffers.slices(np.stack((begin, stop), axis=1))
-    return texts_of(binary_of(stop - begin, b"".join(pieces))).strings
+def _strings(corpus: Corpus, start: Int64Array, end: Int64Array) -> Any:
+    """Return the texts of chunks; chunks of files that share a document may be equal or overlap."""
+    if bool((start[1:] >= end[:-1]).all()):
+        return text_column(arrow_binary(end - start, corpus.data(start, end))).strings
+    texts = corpus.buffers.slices(np.stack((start, end), axis=1))
+    return text_column(arrow_binary(end - start, b"".join(texts))).strings
 
 
-def chunk_columns(chunks: Chunks, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
-    """Make the chunk columns of all rows; only those that are `valid` (None: all) are in a chunk."""
+def chunk_columns(chunks: Chunks, valid: BoolArray | None) -> dict[str, Any]:
+    """Make the chunk columns; they are null in rows that are not `valid` (None: all are)."""
     import pyarrow as pa
 
-    number = chunks.number
+    number = chunks.index
     if valid is not None:
         number = np.zeros(len(valid), dtype=np.int64)
-        number[valid] = chunks.number
+        number[valid] = chunks.index
     return {
-        "chunk": pa.DictionaryArray.from_arrays(column(number.astype(np.int32), valid), chunks.strings),
-        "chunk_line_number": column(chunks.line[number].astype(np.int32), valid),
-        "chunk_offset": column(chunks.offset[number].astype(np.int64), valid),
-        "truncated": column(chunks.cut[number], valid),
+        "chunk": pa.DictionaryArray.from_arrays(arrow_array(number.astype(np.int32), valid), chunks.strings),
+        "chunk_line_number": arrow_array(chunks.line[number].astype(np.int32), valid),
+        "chunk_offset": arrow_array(chunks.offset[number].astype(np.int64), valid),
+        "truncated": arrow_array(chunks.is_truncated[number], valid),
     }
 
 
-def _cut(fleet: Corpus, strings: Any, low: Places, high: Places, max_line_len: int) -> tuple[Any, NDArray[np.bool_]]:
+def _truncate(
+    corpus: Corpus, strings: Any, first_lines: Int64Array, last_lines: Int64Array, max_line_len: int
+) -> tuple[Any, BoolArray]:
     import pyarrow as pa
 
     texts: list[str | None] = []
-    cut = np.zeros(len(low), dtype=np.bool_)
-    for at, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-        begin, stop = fleet.bounds_of(np.arange(first, last + 1))
-        if int((stop - begin).max()) <= max_line_len:
+    is_truncated = np.zeros(len(first_lines), dtype=np.bool_)
+    for index, (first, last) in enumerate(zip(first_lines.tolist(), last_lines.tolist(), strict=True)):
+        starts, ends = corpus.line_bounds(np.arange(first, last + 1))
+        if int((ends - starts).max()) <= max_line_len:
             texts.append(None)
             continue
-        cut[at] = True
-        lines = [bytes(piece) for piece in fleet.buffers.slices(np.stack((begin, stop), axis=1))]
-        texts.append(b"\n".join(cut_line(line, max_line_len) for line in lines).decode(errors="replace"))
-    if not cut.any():
-        return strings, cut
-    whole = strings.to_pylist()
-    return pa.array([old if new is None else new for old, new in zip(whole, texts, strict=True)], pa.string()), cut
+        is_truncated[index] = True
+        lines = [bytes(piece) for piece in corpus.buffers.slices(np.stack((starts, ends), axis=1))]
+        texts.append(b"\n".join(truncate_line(line, max_line_len) for line in lines).decode(errors="replace"))
+    if not is_truncated.any():
+        return strings, is_truncated
+    originals = strings.to_pylist()
+    return pa.array(
+        [original if truncated is None else truncated for original, truncated in zip(originals, texts, strict=True)],
+        pa.string(),
+    ), is_truncated
 
 
-def cut_line(line: bytes, size: int) -> bytes:
-    """Cut a line to `size` bytes, the mark that says so included where there is room for it."""
+def truncate_line(line: bytes, size: int) -> bytes:
+    """Truncate a line to `size` bytes, a mark of the truncation included where it fits."""
     if len(line) <= size:
         return line
-    return line[: size - len(_CUT_MARK)] + _CUT_MARK if size >= len(_CUT_MARK) else line[:size]
+    return line[: size - len(_TRUNCATION_MARK)] + _TRUNCATION_MARK if size >= len(_TRUNCATION_MARK) else line[:size]

@@ -1,8 +1,7 @@
-"""Matching files of several shards and repositories made one record batch, in the order in which they are shown.
+"""Collect matches of several shards and repositories into record batches, in display order.
 
-A batch costs about the same whether it holds three rows or three thousand, so what is found in one place waits a
-moment for what is found in the next. Rows of type ``content`` and ``path`` stand together in a batch: a row of a path
-has no line.
+A record batch costs about the same for three rows as for three thousand, so matches of one scan step wait a moment for
+those of the next. Rows of type ``content`` and ``path`` share a batch; a ``path`` row has no line.
 """
 
 from __future__ import annotations
@@ -15,362 +14,391 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
     CollectedBatches,
-    FilePlace,
-    data_of,
-    found_lines,
-    name_columns,
-    where_columns,
+    FileRows,
+    file_columns,
+    line_bytes,
+    path_span_columns,
+    raw_matches_of,
 )
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import FileMatches, runs
-from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, rows_of, rows_together
-from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
+from sourcelight.engines.search.scan.spans import NO_ROWS, MatchedLines, concatenate_lines, matched_lines
+from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
 
-Places = NDArray[np.int64]
+# Beyond this size a batch costs per row and not per batch, and its reader waits longer than it gains.
+_MAX_BATCH_ROWS = 8192
+_MAX_BATCH_BYTES = 1 << 20
 
-_MOST_ROWS = 8192
-_MOST_BYTES = 1 << 20
-
-_NONE = np.zeros(0, dtype=np.int64)
-_BOTH = ("content", "path")
+_EMPTY = np.zeros(0, dtype=np.int64)
+_ROW_TYPES = ("content", "path")
 
 
 @dataclass(slots=True)
-class _Piece:
-    """A `FileMatches` with its rows grouped: rows of content file *i* are ``low[i]:low[i] + lengths[i]``.
+class _GroupedMatches:
+    """A `FileMatches` with its lines grouped by file.
 
-    `files` are all its files in the order shown; `content` says which of its content files each one is, -1 for a
-    path.
+    `files` are all its files in display order. `content_index` numbers those with lines, -1 for a path match; content
+    file *i* has the rows ``first_row[i]:first_row[i] + row_counts[i]`` of `lines`. Files of one document share rows.
     """
 
-    files: Places
-    content: Places
-    rows: MatchedLines | None
-    row_document: Places
-    documents: Places
-    low: Places
-    lengths: Places
-    size: int
+    files: Int64Array
+    content_index: Int64Array
+    lines: MatchedLines | None
+    row_document: Int64Array
+    documents: Int64Array
+    first_row: Int64Array
+    row_counts: Int64Array
+    text_bytes: int
 
-    def match_counts(self) -> Places:
-        """How many matches each file has, in the order of `files`; 1 for a path."""
+    def match_counts(self) -> Int64Array:
+        """Count the matches of each of `files`; 1 for a path match."""
         counts = np.ones(len(self.files), dtype=np.int64)
-        if self.rows is not None:
-            total = np.concatenate(([0], np.cumsum(self.rows.count)))
-            in_content = self.content >= 0
-            held = self.content[in_content]
-            counts[in_content] = total[self.low[held] + self.lengths[held]] - total[self.low[held]]
+        if self.lines is not None:
+            cumulative = np.concatenate(([0], np.cumsum(self.lines.match_count)))
+            in_content = self.content_index >= 0
+            content_index = self.content_index[in_content]
+            counts[in_content] = (
+                cumulative[self.first_row[content_index] + self.row_counts[content_index]]
+                - cumulative[self.first_row[content_index]]
+            )
         return counts
 
 
 class MatchCollector:
-    """Takes what is found in a source, and gives batches; files come in order of their numbers if so asked.
+    """Collects matches of a source and makes batches; with `SearchOptions.in_path_order`, files in path order.
 
-    `released` counts the matches of all files that were not held back.
+    In path order, files wait until all files before them are searched (`FileMatches.finished_up_to`). `released` counts
+    the matches of the files that do not wait.
     """
 
     def __init__(self, source: BatchSource, options: SearchOptions) -> None:
         self._source = source
         self._options = options
-        self._ready: list[tuple[_Piece, Places]] = []
-        self._late: list[_Piece] = []
-        self._late_files, self._late_piece, self._late_at, self._late_matches = _NONE, _NONE, _NONE, _NONE
+        self._ready: list[tuple[_GroupedMatches, Int64Array]] = []
+        self._pending: list[_GroupedMatches] = []
+        # Parallel columns of the waiting files: file number, index of its group, its position there, its matches.
+        self._pending_files = self._pending_group = self._pending_position = self._pending_matches = _EMPTY
         self.released = 0
         self.matches = self.files = 0
         self._rows = self._bytes = 0
 
     @property
-    def any(self) -> bool:
-        """Whether a batch can be had."""
+    def has_batch(self) -> bool:
+        """Whether there are matches for a batch."""
         return bool(self._ready)
 
     @property
-    def full(self) -> bool:
-        """Whether a batch has the size that is worth its cost."""
-        return self._rows >= _MOST_ROWS or self._bytes >= _MOST_BYTES
+    def is_full(self) -> bool:
+        """Whether the next batch is large enough that waiting longer saves nothing."""
+        return self._rows >= _MAX_BATCH_ROWS or self._bytes >= _MAX_BATCH_BYTES
 
-    def add(self, found: FileMatches) -> int:
-        """Take what was found, and tell how many matches it is."""
-        size = len(found.content_files) + len(found.path_files)
-        if not size:
-            self.release(found.settled)
+    def add(self, file_matches: FileMatches) -> int:
+        """Add matches and return their number."""
+        finished_up_to = file_matches.finished_up_to
+        file_count = len(file_matches.content_files) + len(file_matches.path_files)
+        if not file_count:
+            self.release(finished_up_to)
             return 0
-        piece = self._piece(found)
-        counts = piece.match_counts()
-        matches = int(counts.sum())
-        self.matches += matches
-        self.files += size
-        everything = np.arange(size)
-        if not self._options.in_path_order or (not self._late and int(piece.files[-1]) < found.settled):
-            self._take(piece, everything, matches)
-            return matches
-        self._late.append(piece)
-        self._late_files = np.concatenate((self._late_files, piece.files))
-        self._late_piece = np.concatenate((self._late_piece, np.full(size, len(self._late) - 1)))
-        self._late_at = np.concatenate((self._late_at, everything))
-        self._late_matches = np.concatenate((self._late_matches, counts))
-        self.release(found.settled)
-        return matches
+        group = self._group(file_matches)
+        match_counts = group.match_counts()
+        match_count = int(match_counts.sum())
+        self.matches += match_count
+        self.files += file_count
+        all_files = np.arange(file_count)
+        if not self._options.in_path_order or (not self._pending and int(group.files[-1]) < finished_up_to):
+            self._make_ready(group, all_files, match_count)
+            return match_count
+        self._pending.append(group)
+        self._pending_files = np.concatenate((self._pending_files, group.files))
+        self._pending_group = np.concatenate((self._pending_group, np.full(file_count, len(self._pending) - 1)))
+        self._pending_position = np.concatenate((self._pending_position, all_files))
+        self._pending_matches = np.concatenate((self._pending_matches, match_counts))
+        self.release(finished_up_to)
+        return match_count
 
-    def last_needed(self, matches: int) -> int | None:
-        """The number of the file that completes so many `matches` in order; None while there are fewer.
+    def last_needed(self, limit: int) -> int | None:
+        """Return the file that completes the first `limit` matches in order; None while there are fewer.
 
-        Files held back that stand after it are forgotten: they can't be among the first ones any more.
+        Waiting files after it are dropped: they can't be among the first `limit` matches any more.
         """
-        if self.released + int(self._late_matches.sum()) < matches:
+        if self.released + int(self._pending_matches.sum()) < limit:
             return None
-        order = np.argsort(self._late_files, kind="stable")
-        total = self.released + np.cumsum(self._late_matches[order])
-        kept = order[: int(total.searchsorted(matches)) + 1]
-        last = int(self._late_files[kept[-1]]) if len(kept) else None
-        dropped = np.delete(np.arange(len(order)), kept)
-        self.matches -= int(self._late_matches[dropped].sum())
+        order = np.argsort(self._pending_files, kind="stable")
+        cumulative = self.released + np.cumsum(self._pending_matches[order])
+        needed = order[: int(cumulative.searchsorted(limit)) + 1]
+        last_file = int(self._pending_files[needed[-1]]) if len(needed) else None
+        dropped = np.delete(np.arange(len(order)), needed)
+        self.matches -= int(self._pending_matches[dropped].sum())
         self.files -= len(dropped)
-        pieces, self._late_piece = np.unique(self._late_piece[kept], return_inverse=True)
-        self._late = [self._late[at] for at in pieces.tolist()]
-        self._late_files, self._late_at = self._late_files[kept], self._late_at[kept]
-        self._late_matches = self._late_matches[kept]
-        return last
+        groups, self._pending_group = np.unique(self._pending_group[needed], return_inverse=True)
+        self._pending = [self._pending[index] for index in groups.tolist()]
+        self._pending_files, self._pending_position = self._pending_files[needed], self._pending_position[needed]
+        self._pending_matches = self._pending_matches[needed]
+        return last_file
 
-    def settle(self) -> None:
-        """Hold nothing back: no further file comes."""
+    def release_all(self) -> None:
+        """Release all waiting files: no further file comes."""
         self.release(None)
 
-    def release(self, below: int | None) -> None:
-        """Let go of the files below a number (None: of all), in their order; neighbours of one piece together."""
-        if not self._late:
+    def release(self, finished_up_to: int | None) -> None:
+        """Release the waiting files below `finished_up_to` (None: all of them), in order."""
+        if not self._pending:
             return
-        order = np.argsort(self._late_files, kind="stable")
-        files, piece, at = self._late_files[order], self._late_piece[order], self._late_at[order]
-        counts = self._late_matches[order]
-        end = len(files) if below is None else int(files.searchsorted(below))
-        cuts = np.flatnonzero(piece[1:end] != piece[: max(end - 1, 0)]) + 1
-        for chosen in np.split(np.arange(end), cuts):
-            if len(chosen):
-                self._take(self._late[int(piece[chosen[0]])], at[chosen], int(counts[chosen].sum()))
-        self._late_files, self._late_piece, self._late_at = files[end:], piece[end:], at[end:]
-        self._late_matches = counts[end:]
-        if not len(self._late_files):
-            self._late = []
+        order = np.argsort(self._pending_files, kind="stable")
+        files, group, position = self._pending_files[order], self._pending_group[order], self._pending_position[order]
+        match_counts = self._pending_matches[order]
+        end = len(files) if finished_up_to is None else int(files.searchsorted(finished_up_to))
+        # Neighbors of one group are released together: each release is a slice, not a copy per file.
+        boundaries = np.flatnonzero(group[1:end] != group[: max(end - 1, 0)]) + 1
+        for selected in np.split(np.arange(end), boundaries):
+            if len(selected):
+                self._make_ready(
+                    self._pending[int(group[selected[0]])], position[selected], int(match_counts[selected].sum())
+                )
+        self._pending_files, self._pending_group, self._pending_position = files[end:], group[end:], position[end:]
+        self._pending_matches = match_counts[end:]
+        if not len(self._pending_files):
+            self._pending = []
 
-    def _take(self, piece: _Piece, chosen: Places, matches: int) -> None:
-        if len(chosen):
-            self.released += matches
-            self._ready.append((piece, chosen))
-            share = len(chosen) / len(piece.files)
-            self._rows += len(chosen) if piece.rows is None else max(len(chosen), int(len(piece.rows) * share))
-            self._bytes += int(piece.size * share)
+    def _make_ready(self, group: _GroupedMatches, selected: Int64Array, match_count: int) -> None:
+        if len(selected):
+            self.released += match_count
+            self._ready.append((group, selected))
+            fraction = len(selected) / len(group.files)
+            self._rows += len(selected) if group.lines is None else max(len(selected), int(len(group.lines) * fraction))
+            self._bytes += int(group.text_bytes * fraction)
 
-    def _piece(self, found: FileMatches) -> _Piece:
+    def _group(self, matches: FileMatches) -> _GroupedMatches:
         if not self._options.lines:
-            return _paths(np.sort(np.concatenate((found.content_files, found.path_files))))
-        if not len(found.content_files):
-            return _paths(found.path_files)
-        fleet = self._source.fleet
-        rows = rows_of(fleet, found.hits)
-        row_document = fleet.docs_of(rows.begin)
-        documents = found.documents
-        low = row_document.searchsorted(documents)
-        lengths = row_document.searchsorted(documents, side="right") - low
-        files = found.content_files
+            return _path_matches(np.sort(np.concatenate((matches.content_files, matches.path_files))))
+        if not len(matches.content_files):
+            return _path_matches(matches.path_files)
+        corpus = self._source.corpus
+        rows = matched_lines(corpus, matches.spans)
+        row_document = corpus.documents_of(rows.line_start)
+        documents = matches.documents
+        first_row = row_document.searchsorted(documents)
+        row_counts = row_document.searchsorted(documents, side="right") - first_row
+        files = matches.content_files
         content = np.arange(len(files))
-        if len(found.path_files):
-            files = np.concatenate((files, found.path_files))
-            content = np.concatenate((content, np.full(len(found.path_files), -1)))
+        if len(matches.path_files):
+            files = np.concatenate((files, matches.path_files))
+            content = np.concatenate((content, np.full(len(matches.path_files), -1)))
             order = np.argsort(files, kind="stable")
             files, content = files[order], content[order]
-        size = int((rows.stop - rows.begin).sum())
-        return _Piece(files, content, rows, row_document, documents, low, lengths, size)
+        text_bytes = int((rows.line_end - rows.line_start).sum())
+        return _GroupedMatches(files, content, rows, row_document, documents, first_row, row_counts, text_bytes)
 
-    def rendered(self) -> CollectedBatches:
-        """Give what is ready as a batch, and forget it."""
+    def take_batch(self) -> CollectedBatches:
+        """Return what is ready as a batch, and empty the collector."""
         ready, self._ready = self._ready, []
         matches, files = self.matches, self.files
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
             return CollectedBatches((), matches, files)
-        piece, chosen = _united(ready)
-        if self._options.unmade and not self._options.chunk_matches:
-            return CollectedBatches((self._unmade(piece, chosen),), matches, files)
-        return CollectedBatches((self._made(piece, chosen),), matches, files)
+        group, selected = _join_ready(ready)
+        if self._options.raw and not self._options.chunk_matches:
+            return CollectedBatches((self._raw_matches(group, selected),), matches, files)
+        return CollectedBatches((self._record_batch(group, selected),), matches, files)
 
-    def _made(self, piece: _Piece, chosen: Places | None) -> Any:
-        """Make a record batch of the chosen files of a piece."""
+    def _record_batch(self, group: _GroupedMatches, selected: Int64Array | None) -> Any:
+        """Make a record batch of the selected files of a group."""
         import pyarrow as pa
 
-        part = self._part(piece, chosen)
-        place = FilePlace(self._source, part.files, part.lengths)
-        if part.rows:
-            kind = None if part.in_content.all() else np.repeat(~part.in_content, part.lengths).astype(np.int8)
-            columns = where_columns(place, *_named(kind))
-            columns |= _lines(part, None if kind is None else kind == 0)
+        rows = self._select(group, selected)
+        files = FileRows(self._source, rows.files, rows.row_counts)
+        if rows.row_count:
+            row_type = None if rows.has_lines.all() else np.repeat(~rows.has_lines, rows.row_counts).astype(np.int8)
+            columns = file_columns(files, *_row_types(row_type))
+            columns |= _line_columns(rows, None if row_type is None else row_type == 0)
         else:
-            columns = where_columns(place, _BOTH[1:], None)
-            columns["match_count"] = column(np.ones(len(place.files), dtype=np.int32))
-        columns |= name_columns(place)
+            columns = file_columns(files, _ROW_TYPES[1:], None)
+            columns["match_count"] = arrow_array(np.ones(len(files.files), dtype=np.int32))
+        columns |= path_span_columns(files)
         return pa.RecordBatch.from_pydict(columns)
 
-    def _unmade(self, piece: _Piece, chosen: Places | None) -> RawMatches:
-        """Give the chosen files of a piece as they are; their columns are made when somebody asks."""
-        files, in_content, lengths, _, order = _chosen_rows(piece, chosen)
-        rows = NO_ROWS if piece.rows is None else piece.rows
+    def _raw_matches(self, group: _GroupedMatches, selected: Int64Array | None) -> RawMatches:
+        """Return the selected files of a group as raw arrays; their columns are made on demand."""
+        files, in_content, row_counts, _, order = _select_rows(group, selected)
+        lines = NO_ROWS if group.lines is None else group.lines
         if order is not None:
-            rows = rows.taken(order)
-        place = FilePlace(self._source, files, lengths)
-        return found_lines(place, in_content, rows, lambda: self._made(piece, chosen))
+            lines = lines.reorder(order)
+        file_rows = FileRows(self._source, files, row_counts)
+        return raw_matches_of(file_rows, in_content, lines, lambda: self._record_batch(group, selected))
 
-    def _part(self, piece: _Piece, chosen: Places | None) -> _BatchPart:
-        """Take the chosen files of a piece, in that order; None for all as they are."""
-        files, in_content, all_lengths, held, order = _chosen_rows(piece, chosen)
-        part = _BatchPart(files, all_lengths, in_content)
-        if piece.rows is None:
-            return part
-        lengths = piece.lengths[held]
-        fleet = self._source.fleet
-        if len(held):
-            part.fill(fleet, piece.rows, piece.row_document, order)
-        if self._options.chunk_matches and part.rows:
-            file = np.repeat(np.arange(len(held)), lengths)
-            line = piece.rows.line if order is None else piece.rows.line[order]
+    def _select(self, group: _GroupedMatches, selected: Int64Array | None) -> _BatchRows:
+        """Take the selected files of a group, in that order; None: all of them as they are."""
+        files, in_content, all_row_counts, content_index, order = _select_rows(group, selected)
+        batch = _BatchRows(files, all_row_counts, in_content)
+        if group.lines is None:
+            return batch
+        row_counts = group.row_counts[content_index]
+        corpus = self._source.corpus
+        if len(content_index):
+            batch.fill(corpus, group.lines, group.row_document, order)
+        if self._options.chunk_matches and batch.row_count:
+            file = np.repeat(np.arange(len(content_index)), row_counts)
+            line = group.lines.line if order is None else group.lines.line[order]
             limits = (self._options.context_lines, self._options.max_line_len)
-            part.chunks = chunks_of(fleet, line, file, piece.documents[held], *limits)
-        return part
+            batch.chunks = chunks_of(corpus, line, file, group.documents[content_index], *limits)
+        return batch
 
 
-def _chosen_rows(
-    piece: _Piece, chosen: Places | None
-) -> tuple[Places, NDArray[np.bool_], Places, Places, Places | None]:
-    """The chosen files, which have lines, how many rows each has, those with lines, and the order of rows if it is new.
+def _select_rows(
+    group: _GroupedMatches, selected: Int64Array | None
+) -> tuple[Int64Array, BoolArray, Int64Array, Int64Array, Int64Array | None]:
+    """Select files of a group; None: all of them as they are.
 
-    None for all as they are.
+    Returns the files, which of them have lines, the row count of each, the content files, and the order of their rows
+    in the group, None where that is the order they are in.
     """
-    files, content = (piece.files, piece.content) if chosen is None else (piece.files[chosen], piece.content[chosen])
-    in_content = content >= 0
-    if piece.rows is None:
-        return files, in_content, np.ones(len(files), dtype=np.int64), _NONE, None
-    held = content if in_content.all() else content[in_content]
-    low, lengths = piece.low[held], piece.lengths[held]
-    all_lengths = lengths
-    if len(held) != len(content):
-        all_lengths = np.ones(len(content), dtype=np.int64)
-        all_lengths[in_content] = lengths
-    wanted = runs(low, lengths)
-    in_order = len(wanted) == len(piece.rows) and bool((wanted[1:] > wanted[:-1]).all())
-    return files, in_content, all_lengths, held, None if in_order else wanted
-
-
-def _united(ready: list[tuple[_Piece, Places]]) -> tuple[_Piece, Places | None]:
-    """One piece of all that is ready, and which of its files are shown, in order; None for all as they are."""
-    if len(ready) == 1:
-        piece, chosen = ready[0]
-        return piece, None if len(chosen) == len(piece.files) else chosen
-    numbers = {id(piece): number for number, piece in enumerate({id(piece): piece for piece, _ in ready}.values())}
-    pieces: list[_Piece] = list({id(piece): piece for piece, _ in ready}.values())
-    first_file = _before([len(piece.files) for piece in pieces])
-    chosen = np.concatenate([chosen + first_file[numbers[id(piece)]] for piece, chosen in ready])
-    files = np.concatenate([piece.files for piece in pieces])
-    if all(piece.rows is None for piece in pieces):
-        return _paths(files), chosen
-    first_content = _before([len(piece.low) for piece in pieces])
-    content = [np.where(p.content < 0, -1, p.content + at) for p, at in zip(pieces, first_content, strict=True)]
-    first_row = _before([0 if piece.rows is None else len(piece.rows) for piece in pieces])
-    low = np.concatenate([piece.low + at for piece, at in zip(pieces, first_row, strict=True)])
-    row_document, documents, lengths = (
-        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("row_document", "documents", "lengths")
+    files, content = (
+        (group.files, group.content_index)
+        if selected is None
+        else (group.files[selected], group.content_index[selected])
     )
-    rows = rows_together([piece.rows for piece in pieces if piece.rows is not None])
-    size = sum(piece.size for piece in pieces)
-    return _Piece(files, np.concatenate(content), rows, row_document, documents, low, lengths, size), chosen
+    in_content = content >= 0
+    if group.lines is None:
+        return files, in_content, np.ones(len(files), dtype=np.int64), _EMPTY, None
+    content_index = content if in_content.all() else content[in_content]
+    first_row, row_counts = group.first_row[content_index], group.row_counts[content_index]
+    all_row_counts = row_counts
+    if len(content_index) != len(content):
+        all_row_counts = np.ones(len(content), dtype=np.int64)
+        all_row_counts[in_content] = row_counts
+    row_order = runs(first_row, row_counts)
+    in_order = len(row_order) == len(group.lines) and bool((row_order[1:] > row_order[:-1]).all())
+    return files, in_content, all_row_counts, content_index, None if in_order else row_order
 
 
-def _before(sizes: list[int]) -> list[int]:
+def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_GroupedMatches, Int64Array | None]:
+    """Join all groups that are ready, and return the files to show, in order; None: all of them as they are."""
+    if len(ready) == 1:
+        group, selected = ready[0]
+        return group, None if len(selected) == len(group.files) else selected
+    # Groups are compared by identity: a group released in several steps is joined once.
+    groups: list[_GroupedMatches] = list({id(group): group for group, _ in ready}.values())
+    index_by_id = {id(group): index for index, group in enumerate(groups)}
+    first_file = _offsets([len(group.files) for group in groups])
+    selected = np.concatenate([selected + first_file[index_by_id[id(group)]] for group, selected in ready])
+    files = np.concatenate([group.files for group in groups])
+    if all(group.lines is None for group in groups):
+        return _path_matches(files), selected
+    first_content = _offsets([len(group.first_row) for group in groups])
+    content_index = [
+        np.where(group.content_index < 0, -1, group.content_index + offset)
+        for group, offset in zip(groups, first_content, strict=True)
+    ]
+    line_offsets = _offsets([0 if group.lines is None else len(group.lines) for group in groups])
+    first_row = [group.first_row + offset for group, offset in zip(groups, line_offsets, strict=True)]
+    joined = _GroupedMatches(
+        files,
+        np.concatenate(content_index),
+        concatenate_lines([group.lines for group in groups if group.lines is not None]),
+        np.concatenate([group.row_document for group in groups]),
+        np.concatenate([group.documents for group in groups]),
+        np.concatenate(first_row),
+        np.concatenate([group.row_counts for group in groups]),
+        sum(group.text_bytes for group in groups),
+    )
+    return joined, selected
+
+
+def _offsets(sizes: list[int]) -> list[int]:
     return [0, *accumulate(sizes)][:-1]
 
 
-class _BatchPart:
-    """What is made of pieces; without rows it is paths alone."""
+class _BatchRows:
+    """The rows of a batch; `row_count` is 0 where all of them are path matches."""
 
-    def __init__(self, files: Places, lengths: Places, in_content: NDArray[np.bool_]) -> None:
+    def __init__(self, files: Int64Array, row_counts: Int64Array, has_lines: BoolArray) -> None:
         self.files = files
-        self.lengths = lengths
-        self.in_content = in_content
-        self.rows = 0
+        self.row_counts = row_counts
+        self.has_lines = has_lines
+        self.row_count = 0
         self.chunks: Chunks | None = None
 
-    def fill(self, fleet: Corpus, rows: MatchedLines, row_document: Places, order: Places | None) -> None:
-        """Take the rows in that order; None for all as they are."""
-        begin, stop, line = rows.begin, rows.stop, rows.line
-        counts = np.diff(rows.first)
-        self.starts, self.ends, self.matches = rows.start, rows.end, rows.count
+    def fill(self, corpus: Corpus, rows: MatchedLines, row_document: Int64Array, order: Int64Array | None) -> None:
+        """Set the columns of lines from the rows `order`; None: all of them as they are."""
+        line_start, line_end, line = rows.line_start, rows.line_end, rows.line
+        span_counts = np.diff(rows.first_span)
+        self.span_starts, self.span_ends, self.match_counts = rows.span_start, rows.span_end, rows.match_count
         if order is not None:
-            spans = runs(rows.first[:-1][order], counts[order])
-            self.starts, self.ends, self.matches = self.starts[spans], self.ends[spans], self.matches[order]
-            begin, stop, line = begin[order], stop[order], line[order]
-            counts, row_document = counts[order], row_document[order]
-        self.rows = len(begin)
-        self.counts = counts
-        self.numbers = line - fleet.doc_line[row_document] + 1
-        self.offsets = begin - fleet.doc_start[row_document]
-        self.texts = texts_of(binary_of(stop - begin, data_of(fleet, begin, stop)))
+            spans = runs(rows.first_span[:-1][order], span_counts[order])
+            self.span_starts, self.span_ends, self.match_counts = (
+                self.span_starts[spans],
+                self.span_ends[spans],
+                self.match_counts[order],
+            )
+            line_start, line_end, line = line_start[order], line_end[order], line[order]
+            span_counts, row_document = span_counts[order], row_document[order]
+        self.row_count = len(line_start)
+        self.span_counts = span_counts
+        self.line_numbers = line - corpus.doc_line[row_document] + 1
+        self.line_offsets = line_start - corpus.doc_start[row_document]
+        self.texts = text_column(arrow_binary(line_end - line_start, line_bytes(corpus, line_start, line_end)))
 
 
-def _lines(part: _BatchPart, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
-    """Make the columns of lines; rows that are not `valid` (None: all are) have none."""
-    texts, counts = part.texts, part.counts
+def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, Any]:
+    """Make the columns of lines; they are null in rows that are not `valid` (None: all are)."""
+    texts, counts = batch_rows.texts, batch_rows.span_counts
 
-    def spread(values: NDArray[Any], kind: Any, fill: int = 0) -> NDArray[Any]:
+    def spread(values: AnyArray, dtype: Any, default: int = 0) -> AnyArray:
         if valid is None:
-            return values.astype(kind)
-        found = np.full(len(valid), fill, dtype=kind)
-        found[valid] = values
-        return found
+            return values.astype(dtype)
+        column = np.full(len(valid), default, dtype=dtype)
+        column[valid] = values
+        return column
 
     offsets = np.concatenate(([0], np.cumsum(spread(counts, np.int64)))).astype(np.int32)
-    byte_start, byte_end = _lists(offsets, part.starts, valid), _lists(offsets, part.ends, valid)
+    byte_start = _list_column(offsets, batch_rows.span_starts, valid)
+    byte_end = _list_column(offsets, batch_rows.span_ends, valid)
+    # Bytes are code points in ASCII, which most batches are: then both columns share their arrays.
     start, end = byte_start, byte_end
-    if len(texts.beyond_ascii):
+    if len(texts.non_ascii_rows):
         row = np.repeat(np.arange(len(counts)), counts)
-        start = _lists(offsets, code_points(texts, row, part.starts), valid)
-        end = _lists(offsets, code_points(texts, row, part.ends), valid)
+        start = _list_column(offsets, code_points(texts, row, batch_rows.span_starts), valid)
+        end = _list_column(offsets, code_points(texts, row, batch_rows.span_ends), valid)
     line = texts.strings
     if valid is not None:
-        line = line.take(column((np.cumsum(valid) - 1).astype(np.int32), valid))
+        line = line.take(arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid))
     columns = {
-        "line_number": column(spread(part.numbers, np.int32), valid),
+        "line_number": arrow_array(spread(batch_rows.line_numbers, np.int32), valid),
         "line": line,
         "start": start,
         "end": end,
-        "match_count": column(spread(part.matches, np.int32, 1)),
-        "line_offset": column(spread(part.offsets, np.int64), valid),
+        "match_count": arrow_array(spread(batch_rows.match_counts, np.int32, 1)),
+        "line_offset": arrow_array(spread(batch_rows.line_offsets, np.int64), valid),
         "byte_start": byte_start,
         "byte_end": byte_end,
     }
-    return columns | (chunk_columns(part.chunks, valid) if part.chunks is not None else {})
+    return columns | (chunk_columns(batch_rows.chunks, valid) if batch_rows.chunks is not None else {})
 
 
-def _paths(files: Places) -> _Piece:
-    return _Piece(files, np.full(len(files), -1), None, _NONE, _NONE, _NONE, _NONE, 0)
+def _path_matches(files: Int64Array) -> _GroupedMatches:
+    return _GroupedMatches(files, np.full(len(files), -1), None, _EMPTY, _EMPTY, _EMPTY, _EMPTY, 0)
 
 
-def _named(kind: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
-    """Names of the kinds in order of appearance, and the number of each row's."""
-    if kind is None:
-        return _BOTH[:1], None
-    return (_BOTH[::-1], np.int8(1) - kind) if kind[0] else (_BOTH, kind)
+def _row_types(row_type: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
+    """Return the row types in order of appearance, and the code of each row's type."""
+    if row_type is None:
+        return _ROW_TYPES[:1], None
+    return (_ROW_TYPES[::-1], np.int8(1) - row_type) if row_type[0] else (_ROW_TYPES, row_type)
 
 
-def _lists(offsets: NDArray[np.int32], values: Places, valid: NDArray[np.bool_] | None) -> Any:
+def _list_column(offsets: NDArray[np.int32], values: Int64Array, valid: BoolArray | None) -> Any:
     import pyarrow as pa
 
-    inner = column(values.astype(np.int32))
+    values_array = arrow_array(values.astype(np.int32))
     if valid is None:
-        return pa.ListArray.from_arrays(column(offsets), inner)
-    mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    kind = pa.list_(pa.int32())
-    return pa.Array.from_buffers(kind, len(valid), [mask, pa.py_buffer(offsets)], children=[inner])
+        return pa.ListArray.from_arrays(arrow_array(offsets), values_array)
+    validity = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    list_type = pa.list_(pa.int32())
+    return pa.Array.from_buffers(list_type, len(valid), [validity, pa.py_buffer(offsets)], children=[values_array])

@@ -1,6 +1,6 @@
-"""The columns that say where rows are: repository, revision, commit, path, language, and the spans in paths.
+"""Columns that locate rows (repository, revision, commit, path, language, spans in paths), and raw matches.
 
-Matching files as they are found, for a reader who wants no columns.
+Columns are dictionaries of Arrow: a text that many rows share is stored once, with an int32 code per row.
 """
 
 from __future__ import annotations
@@ -13,50 +13,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.batches import raw_matches
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.scan.corpus import LONG, Corpus
+from sourcelight.engines.search.scan.corpus import LONG_LINE_BYTES, Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
-from sourcelight.engines.search.scan.spans import MatchedLines, without_overlaps
-from sourcelight.engines.search.scan.text import binary_of, code_points, column, strings_of, taken, texts_of
+from sourcelight.engines.search.scan.spans import MatchedLines, non_overlapping
+from sourcelight.engines.search.scan.text import (
+    arrow_array,
+    arrow_binary,
+    arrow_strings,
+    code_points,
+    take_slices,
+    text_column,
+)
 
-Places = NDArray[np.int64]
-
-_FEW = 32
-"""Texts up to which slices of Python are cheaper than a kernel."""
+_MAX_SLICED_PATHS = 32
+"""Paths up to which Python slices are faster than an Arrow kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedBatches:
-    """Batches, and how many matches and files they hold."""
+    """Batches, and how many matches and files they have."""
 
     batches: tuple[Any, ...] = ()
     matches: int = 0
     files: int = 0
 
 
-NOTHING = CollectedBatches()
+NO_BATCHES = CollectedBatches()
 
 
 @dataclass
 class BatchSource:
-    """One query over a fleet, as far as rows tell of it: `targets` and their `commits` are those of its members."""
+    """A search and the targets and commits of the members of its corpus: what rows name."""
 
     search: CorpusSearch
     targets: Sequence[Target]
     commits: Sequence[str]
-    _spans: tuple[Places, Places, Places] | None = field(init=False, default=None)
-    _spans_known: bool = field(init=False, default=False)
+    _path_spans: tuple[Int64Array, Int64Array, Int64Array] | None = field(init=False, default=None)
+    _has_path_spans: bool = field(init=False, default=False)
 
     @property
-    def fleet(self) -> Corpus:
-        """The fleet."""
-        return self.search.fleet
+    def corpus(self) -> Corpus:
+        """The corpus."""
+        return self.search.corpus
 
     @functools.cached_property
-    def places(self) -> list[raw_matches.RepositoryRevision]:
-        """Where the files of each member are."""
+    def locations(self) -> list[raw_matches.RepositoryRevision]:
+        """Repository and revision of each member."""
         return [
             raw_matches.RepositoryRevision(
                 target.repository.facts.name, target.repository.facts.id, target.revision, commit
@@ -65,201 +71,215 @@ class BatchSource:
         ]
 
     @property
-    def name_spans(self) -> tuple[Places, Places, Places] | None:
-        """All spans in paths as (file, start, end) in bytes, sorted, overlaps removed; None without any."""
-        if not self._spans_known:
-            self._spans, self._spans_known = self._name_spans(), True
-        return self._spans
+    def path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
+        """All spans in paths as (file, start, end), in bytes, sorted, without overlaps; None when there are none."""
+        if not self._has_path_spans:
+            self._path_spans, self._has_path_spans = self._find_path_spans(), True
+        return self._path_spans
 
-    def _name_spans(self) -> tuple[Places, Places, Places] | None:
-        shown = self.search.plan.shown
-        parts = [
-            hits
-            for number, hits in enumerate(self.search.path_hits)
-            if hits is not None and number in shown and len(hits.file)
+    def _find_path_spans(self) -> tuple[Int64Array, Int64Array, Int64Array] | None:
+        visible = self.search.prepared.visible
+        spans_by_term = [
+            spans
+            for term_index, spans in enumerate(self.search.path_spans)
+            if spans is not None and term_index in visible and len(spans.file)
         ]
-        if not parts:
+        if not spans_by_term:
             return None
-        file = np.concatenate([hits.file for hits in parts])
-        start = np.concatenate([hits.start for hits in parts])
-        end = np.concatenate([hits.end for hits in parts])
-        if len(parts) > 1:
-            base = self.fleet.paths.begin[file]
+        file = np.concatenate([spans.file for spans in spans_by_term])
+        start = np.concatenate([spans.start for spans in spans_by_term])
+        end = np.concatenate([spans.end for spans in spans_by_term])
+        if len(spans_by_term) > 1:
+            base = self.corpus.paths.starts[file]
             order = np.lexsort((-end, start, file))
-            kept = order[without_overlaps((base + start)[order], (base + end)[order])]
-            file, start, end = file[kept], start[kept], end[kept]
+            selected = order[non_overlapping((base + start)[order], (base + end)[order])]
+            file, start, end = file[selected], start[selected], end[selected]
         return file, start, end
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlace:
-    """Files of one source, and how many rows each has."""
+class FileRows:
+    """Files of one source, and the row count of each."""
 
     source: BatchSource
-    files: Places
-    lengths: Places
+    files: Int64Array
+    row_counts: Int64Array
 
 
-def where_columns(place: FilePlace, kinds: Sequence[str], kind: NDArray[np.int8] | None) -> dict[str, Any]:
-    """Make the columns; `kind` says for each row which of `kinds` it is, None for the first."""
+def file_columns(place: FileRows, row_types: Sequence[str], row_type: NDArray[np.int8] | None) -> dict[str, Any]:
+    """Make the columns that locate rows; `row_type` indexes `row_types` for each row, None: the first for all."""
     import pyarrow as pa
 
-    lengths, source, fleet = place.lengths, place.source, place.source.fleet
+    lengths, source, corpus = place.row_counts, place.source, place.source.corpus
     count = int(lengths.sum())
-    codes = np.zeros(count, dtype=np.int8) if kind is None else kind
-    columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(column(codes), strings_of(kinds))}
-    members = fleet.member_of(place.files)
-    present, of_file = (members[:1], None) if (members == members[0]).all() else _distinct(members, len(fleet.members))
-    of_row = np.zeros(count, np.int32) if of_file is None else np.repeat(of_file.astype(np.int32), lengths)
-    chosen = [(source.targets[number], source.commits[number]) for number in present.tolist()]
-    values = [(target.repository.facts.name, target.revision, commit) for target, commit in chosen]
-    for at, name in enumerate(("repository", "revision", "commit")):
-        # An index per distinct text, since readers take equal numbers, and those alone, for equal texts.
+    codes = np.zeros(count, dtype=np.int8) if row_type is None else row_type
+    columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(arrow_array(codes), arrow_strings(row_types))}
+    members = corpus.member_of(place.files)
+    used_members, member_of_file = (
+        (members[:1], None) if (members == members[0]).all() else _distinct_codes(members, len(corpus.members))
+    )
+    member_of_row = (
+        np.zeros(count, np.int32) if member_of_file is None else np.repeat(member_of_file.astype(np.int32), lengths)
+    )
+    used_targets = [(source.targets[member], source.commits[member]) for member in used_members.tolist()]
+    values = [(target.repository.facts.name, target.revision, commit) for target, commit in used_targets]
+    for position, name in enumerate(("repository", "revision", "commit")):
+        # One code per distinct text: readers compare codes in the place of texts.
         numbers: dict[str, int] = {}
-        own = [numbers.setdefault(value[at], len(numbers)) for value in values]
-        rows = of_row if len(numbers) == len(own) else np.array(own, dtype=np.int32)[of_row]
-        columns[name] = pa.DictionaryArray.from_arrays(column(rows), strings_of(list(numbers)))
-    ids = np.array([target.repository.facts.id for target, _ in chosen], dtype=np.int32)
-    columns["repository_id"] = column(ids[of_row])
-    paths = texts_of(_path_bytes(fleet, place.files)).strings
-    of_path = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    if of_file is not None:
-        distinct = paths.dictionary_encode()  # a path may stand in several repositories, and readers want it once
+        own = [numbers.setdefault(value[position], len(numbers)) for value in values]
+        code_of_row = member_of_row if len(numbers) == len(own) else np.array(own, dtype=np.int32)[member_of_row]
+        columns[name] = pa.DictionaryArray.from_arrays(arrow_array(code_of_row), arrow_strings(list(numbers)))
+    ids = np.array([target.repository.facts.id for target, _ in used_targets], dtype=np.int32)
+    columns["repository_id"] = arrow_array(ids[member_of_row])
+    paths = text_column(_path_bytes(corpus, place.files)).strings
+    path_of_row = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    if member_of_file is not None:
+        distinct = paths.dictionary_encode()  # one code per distinct path, also across repositories
         if len(distinct.dictionary) < len(paths):
-            paths, of_path = distinct.dictionary, np.asarray(distinct.indices)[of_path]
-    columns["path"] = pa.DictionaryArray.from_arrays(column(of_path), paths)
-    columns["language"] = _languages(fleet, place.files, lengths)
+            paths, path_of_row = distinct.dictionary, np.asarray(distinct.indices)[path_of_row]
+    columns["path"] = pa.DictionaryArray.from_arrays(arrow_array(path_of_row), paths)
+    columns["language"] = _languages(corpus, place.files, lengths)
     return columns
 
 
-def name_columns(place: FilePlace) -> dict[str, Any]:
-    """Make the columns of spans in each file's path, repeated on each of its rows, in code points."""
+def path_span_columns(rows: FileRows) -> dict[str, Any]:
+    """Make the columns of spans in paths, in code points; each row of a file repeats them."""
     import pyarrow as pa
 
-    count = int(place.lengths.sum())
-    spans = place.source.name_spans
+    count = int(rows.row_counts.sum())
+    spans = rows.source.path_spans
     offsets = np.zeros(count + 1, dtype=np.int32)
     starts = ends = np.zeros(0, dtype=np.int64)
     if spans is not None:
         file, start, end = spans
-        low = file.searchsorted(place.files)
-        held = file.searchsorted(place.files, side="right") - low
-        if held.any():
-            if place.source.fleet.paths.beyond_ascii[place.files].any():
-                start, end = in_code_points(place, spans)
-            low, held = np.repeat(low, place.lengths), np.repeat(held, place.lengths)
-            order = runs(low, held)
-            np.cumsum(held, out=offsets[1:])
+        first_span = file.searchsorted(rows.files)
+        span_counts = file.searchsorted(rows.files, side="right") - first_span
+        if span_counts.any():
+            if rows.source.corpus.paths.is_non_ascii[rows.files].any():
+                start, end = path_spans_in_code_points(rows, spans)
+            first_span, span_counts = np.repeat(first_span, rows.row_counts), np.repeat(span_counts, rows.row_counts)
+            order = runs(first_span, span_counts)
+            np.cumsum(span_counts, out=offsets[1:])
             starts, ends = start[order], end[order]
-    shared = column(offsets)
+    offset_column = arrow_array(offsets)
     return {
-        "name_start": pa.ListArray.from_arrays(shared, column(starts.astype(np.int32))),
-        "name_end": pa.ListArray.from_arrays(shared, column(ends.astype(np.int32))),
+        "name_start": pa.ListArray.from_arrays(offset_column, arrow_array(starts.astype(np.int32))),
+        "name_end": pa.ListArray.from_arrays(offset_column, arrow_array(ends.astype(np.int32))),
     }
 
 
-def in_code_points(place: FilePlace, spans: tuple[Places, Places, Places]) -> tuple[Places, Places]:
-    """Turn spans in paths, in bytes, to code points: those in the paths of the files at hand."""
+def path_spans_in_code_points(
+    rows: FileRows, spans: tuple[Int64Array, Int64Array, Int64Array]
+) -> tuple[Int64Array, Int64Array]:
+    """Convert spans in paths from bytes to code points, for the paths of these rows."""
     file, start, end = spans
-    files = np.unique(place.files)
-    chosen = np.flatnonzero(np.isin(file, files))
-    texts = texts_of(_path_bytes(place.source.fleet, files))
-    row = files.searchsorted(file[chosen])
+    files = np.unique(rows.files)
+    selected = np.flatnonzero(np.isin(file, files))
+    texts = text_column(_path_bytes(rows.source.corpus, files))
+    row = files.searchsorted(file[selected])
     start, end = start.copy(), end.copy()
-    start[chosen], end[chosen] = (code_points(texts, row, at[chosen]) for at in (start, end))
+    start[selected], end[selected] = (code_points(texts, row, byte_offsets[selected]) for byte_offsets in (start, end))
     return start, end
 
 
-def _distinct(codes: NDArray[Any], size: int) -> tuple[Places, NDArray[Any]]:
-    """The codes that occur, in order of first appearance for sorted ones, and for each code its place among them."""
-    seen = np.zeros(size, dtype=np.bool_)
-    seen[codes] = True
-    present = np.flatnonzero(seen)
-    place = np.zeros(size, dtype=np.int64)
-    place[present] = np.arange(len(present))
-    return present, place[codes]
+def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
+    """Return the codes that occur, ascending, and for each entry its index among them."""
+    is_used = np.zeros(size, dtype=np.bool_)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    index_of_code = np.zeros(size, dtype=np.int64)
+    index_of_code[used] = np.arange(len(used))
+    return used, index_of_code[codes]
 
 
-def _languages(fleet: Corpus, files: Places, lengths: Places) -> Any:
+def _languages(corpus: Corpus, files: Int64Array, lengths: Int64Array) -> Any:
     import pyarrow as pa
 
-    present, of_file = _distinct(fleet.language[files], len(fleet.languages))
+    used, language_of_file = _distinct_codes(corpus.language[files], len(corpus.languages))
     names: dict[str, int] = {}
-    own = np.array([names.setdefault(fleet.languages[code][0], len(names)) for code in present.tolist()], np.int32)
-    codes = np.repeat(own[of_file], lengths)
-    known = np.array([bool(name) for name in names])[codes] if "" in names else None
-    return pa.DictionaryArray.from_arrays(column(codes, valid=known), strings_of(list(names)))
+    name_codes = np.array([names.setdefault(corpus.languages[code][0], len(names)) for code in used.tolist()], np.int32)
+    codes = np.repeat(name_codes[language_of_file], lengths)
+    is_known = np.array([bool(name) for name in names])[codes] if "" in names else None
+    return pa.DictionaryArray.from_arrays(arrow_array(codes, valid=is_known), arrow_strings(list(names)))
 
 
-def _path_bytes(fleet: Corpus, files: Places) -> Any:
-    """The paths of files as one Arrow binary array."""
+def _path_bytes(corpus: Corpus, files: Int64Array) -> Any:
+    """Return the paths of files as an Arrow binary array."""
     import pyarrow as pa
 
-    low, high, text = fleet.paths.begin[files], fleet.paths.end[files], fleet.raw_paths
-    if len(files) > _FEW and bool((files[1:] > files[:-1]).all()):
-        return taken(pa.py_buffer(text), low, high)
+    starts, ends, text = corpus.paths.starts[files], corpus.paths.ends[files], corpus.raw_paths
+    if len(files) > _MAX_SLICED_PATHS and bool((files[1:] > files[:-1]).all()):
+        return take_slices(pa.py_buffer(text), starts, ends)
     view = memoryview(text)
-    data = b"".join([view[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)])
-    return binary_of(high - low, data)
+    data = b"".join([view[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+    return arrow_binary(ends - starts, data)
 
 
-def found_lines(
-    place: FilePlace, in_content: NDArray[np.bool_], rows: MatchedLines, make: Callable[[], Any]
-) -> RawMatches:
-    """Put together what is known of some files, of which those `in_content` have the `rows`; `make` makes columns."""
-    fleet, files = place.source.fleet, place.files
-    members = fleet.member_of(files)
-    paths = fleet.paths
-    view = memoryview(fleet.raw_paths)
-    bounds = zip(paths.begin[files].tolist(), paths.end[files].tolist(), strict=True)
-    begin, stop = rows.begin, rows.stop
-    documents = fleet.docs_of(begin)
+def raw_matches_of(place: FileRows, in_content: BoolArray, lines: MatchedLines, make: Callable[[], Any]) -> RawMatches:
+    """Make raw matches of files; those `in_content` have the `lines`, and `make` makes their columns on demand."""
+    corpus, files = place.source.corpus, place.files
+    members = corpus.member_of(files)
+    paths = corpus.paths
+    view = memoryview(corpus.raw_paths)
+    path_ranges = zip(paths.starts[files].tolist(), paths.ends[files].tolist(), strict=True)
+    line_start, line_end = lines.line_start, lines.line_end
+    documents = corpus.documents_of(line_start)
     return RawMatches(
-        places=place.source.places,
-        languages=fleet.language_names,
+        places=place.source.locations,
+        languages=corpus.language_names,
         in_content=in_content,
         place=members,
-        language=fleet.language[files],
-        paths=[bytes(view[low:high]) for low, high in bounds],
-        names=_names(place),
-        lengths=place.lengths,
-        numbers=rows.line - fleet.doc_line[documents] + 1,
-        sizes=stop - begin,
-        counts=np.diff(rows.first),
-        matches=rows.count,
-        starts=rows.start,
-        ends=rows.end,
-        data=bytes(data_of(fleet, begin, stop + 1)),
+        language=corpus.language[files],
+        paths=[bytes(view[start:end]) for start, end in path_ranges],
+        names=_path_spans(place),
+        lengths=place.row_counts,
+        numbers=lines.line - corpus.doc_line[documents] + 1,
+        sizes=line_end - line_start,
+        counts=np.diff(lines.first_span),
+        matches=lines.match_count,
+        starts=lines.span_start,
+        ends=lines.span_end,
+        data=bytes(line_bytes(corpus, line_start, line_end + 1)),
         make=make,
     )
 
 
-def _names(place: FilePlace) -> dict[int, list[tuple[int, int]]]:
-    """The spans in the path of each file that has any, in code points."""
-    spans = place.source.name_spans
+def _path_spans(rows: FileRows) -> dict[int, list[tuple[int, int]]]:
+    """Return the spans in the path of each file that has any, in code points."""
+    spans = rows.source.path_spans
     if spans is None:
         return {}
     file, start, end = spans
-    low = file.searchsorted(place.files)
-    high = file.searchsorted(place.files, side="right")
-    held = np.flatnonzero(high > low)
-    if not len(held):
+    first_span = file.searchsorted(rows.files)
+    end_span = file.searchsorted(rows.files, side="right")
+    files_with_spans = np.flatnonzero(end_span > first_span)
+    if not len(files_with_spans):
         return {}
-    if place.source.fleet.paths.beyond_ascii[place.files].any():
-        start, end = in_code_points(place, spans)
+    if rows.source.corpus.paths.is_non_ascii[rows.files].any():
+        start, end = path_spans_in_code_points(rows, spans)
     return {
-        at: list(zip(start[first:last].tolist(), end[first:last].tolist(), strict=True))
-        for at, first, last in zip(held.tolist(), low[held].tolist(), high[held].tolist(), strict=True)
+        file_index: list(zip(start[first:last].tolist(), end[first:last].tolist(), strict=True))
+        for file_index, first, last in zip(
+            files_with_spans.tolist(),
+            first_span[files_with_spans].tolist(),
+            end_span[files_with_spans].tolist(),
+            strict=True,
+        )
     }
 
 
-def data_of(fleet: Corpus, begin: Places, stop: Places) -> Any:
-    """The bytes of lines, one after another."""
-    if bool((begin[1:] > begin[:-1]).all()):
-        return fleet.data(begin, stop)
-    if int((stop - begin).sum()) > LONG * len(begin):
-        return b"".join(fleet.buffers.slices(np.stack((begin, stop), axis=1)))
-    needed, back = np.unique(begin, return_inverse=True)
-    ends = np.empty(len(needed), dtype=np.int64)
-    ends[back] = stop
-    return binary_of(ends - needed, fleet.data(needed, ends)).take(column(back.astype(np.int32))).buffers()[2] or b""
+def line_bytes(corpus: Corpus, starts: Int64Array, stop: Int64Array) -> Any:
+    """Return the bytes of lines one after another; lines may repeat and come in any order."""
+    if bool((starts[1:] > starts[:-1]).all()):
+        return corpus.data(starts, stop)
+    if int((stop - starts).sum()) > LONG_LINE_BYTES * len(starts):
+        return b"".join(corpus.buffers.slices(np.stack((starts, stop), axis=1)))
+    distinct_starts, row_index = np.unique(starts, return_inverse=True)
+    ends = np.empty(len(distinct_starts), dtype=np.int64)
+    ends[row_index] = stop
+    return (
+        arrow_binary(ends - distinct_starts, corpus.data(distinct_starts, ends))
+        .take(arrow_array(row_index.astype(np.int32)))
+        .buffers()[2]
+        or b""
+    )

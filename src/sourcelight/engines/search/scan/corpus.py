@@ -1,9 +1,8 @@
-"""Several repositories as one: their files, documents, units, lines and bytes numbered through.
+"""The corpus: the open shards of several repositories, with files, documents, units, lines and bytes numbered through.
 
-A step of a search costs some microseconds whatever it handles, so it handles all shards at once. Nothing is copied but
-the small tables: one entry for each file, document and unit.
-
-A repository at one commit, opened: its view, its shards, and what was worked out about its paths.
+A numpy call costs some microseconds whatever it handles, so each step of a search handles all shards at once. Only the
+small tables are copied, with one entry per file, document and unit; text stays mapped. Offsets are int64: shard *i* has
+the bytes from `Corpus.byte_base[i]` on.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
@@ -23,13 +23,13 @@ from sourcelight.core.patterns.ranges import RANGE_COST, BufferList
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
-from sourcelight.engines.search.scan.paths import Mask, PathSpans, PathTable, unique_sorted
+from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
 
-_MISSING = REASONS.index("missing")
+_MISSING_CODE = REASONS.index("missing")
 
 
 class OpenedCommit(Memo):
-    """A view and its shards. Everything is read-only; what is remembered is shared between threads."""
+    """A repository at one commit: its view, its shards, and a cache about its paths. Safe to share between threads."""
 
     def __init__(self, view: CommitView, shards: list[Shard]) -> None:
         super().__init__()
@@ -37,179 +37,178 @@ class OpenedCommit(Memo):
         self.shards = shards
 
     def is_unchanged(self) -> bool:
-        """Tell whether its files on disk are still those that were opened, as they were."""
+        """Return whether the files on disk are still the ones that were opened, unchanged."""
         return self.view.file.is_unchanged() and all(shard.is_unchanged() for shard in self.shards)
 
     @functools.cached_property
     def paths(self) -> PathTable:
-        """Its paths."""
+        """All paths of the view."""
         raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
         return PathTable(self.view.path_text, self.view.path_start.astype(np.int64), raw)
 
     def text_of(self, path: str) -> bytes | None:
-        """Read a file by its path; None when there is none or it is matched by name only."""
-        view, number = self.view, self._number_of(path)
+        """Return the content of a file; None when there is none or it is matched by name only."""
+        view, number = self.view, self._file_number(path)
         if number is None or view.shard[number] == NO_SHARD:
             return None
         return self.shards[int(view.shard[number])].text(int(view.document[number]))
 
     def reason_of(self, path: str) -> str:
-        """Tell why a file is matched by name only; empty when it is not, or there is none."""
-        number = self._number_of(path)
+        """Return why a file is matched by name only; empty when its content is indexed, or there is no such file."""
+        number = self._file_number(path)
         return "" if number is None else REASONS[int(self.view.reason[number])]
 
-    def lacking(self, mask: Mask | None = None) -> int:
-        """Count the (chosen) files whose content is not there."""
-        missing = self.view.reason == _MISSING
+    def missing_count(self, mask: BoolArray | None = None) -> int:
+        """Count the files under the mask (None: all) whose content the clone lacks."""
+        missing = self.view.reason == _MISSING_CODE
         return int(np.count_nonzero(missing if mask is None else missing & mask))
 
-    def _number_of(self, path: str) -> int | None:
+    def _file_number(self, path: str) -> int | None:
         view = self.view
-        wanted = path.encode()
+        encoded = path.encode()
         text = bytes(view.file.bytes_of("paths"))
-        at = text.find(b"\n" + wanted + b"\n")
-        number = int(np.searchsorted(view.path_start, at + 1)) if at >= 0 else view.files
-        return None if number >= view.files or int(view.path_start[number]) != at + 1 else number
+        offset = text.find(b"\n" + encoded + b"\n")
+        number = int(np.searchsorted(view.path_start, offset + 1)) if offset >= 0 else view.files
+        return None if number >= view.files or int(view.path_start[number]) != offset + 1 else number
 
     @functools.cached_property
-    def missing(self) -> tuple[str, ...]:
-        """The files whose content the clone does not have, each by path and blob id."""
+    def missing_files(self) -> tuple[str, ...]:
+        """The files whose content the clone lacks, each as path and blob id."""
         numbers = np.flatnonzero(self.view.reason == MISSING).tolist()
         return tuple(f"{self.view.path(number)} (blob {self.view.blob_id(number)})" for number in numbers)
 
     def placement(self, shard: int) -> DocumentPlacement:
-        """Tell which files have their content in that shard."""
+        """Return which files have their content in a shard."""
         return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
-    def filtered(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
-        """Tell which files pass all filters; None when there is none."""
-        mask: Mask | None = None
-        for chosen in files:
-            held = self.remember(("file", chosen.pattern), lambda p=chosen.pattern: self.paths.match(p))  # type: ignore[misc]
-            mask = narrowed(mask, held, negated=chosen.negated)
+    def passing_files(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> BoolArray | None:
+        """Return the files that pass all filters; None without a filter."""
+        mask: BoolArray | None = None
+        for file_filter in files:
+            passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]
+            mask = apply_filter(mask, passing, negated=file_filter.negated)
         for language in languages:
-            held = of_language(self.view.languages, language)[self.view.language]
-            mask = narrowed(mask, held, negated=language.negated)
+            passing = languages_matching(self.view.languages, language)[self.view.language]
+            mask = apply_filter(mask, passing, negated=language.negated)
         return mask
 
 
-def of_language(languages: list[tuple[str, list[str]]], chosen: LanguageFilter) -> Mask:
-    """Tell which of the languages, each with all its names, bear the name that a filter asks for."""
-    wanted = chosen.name.casefold()
+def languages_matching(languages: list[tuple[str, list[str]]], language_filter: LanguageFilter) -> BoolArray:
+    """Return which of the languages, each with all its names, have the name of a filter."""
+    wanted = language_filter.name.casefold()
     return np.array([wanted in [name.casefold() for name in names] for _, names in languages] or [False])
 
 
-def narrowed(mask: Mask | None, held: Mask, *, negated: bool) -> Mask:
-    """Take from a mask (None: everything) what a filter lets through."""
-    held = ~held if negated else held
-    return held if mask is None else mask & held
+def apply_filter(mask: BoolArray | None, passing: BoolArray, *, negated: bool) -> BoolArray:
+    """Narrow a mask (None: everything) to the files that pass a filter."""
+    passing = ~passing if negated else passing
+    return passing if mask is None else mask & passing
 
 
-def by_reason(reasons: NDArray[Any]) -> dict[str, int]:
+def count_by_reason(reasons: AnyArray) -> dict[str, int]:
     """Count files that are matched by name only, by reason."""
     counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
     return {name: count for name, count in zip(REASONS[1:], counts[1:], strict=True) if count}
 
 
-Places = NDArray[np.int64]
+_NO_FILE = np.iinfo(np.int64).max
+"""A number above that of any file."""
 
-_ALL = np.iinfo(np.int64).max
-"""Above the number of any file."""
+_MAX_CACHED_SPANS = 20_000
+"""Spans in paths that are cached per pattern."""
 
-_MOST_SPANS = 20_000
+MAX_NAMED_MISSING = 10
+"""Files without content that are named per repository; the others are counted."""
 
-MOST_MISSING = 10
-"""Files without content that are named for each repository."""
+_MAX_EAGER_CHECK_BYTES = 256 << 20
+"""Content that is checked before the first row: 25 ms, once per process. Beyond it, each shard when it is read."""
 
-_MOST_CHECKED_BYTES = 256 << 20
-"""Content that is compared with its checksum before the first row: 25 ms, once in a process."""
+_MAX_PROBED_PATHS = 2048
+"""Path matches up to which a binary search per file is faster than a mask over all files."""
 
-_FEW_PATHS = 2048
-"""Spans in paths up to which their files are looked up one by one."""
+_MAX_CACHED_PATTERNS = 64
+"""Patterns whose candidates and spans are cached: half a megabyte each at most."""
 
-_MOST_LEARNED = 64
-"""Patterns of which it is kept where they were found: half a megabyte each at the most."""
+LONG_LINE_BYTES = 1024
+"""Mean bytes of a line above which lines are copied one by one: Arrow would copy them twice."""
 
-LONG = 1024
-"""Bytes of a line, on average, from which on they are copied one by one, once."""
-
-_FEW = 160
-"""Lines of a shard up to which slices of Python are cheaper than a kernel."""
+_MAX_SLICED_LINES = 160
+"""Lines of a shard up to which Python slices are faster than an Arrow kernel."""
 
 
 @dataclass(frozen=True)
 class FileSelection:
-    """The files that pass a query's filters, and where their contents stand.
+    """The files that pass the filters of a query, and the documents that hold their content.
 
     Attributes
     ----------
     mask
         Which files pass; None: all.
     files, documents
-        Files with content and the document of each, in order of documents.
-    first
-        Where each document's files begin in `files`, and where the last one's end.
+        Files with content and the document of each, in document order. A *position* is an index into both.
+    first_position
+        First position of each document, and the end of the last one.
     in_documents
-        Which documents are those of a file here.
-    nameless
+        Which documents are the content of a selected file.
+    name_only
         Files without content.
     """
 
-    mask: Mask | None
-    files: Places
-    documents: Places
-    first: Places
-    in_documents: Mask
-    nameless: Places
+    mask: BoolArray | None
+    files: Int64Array
+    documents: Int64Array
+    first_position: Int64Array
+    in_documents: BoolArray
+    name_only: Int64Array
 
     @functools.cached_property
-    def whole(self) -> bool:
-        """Whether every document is that of a file here."""
+    def covers_all(self) -> bool:
+        """Whether every document of the corpus is the content of a selected file."""
         return bool(self.in_documents.all())
 
     @functools.cached_property
-    def in_order(self) -> bool:
-        """Whether files are in order of documents."""
+    def is_ordered(self) -> bool:
+        """Whether document order is file order, so that nothing needs sorting."""
         return bool((self.files[1:] > self.files[:-1]).all())
 
-    def places_of(self, hits: PathSpans) -> Places:
-        """Where in `files` those stand that match by their path, ascending."""
-        if not self.in_order or len(hits.file) > _FEW_PATHS:
-            return np.flatnonzero(hits.held[self.files])
-        files = unique_sorted(hits.file)
-        at = self.files.searchsorted(files)
-        inside = at < len(self.files)
-        places: Places = at[inside]
-        found: Places = places[self.files[places] == files[inside]]
-        return found
+    def positions_with_path_match(self, spans: PathSpans) -> Int64Array:
+        """Return the positions of the files that match by their path, ascending."""
+        if not self.is_ordered or len(spans.file) > _MAX_PROBED_PATHS:
+            return np.flatnonzero(spans.is_match[self.files])
+        files = unique_sorted(spans.file)
+        positions = self.files.searchsorted(files)
+        in_range = positions < len(self.files)
+        candidates: Int64Array = positions[in_range]
+        matching: Int64Array = candidates[self.files[candidates] == files[in_range]]
+        return matching
 
-    def shards(self, fleet: Corpus) -> Sequence[int]:
-        """The shards of the fleet in which a file here has its content."""
-        return range(len(fleet.shards)) if self.whole else self._shards(fleet.doc_base)
+    def shards(self, corpus: Corpus) -> Sequence[int]:
+        """Return the shards that hold content of a selected file."""
+        return range(len(corpus.shards)) if self.covers_all else self._shards(corpus.doc_base)
 
-    def _shards(self, bases: Places) -> list[int]:
-        found: list[int] = np.flatnonzero(np.diff(self.first[bases])).tolist()
-        return found
+    def _shards(self, doc_base: Int64Array) -> list[int]:
+        shards: list[int] = np.flatnonzero(np.diff(self.first_position[doc_base])).tolist()
+        return shards
 
     @functools.cached_property
-    def _lowest(self) -> Places:
+    def _lowest_files(self) -> Int64Array:
         return np.minimum.accumulate(self.files[::-1])[::-1]
 
     @functools.cached_property
-    def lowest_of_documents(self) -> Places:
-        """The lowest file of each document."""
-        lowest = np.full(len(self.first) - 1, _ALL, dtype=np.int64)
+    def lowest_file_of_document(self) -> Int64Array:
+        """The lowest file of each document; the highest possible number for a document without one."""
+        lowest = np.full(len(self.first_position) - 1, _NO_FILE, dtype=np.int64)
         np.minimum.at(lowest, self.documents, self.files)
         return lowest
 
-    def settled(self, document: int) -> int:
-        """The lowest file whose content stands in that document or in one after it."""
-        at = int(self.first[document])
-        return int(self._lowest[at]) if at < len(self.files) else _ALL
+    def lowest_file_from(self, document: int) -> int:
+        """Return the lowest file whose content is in this document or a later one: all files below it are done."""
+        position = int(self.first_position[document])
+        return int(self._lowest_files[position]) if position < len(self.files) else _NO_FILE
 
 
 class _Contents(Sequence[memoryview]):
-    """The contents of shards, each compared with its checksum when it is first read."""
+    """The text of shards; each is mapped, and compared with its checksum, on first access."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self._shards = shards
@@ -221,23 +220,27 @@ class _Contents(Sequence[memoryview]):
     def __getitem__(self, at: int) -> memoryview: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[memoryview]: ...
-    def __getitem__(self, at: int | slice) -> memoryview | Sequence[memoryview]:
-        return [shard.content for shard in self._shards[at]] if isinstance(at, slice) else self._shards[at].content
+    def __getitem__(self, index: int | slice) -> memoryview | Sequence[memoryview]:
+        return (
+            [shard.content for shard in self._shards[index]]
+            if isinstance(index, slice)
+            else self._shards[index].content
+        )
 
 
 class Corpus(Memo):
-    """Some snapshots, numbered through. Everything is read-only; what is remembered is shared between threads.
+    """Opened commits, numbered through. Read-only, with caches that are safe to share between threads.
 
     Parameters
     ----------
     members
-        The snapshots, in the order in which their files are numbered. Shards without a file of theirs are left out,
-        and those whose files stand between the files of others come first.
+        The commits, in the order in which their files are numbered. Shards that hold none of their files are left out.
+        In each member, shards whose files lie between those of other shards come first, see `_shard_order`.
     """
 
     def __init__(self, members: Sequence[OpenedCommit]) -> None:
         super().__init__()
-        self.learned = Memo(_MOST_LEARNED)
+        self.pattern_cache = Memo(_MAX_CACHED_PATTERNS)
         self.members = tuple(members)
         views = [member.view for member in self.members]
         self.file_base = _sums([view.files for view in views])
@@ -245,143 +248,152 @@ class Corpus(Memo):
         shards: list[Shard] = []
         placements: list[DocumentPlacement] = []
         first_shards = [0]
-        self.places: list[tuple[int, int]] = []
-        for at, member in enumerate(self.members):
-            for number in member.remember("order", lambda member=member: _order(member)):  # type: ignore[misc]
-                self.places.append((at, number))
-                shards.append(member.shards[number])
-                placements.append(member.placement(number))
+        self.member_shards: list[tuple[int, int]] = []
+        for member_index, member in enumerate(self.members):
+            for shard_index in member.remember("order", lambda member=member: _shard_order(member)):  # type: ignore[misc]
+                self.member_shards.append((member_index, shard_index))
+                shards.append(member.shards[shard_index])
+                placements.append(member.placement(shard_index))
             first_shards.append(len(shards))
         self.shards = shards
-        of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
+        member_of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
         self.line_base = _sums([shard.line_ends for shard in shards])
+        # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
+        # byte keeps ranges of different shards from touching.
         self.byte_base = _sums([shard.content_bytes + RANGE_COST + 1 for shard in shards])
         self.buffers = BufferList(_Contents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))
-        self.unit_start = _joined([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
-        self.unit_end = _joined([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
-        self.unit_doc = _joined([s.unit_doc + base for s, base in zip(shards, self.doc_base.tolist(), strict=False)])
-        self.doc_start = _joined([shard.doc_start.astype(np.int64) + base for shard, base in bases])
-        self.doc_size = _joined([shard.doc_size.astype(np.int64) for shard in shards])
-        self.doc_line = _joined(
+        self.unit_start = _concatenate([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
+        self.unit_end = _concatenate([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
+        self.unit_doc = _concatenate(
+            [s.unit_doc + base for s, base in zip(shards, self.doc_base.tolist(), strict=False)]
+        )
+        self.doc_start = _concatenate([shard.doc_start.astype(np.int64) + base for shard, base in bases])
+        self.doc_size = _concatenate([shard.doc_size.astype(np.int64) for shard in shards])
+        self.doc_line = _concatenate(
             [s.doc_line.astype(np.int64) + base for s, base in zip(shards, self.line_base.tolist(), strict=False)]
         )
-        file_base, doc_base = self.file_base[of_shard].tolist(), self.doc_base.tolist()
-        self._placed = _joined([one.files + base for one, base in zip(placements, file_base, strict=True)])
-        self._placed_documents = _joined(
-            [one.documents + base for one, base in zip(placements, doc_base, strict=False)]
+        file_base, doc_base = self.file_base[member_of_shard].tolist(), self.doc_base.tolist()
+        self._content_files = _concatenate(
+            [placement.files + base for placement, base in zip(placements, file_base, strict=True)]
+        )
+        self._content_documents = _concatenate(
+            [placement.documents + base for placement, base in zip(placements, doc_base, strict=False)]
         )
         self.reason = np.concatenate([view.reason for view in views])
-        self._nameless = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
+        self._name_only = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
         self.languages, self.language = _languages(self.members)
-        self.definitions: Any = None
+        # Set by symbol search, so that the definitions live as long as their corpus.
+        self.symbol_corpus: Any = None
 
     def check_sizes(self) -> None:
-        """Raise `IndexDamaged` where a file lost bytes since it was opened: reading those would end the process."""
+        """Raise `IndexDamaged` when a file has been truncated: reading the lost bytes would end the process."""
         for member in self.members:
             member.view.file.check_size()
         for shard in self.shards:
             shard.check_size()
 
-    def check_content(self, units: Places) -> None:
-        """Compare the shards that hold these units, ascending, with their checksums; raises `IndexDamaged`.
+    def check_content(self, units: Int64Array) -> None:
+        """Check the shards that hold these units, ascending, against their checksums; raises `IndexDamaged`.
 
-        Where that is much, nothing is compared here: each shard is when it is first read, so that first rows come soon.
+        Beyond 256 MB nothing is checked here, and each shard is when it is first read: the first rows come sooner.
         """
-        bounds = units.searchsorted(self.unit_base).tolist()
-        shards = [shard for at, shard in enumerate(self.shards) if bounds[at] < bounds[at + 1]]
-        if sum(shard.unchecked_bytes for shard in shards) <= _MOST_CHECKED_BYTES:
+        shard_bounds = units.searchsorted(self.unit_base).tolist()
+        shards = [shard for index, shard in enumerate(self.shards) if shard_bounds[index] < shard_bounds[index + 1]]
+        if sum(shard.unchecked_bytes for shard in shards) <= _MAX_EAGER_CHECK_BYTES:
             for shard in shards:
                 _ = shard.content, shard.newlines
 
-    # Places.
+    # Offsets, lines and documents.
 
-    def docs_of(self, addresses: Places) -> Places:
-        """Give the document of each address."""
-        return self.doc_start.searchsorted(addresses, side="right") - 1
+    def documents_of(self, offsets: Int64Array) -> Int64Array:
+        """Return the document of each offset."""
+        return self.doc_start.searchsorted(offsets, side="right") - 1
 
-    def lines_of(self, addresses: Places) -> Places:
-        """Give the line of each address, ascending; a newline belongs to the line it ends."""
-        found = np.empty(len(addresses), dtype=np.int64)
-        for number, low, high in self.buffers.runs(addresses):
-            own = (addresses[low:high] - self.byte_base[number]).astype(np.uint32)
-            found[low:high] = self.shards[number].newlines.searchsorted(own)
-            found[low:high] += self.line_base[number] - 1
-        return found
+    def lines_of(self, offsets: Int64Array) -> Int64Array:
+        """Return the line of each offset, ascending; a newline belongs to the line that it ends."""
+        lines = np.empty(len(offsets), dtype=np.int64)
+        for shard_index, start, end in self.buffers.runs(offsets):
+            local_offsets = (offsets[start:end] - self.byte_base[shard_index]).astype(np.uint32)
+            lines[start:end] = self.shards[shard_index].newlines.searchsorted(local_offsets)
+            lines[start:end] += self.line_base[shard_index] - 1
+        return lines
 
-    def bounds_of(self, lines: Places) -> tuple[Places, Places]:
-        """Give where lines, ascending, begin and where they end, newline not included."""
-        begin, stop = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
-        for number, low, high in self._line_runs(lines):
-            newlines, base = self.shards[number].newlines, self.byte_base[number]
-            own = lines[low:high] - self.line_base[number]
-            begin[low:high] = newlines[own]
-            stop[low:high] = newlines[own + 1]
-            begin[low:high] += base + 1
-            stop[low:high] += base
-        return begin, stop
+    def line_bounds(self, lines: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return start and end of lines, ascending, without their newlines."""
+        starts, ends = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
+        for shard_index, start, end in self._line_runs(lines):
+            newlines, base = self.shards[shard_index].newlines, self.byte_base[shard_index]
+            local_lines = lines[start:end] - self.line_base[shard_index]
+            starts[start:end] = newlines[local_lines]
+            ends[start:end] = newlines[local_lines + 1]
+            starts[start:end] += base + 1
+            ends[start:end] += base
+        return starts, ends
 
-    def _line_runs(self, lines: Places) -> Iterator[tuple[int, int, int]]:
-        bounds = lines.searchsorted(self.line_base).tolist()
-        for number in range(len(self.shards)):
-            if bounds[number] < bounds[number + 1]:
-                yield number, bounds[number], bounds[number + 1]
+    def _line_runs(self, lines: Int64Array) -> Iterator[tuple[int, int, int]]:
+        shard_bounds = lines.searchsorted(self.line_base).tolist()
+        for shard_index in range(len(self.shards)):
+            if shard_bounds[shard_index] < shard_bounds[shard_index + 1]:
+                yield shard_index, shard_bounds[shard_index], shard_bounds[shard_index + 1]
 
     def text(self, document: int) -> bytes:
-        """Give a document's bytes."""
+        """Return the bytes of a document."""
         start = self.doc_start[document]
         return bytes(self.buffers.slices(np.array([[start, start + self.doc_size[document]]]))[0])
 
-    def data(self, begin: Places, stop: Places) -> Any:
-        """Give the bytes of pieces, which ascend and are apart, one after another."""
-        from sourcelight.engines.search.scan.text import taken
+    def data(self, starts: Int64Array, ends: Int64Array) -> Any:
+        """Return the bytes of ranges one after another; the ranges ascend and do not overlap."""
+        from sourcelight.engines.search.scan.text import take_slices
 
-        if int((stop - begin).sum()) > LONG * len(begin):
-            return b"".join(self.buffers.slices(np.stack((begin, stop), axis=1)))
-        parts: list[Any] = []
-        for number, low, high in self.buffers.runs(begin):
-            base = self.byte_base[number]
-            lows, highs = begin[low:high] - base, stop[low:high] - base
-            if high - low <= _FEW:
-                content = self.buffers.views[number]
-                parts += [content[a:b] for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
+        if int((ends - starts).sum()) > LONG_LINE_BYTES * len(starts):
+            return b"".join(self.buffers.slices(np.stack((starts, ends), axis=1)))
+        copies: list[Any] = []
+        for shard_index, first, last in self.buffers.runs(starts):
+            base = self.byte_base[shard_index]
+            local_starts, local_ends = starts[first:last] - base, ends[first:last] - base
+            if last - first <= _MAX_SLICED_LINES:
+                content = self.buffers.views[shard_index]
+                copies += [content[a:b] for a, b in zip(local_starts.tolist(), local_ends.tolist(), strict=True)]
             else:
-                parts.append(taken(self.shards[number].arrow_content, lows, highs).buffers()[2] or b"")
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+                copies.append(
+                    take_slices(self.shards[shard_index].arrow_content, local_starts, local_ends).buffers()[2] or b""
+                )
+        return copies[0] if len(copies) == 1 else b"".join(copies)
 
-    def member_of(self, files: Places) -> NDArray[np.intp]:
-        """Tell which member each file is of."""
+    def member_of(self, files: Int64Array) -> NDArray[np.intp]:
+        """Return the member of each file."""
         if len(self.members) == 1:
             return np.zeros(len(files), dtype=np.intp)
         return self.file_base.searchsorted(files, side="right") - 1
 
     @functools.cached_property
     def language_names(self) -> list[str]:
-        """The languages' names; empty for an unknown one."""
+        """Names of the languages; empty for an unknown one."""
         return [name for name, _ in self.languages]
 
     @functools.cached_property
-    def long_units(self) -> Places:
-        """Units with a line so long that a regular expression may take seconds over it."""
+    def long_units(self) -> Int64Array:
+        """Units with a line so long that a regular expression may take seconds to match it."""
         return np.flatnonzero(self.unit_end - self.unit_start > LONG_LINE)
 
     # Paths and filters.
 
     @functools.cached_property
     def paths(self) -> PathTable:
-        """All paths."""
+        """The paths of all members."""
         if len(self.members) == 1:
             return self.members[0].paths
         texts = [bytes(member.paths.text) for member in self.members]
         raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
-        return PathTable(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts, raw)
+        return PathTable(b"\n" + b"".join([text[1:] for text in texts]), self._path_offsets, raw)
 
     @functools.cached_property
     def raw_paths(self) -> Any:
-        """The bytes of all paths as git has them, where `paths` has them."""
+        """The bytes of all paths as git has them, at the offsets of `paths`."""
         if len(self.members) == 1:
             return self.members[0].view.file.bytes_of("paths")
         if all(member.view.path_text_is_raw for member in self.members):
@@ -389,61 +401,65 @@ class Corpus(Memo):
         return b"\n" + b"".join([bytes(member.view.file.bytes_of("paths"))[1:] for member in self.members])
 
     @functools.cached_property
-    def _path_starts(self) -> Places:
+    def _path_offsets(self) -> Int64Array:
         sizes = _sums([len(member.paths.text) - 1 for member in self.members])
-        starts = [member.paths.starts[:-1] + base for member, base in zip(self.members, sizes.tolist(), strict=False)]
+        starts = [member.paths.offsets[:-1] + base for member, base in zip(self.members, sizes.tolist(), strict=False)]
         return np.concatenate([*starts, sizes[-1:] + 1])
 
-    def path_hits(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
-        """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
+    def path_spans(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
+        """Find a pattern in all paths; raises `ScanStopped` when `stopped` returns True."""
         return self.remember(
             ("path", pattern),
             lambda: self.paths.find(pattern, stopped),
-            keep=lambda hits: len(hits.file) <= _MOST_SPANS,
+            keep=lambda spans: len(spans.file) <= _MAX_CACHED_SPANS,
         )
 
     def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> FileSelection:
-        """Choose the files that pass all filters."""
+        """Return the files that pass all filters."""
         return self.remember(("selection", files, languages), lambda: self._selection(self._passing(files, languages)))
 
-    def _passing(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
-        mask: Mask | None = None
-        for chosen in files:
-            held = self.remember(("file", chosen.pattern), lambda p=chosen.pattern: self.paths.match(p))  # type: ignore[misc]
-            mask = narrowed(mask, held, negated=chosen.negated)
+    def _passing(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> BoolArray | None:
+        mask: BoolArray | None = None
+        for file_filter in files:
+            passing = self.remember(("file", file_filter.pattern), lambda p=file_filter.pattern: self.paths.match(p))  # type: ignore[misc]
+            mask = apply_filter(mask, passing, negated=file_filter.negated)
         for language in languages:
-            mask = narrowed(mask, of_language(self.languages, language)[self.language], negated=language.negated)
+            mask = apply_filter(
+                mask, languages_matching(self.languages, language)[self.language], negated=language.negated
+            )
         return mask
 
-    def _selection(self, mask: Mask | None) -> FileSelection:
-        files, documents, nameless = self._placed, self._placed_documents, self._nameless
+    def _selection(self, mask: BoolArray | None) -> FileSelection:
+        files, documents, nameless = self._content_files, self._content_documents, self._name_only
         if mask is not None:
-            passed = mask[files]
-            files, documents, nameless = files[passed], documents[passed], nameless[mask[nameless]]
+            is_passing = mask[files]
+            files, documents, nameless = files[is_passing], documents[is_passing], nameless[mask[nameless]]
         first = np.zeros(self.documents + 1, dtype=np.int64)
         np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
         return FileSelection(mask, files, documents, first, first[1:] > first[:-1], nameless)
 
-    def skipped(self, selection: FileSelection) -> list[dict[str, int]]:
-        """Count for each member the chosen files that are matched by name only, by reason."""
+    def skipped_counts(self, selection: FileSelection) -> list[dict[str, int]]:
+        """Count, for each member, the selected files that are matched by name only, by reason."""
         if selection.mask is None:
-            return self.remember("skipped", lambda: self._skipped(None))
-        return self._skipped(selection.mask)
+            return self.remember("skipped", lambda: self._count_skipped(None))
+        return self._count_skipped(selection.mask)
 
-    def missing(self, selection: FileSelection) -> list[tuple[str, ...]]:
-        """Name for each member the first chosen files whose content the clone does not have: path and blob id."""
+    def missing_files(self, selection: FileSelection) -> list[tuple[str, ...]]:
+        """Name, for each member, the first selected files whose content the clone lacks: path and blob id."""
         files = np.flatnonzero(self.reason == MISSING)
         if selection.mask is not None:
             files = files[selection.mask[files]]
-        named: list[tuple[str, ...]] = []
-        for member, own in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
+        names_by_member: list[tuple[str, ...]] = []
+        for member, position in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
             base, end = self.file_base[member : member + 2].tolist()
-            first = [number - base for number in files[own : own + MOST_MISSING].tolist() if number < end]
+            first = [
+                number - base for number in files[position : position + MAX_NAMED_MISSING].tolist() if number < end
+            ]
             view = self.members[member].view
-            named.append(tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first))
-        return named
+            names_by_member.append(tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first))
+        return names_by_member
 
-    def _skipped(self, mask: Mask | None) -> list[dict[str, int]]:
+    def _count_skipped(self, mask: BoolArray | None) -> list[dict[str, int]]:
         files = np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask)
         kinds = len(REASONS)
         codes = self.member_of(files) * kinds + self.reason[files]
@@ -451,38 +467,42 @@ class Corpus(Memo):
         return [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
 
 
-def _order(snapshot: OpenedCommit) -> list[int]:
-    """Shards that hold files, those first whose files stand between those of another."""
-    late, steady, last = [], [], -1
-    for number in range(len(snapshot.shards)):
-        placement = snapshot.placement(number)
+def _shard_order(snapshot: OpenedCommit) -> list[int]:
+    """Return the shards that hold files, those first whose files lie between the files of another shard.
+
+    In this order `FileSelection.lowest_file_from` rises early: the shards of the first build, which hold files in path
+    order, come last, and a search in path order has little to hold back.
+    """
+    interleaved, ordered, last_file = [], [], -1
+    for shard_index in range(len(snapshot.shards)):
+        placement = snapshot.placement(shard_index)
         if not len(placement.files):
             continue
-        owners = placement.first[:-1][np.diff(placement.first) > 0]
-        if int(placement.files.min()) > last:
-            steady.append(number)
-            last = int(placement.files[owners].max())
+        used_documents = placement.first[:-1][np.diff(placement.first) > 0]
+        if int(placement.files.min()) > last_file:
+            ordered.append(shard_index)
+            last_file = int(placement.files[used_documents].max())
         else:
-            late.append(number)
-    return late + steady
+            interleaved.append(shard_index)
+    return interleaved + ordered
 
 
-def _languages(members: Sequence[OpenedCommit]) -> tuple[list[tuple[str, list[str]]], NDArray[np.int64]]:
-    """One table of the languages of all members, and the language of each file in it."""
+def _languages(members: Sequence[OpenedCommit]) -> tuple[list[tuple[str, list[str]]], Int64Array]:
+    """Return one table of the languages of all members, and the language of each file as an index into it."""
     numbers: dict[tuple[str, tuple[str, ...]], int] = {}
-    parts = []
+    codes_by_member = []
     for member in members:
         table = member.view.languages or [("", [])]
         codes = [numbers.setdefault((name, tuple(names)), len(numbers)) for name, names in table]
-        parts.append(np.array(codes, dtype=np.int64)[member.view.language])
-    return [(name, list(names)) for name, names in numbers], np.concatenate(parts)
+        codes_by_member.append(np.array(codes, dtype=np.int64)[member.view.language])
+    return [(name, list(names)) for name, names in numbers], np.concatenate(codes_by_member)
 
 
-def _sums(sizes: Sequence[int]) -> Places:
-    found = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(np.array(sizes, dtype=np.int64), out=found[1:])
-    return found
+def _sums(sizes: Sequence[int]) -> Int64Array:
+    sums = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(np.array(sizes, dtype=np.int64), out=sums[1:])
+    return sums
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> Places:
-    return np.concatenate(parts).astype(np.int64, copy=False) if parts else np.zeros(0, dtype=np.int64)
+def _concatenate(arrays: Sequence[AnyArray]) -> Int64Array:
+    return np.concatenate(arrays).astype(np.int64, copy=False) if arrays else np.zeros(0, dtype=np.int64)

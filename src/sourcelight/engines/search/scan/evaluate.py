@@ -1,4 +1,8 @@
-"""Evaluating a query file by file: candidates first, then patterns in the order of their cost, in growing batches."""
+"""Evaluate a prepared query over a corpus, in batches of whole documents.
+
+Per batch: candidate units of each term, cheapest term first, each scanned only in documents where the tree can still
+hold. Batches grow, so that the first rows arrive after a few milliseconds and a long search pays few fixed costs.
+"""
 
 from __future__ import annotations
 
@@ -7,466 +11,537 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.model import PreparedQuery
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
-from sourcelight.engines.search.scan.paths import Mask, PathSpans, unique_sorted
-from sourcelight.engines.search.scan.spans import NO_HITS, Spans, concatenated, find_hits, merge_hits
+from sourcelight.engines.search.scan.paths import PathSpans, unique_sorted
+from sourcelight.engines.search.scan.spans import NO_SPANS, Spans, concatenate_spans, find_spans, merge_spans
 
-_FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 8192, 4
-_COMMON_BYTES = 2 * UNIT_BYTES
-_AT_ONCE = 2
-"""Batches' worth of units that make one, when they are the last."""
-_AIM_S, _LONG_S = 0.05, 0.08
-_PROBED = 16
-_MOST_DOCUMENTS = 16_384
-"""Documents of a batch where each may be a row by its path alone."""
-_FEW_UNITS, _FEW_HITS = 4096, 20_000
-"""Candidates of a pattern, and its spans, that are remembered: what runs again over the same commits reads no text."""
+# 64 units are about 1 MB: scanned in less than a millisecond, and enough for a first screen of rows.
+_FIRST_BATCH_UNITS, _MIN_BATCH_UNITS, _MAX_BATCH_UNITS, _GROWTH = 64, 4, 8192, 4
 
-Places = NDArray[np.int64]
+_EXPECTED_UNIT_BYTES = 2 * UNIT_BYTES
+"""Bytes per unit that a batch allows for: a unit of one long line can be megabytes, and fills a batch alone."""
 
-_NO_PLACES: Places = np.zeros(0, dtype=np.int64)
+_LAST_BATCH_FACTOR = 2
+"""Remaining units, in batches, that are taken at once: a small last batch costs as much as a full one."""
+
+# A search can be stopped only between batches, so a batch should take 50 ms; above 80 ms the next one is smaller.
+_TARGET_S, _MAX_BATCH_S = 0.05, 0.08
+
+_PROBED_RANGES = 16
+"""Ranges that are counted first, to estimate how common a literal is."""
+
+_MAX_BATCH_DOCUMENTS = 16_384
+"""Documents of a batch where a document may be a row by its path alone, without a candidate unit."""
+
+_MAX_CACHED_UNITS, _MAX_CACHED_SPANS = 4096, 20_000
+"""Candidates and spans that are cached per pattern (0.5 MB at most): a repeated search then reads no text."""
+
+_EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
 class BatchSizer:
-    """How many units the next batch takes: few at first, so that the first rows come soon, then as many as it bears.
+    """Number of units of the next batch: few at first, four times as many after each fast batch.
 
-    A batch whose handling takes long makes the next one smaller: a search can be stopped only between batches. Where
-    `whole` says that one batch should be enough, few come first all the same if it is not: then `large`.
+    With `expects_one_batch` the first batch is large enough for most searches. A search that has more units starts
+    small all the same, and sets `has_many`.
     """
 
-    units: int = _FIRST_UNITS
-    whole: bool = False
-    large: bool = False
+    units: int = _FIRST_BATCH_UNITS
+    expects_one_batch: bool = False
+    has_many: bool = False
 
-    def begin(self, units: int) -> None:
-        """Know how many units there are."""
-        if self.whole and units > _AT_ONCE * self.units:
-            self.units, self.large = _FIRST_UNITS, True
-        self.whole = False
+    def start(self, total_units: int) -> None:
+        """Set the size of the first batch of a search with `total_units`."""
+        if self.expects_one_batch and total_units > _LAST_BATCH_FACTOR * self.units:
+            self.units, self.has_many = _FIRST_BATCH_UNITS, True
+        self.expects_one_batch = False
 
     def adapt(self, taken_s: float) -> None:
-        """Set the size of the next batch from the CPU time that the last one took, its consumer's included."""
-        if taken_s > _LONG_S:
-            self.units = max(_LEAST_UNITS, int(self.units * _AIM_S / taken_s))
-        elif taken_s < _AIM_S / 2:
-            self.units = min(self.units * _GROWTH, _LARGEST_UNITS)
+        """Set the size of the next batch from the CPU time of the last one, including its consumer's."""
+        if taken_s > _MAX_BATCH_S:
+            self.units = max(_MIN_BATCH_UNITS, int(self.units * _TARGET_S / taken_s))
+        elif taken_s < _TARGET_S / 2:
+            self.units = min(self.units * _GROWTH, _MAX_BATCH_UNITS)
 
 
 @dataclass(frozen=True, slots=True)
 class FileMatches:
-    """A batch of matching files, in the order in which they are shown.
+    """Matching files of one batch, in display order.
 
-    `content_files` have spans in their content: those of `documents` (same length) in `hits`; `path_files` match by
-    their path, or by what they lack. Once this batch was taken, every file below number `settled` was searched.
+    `content_files` match in their content: `documents` (same length) names the document of each, `spans` holds the
+    matches. `path_files` match by their path, or by a NOT. All files below `finished_up_to` have been searched.
     """
 
-    hits: Spans
-    content_files: Places
-    documents: Places
-    path_files: Places
-    settled: int
+    spans: Spans
+    content_files: Int64Array
+    documents: Int64Array
+    path_files: Int64Array
+    finished_up_to: int
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRange:
-    """Documents ``first:last``, the next to be evaluated; those of `units` may hold a match, for each atom."""
+    """Documents ``start:end`` of a batch, and for each term the units in them that may hold a match."""
 
-    first: int
-    last: int
-    units: list[Places]
+    start: int
+    end: int
+    units: list[Int64Array]
 
 
 @dataclass(slots=True)
 class _KnownSpans:
-    """What earlier searches learned of a pattern in the files that pass some filters: nothing of it ever changes.
+    """Cached candidates and spans of one pattern in the files that pass certain filters.
 
-    The units that may hold a match, if they are few; once a search has read them all, where it is, if not too often.
+    They never go stale, since a corpus is immutable. `units` are the candidates, None when there are too many; `spans`
+    is set when one search has read all candidates and found few enough matches.
     """
 
-    units: Places | None = None
-    hits: Spans | None = None
+    units: Int64Array | None = None
+    spans: Spans | None = None
 
-    def learn(self, fleet: Corpus, hits: Spans) -> None:
-        """Keep all that there is."""
-        self.units = unique_sorted(fleet.unit_start.searchsorted(hits.start, side="right") - 1)
-        self.hits = hits
+    def store(self, corpus: Corpus, spans: Spans) -> None:
+        """Store all spans of the pattern, and narrow its candidates to the units that have one."""
+        self.units = unique_sorted(corpus.unit_start.searchsorted(spans.start, side="right") - 1)
+        self.spans = spans
 
-    def within(self, fleet: Corpus, batch: DocumentRange) -> Spans | None:
-        """What stands in the documents of a batch; None where they must be read."""
-        if self.hits is None or (not batch.first and batch.last == fleet.documents):
-            return self.hits
-        last = batch.last - 1
-        bounds = fleet.doc_start[batch.first], fleet.doc_start[last] + fleet.doc_size[last]
-        return self.hits.between(*self.hits.start.searchsorted(bounds).tolist())
+    def in_batch(self, corpus: Corpus, batch: DocumentRange) -> Spans | None:
+        """Return the spans in the documents of a batch; None when the documents must be read."""
+        if self.spans is None or (not batch.start and batch.end == corpus.documents):
+            return self.spans
+        last = batch.end - 1
+        byte_range = corpus.doc_start[batch.start], corpus.doc_start[last] + corpus.doc_size[last]
+        return self.spans.slice(*self.spans.start.searchsorted(byte_range).tolist())
 
 
 @dataclass(slots=True)
-class _Learning:
-    """Brings together what the batches of one search give, as long as it is not too much and none is left out."""
+class _SpanRecorder:
+    """Collects the spans of all batches of a search for the cache; gives up on too many, or on a skipped batch."""
 
-    known: _KnownSpans
-    parts: list[Spans] = field(default_factory=list)
+    cache: _KnownSpans
+    spans: list[Spans] = field(default_factory=list)
     size: int = 0
-    upto: int = 0
+    end: int = 0
 
-    def add(self, fleet: Corpus, batch: DocumentRange, hits: Spans) -> None:
-        """Take what was found in the batch that comes next."""
-        self.size += len(hits)
-        if batch.first != self.upto or self.size > _FEW_HITS:
-            self.upto = -1
-            self.parts.clear()
+    def add(self, corpus: Corpus, batch: DocumentRange, spans: Spans) -> None:
+        """Add the spans of a batch."""
+        self.size += len(spans)
+        if batch.start != self.end or self.size > _MAX_CACHED_SPANS:
+            self.end = -1
+            self.spans.clear()
             return
-        self.parts.append(hits)
-        self.upto = batch.last
-        if batch.last == fleet.documents:
-            self.known.learn(fleet, concatenated(self.parts))
+        self.spans.append(spans)
+        self.end = batch.end
+        if batch.end == corpus.documents:
+            self.cache.store(corpus, concatenate_spans(self.spans))
 
 
 class CorpusSearch:
-    """One query over a fleet; it and its iterators raise `Halted` once `stopped` says so."""
+    """One query over a corpus; methods and iterators raise `ScanStopped` when `stopped` returns True."""
 
-    def __init__(self, fleet: Corpus, plan: PreparedQuery, stopped: Stopped) -> None:
-        self.fleet = fleet
-        self.plan = plan
+    def __init__(self, corpus: Corpus, prepared: PreparedQuery, stopped: Stopped) -> None:
+        self.corpus = corpus
+        self.prepared = prepared
         self.stopped = stopped
-        fleet.check_sizes()
-        self.selection = fleet.selection(plan.query.files, plan.query.languages)
-        self.path_hits: list[PathSpans | None] = [
-            fleet.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
+        corpus.check_sizes()
+        self.selection = corpus.selection(prepared.query.files, prepared.query.languages)
+        self.path_spans: list[PathSpans | None] = [
+            corpus.path_spans(term.pattern, stopped) if term.path else None for term in prepared.terms
         ]
-        self.by_path = [hits is not None and hits.any for hits in self.path_hits]
-        self._in_path: list[Mask] = []
-        self._places: Places | None = None
-        self._learning: _Learning | None = None
-        self._highest: int | None = None
+        self.has_path_matches = [spans is not None and spans.has_matches for spans in self.path_spans]
+        self._path_masks: list[BoolArray] = []
+        self._path_positions: Int64Array | None = None
+        self._recorder: _SpanRecorder | None = None
+        self._highest_file: int | None = None
 
-    def found(self, pace: BatchSizer) -> Iterator[FileMatches]:
-        """Yield matching files: those without content, then the others in order of their documents."""
-        nameless = self.nameless()
-        if len(nameless):
-            yield FileMatches(NO_HITS, _NO_PLACES, _NO_PLACES, nameless, 0)
-        for batch in self.batches(pace):
-            found = self.evaluated(batch)
-            if len(found.content_files) or len(found.path_files):
-                yield found
+    def file_matches(self, sizer: BatchSizer) -> Iterator[FileMatches]:
+        """Yield matching files: files without content first, then the others in document order."""
+        name_only = self.name_only_matches()
+        if len(name_only):
+            yield FileMatches(NO_SPANS, _EMPTY, _EMPTY, name_only, 0)
+        for batch in self.batches(sizer):
+            matches = self.evaluate(batch)
+            if len(matches.content_files) or len(matches.path_files):
+                yield matches
 
-    def nameless(self) -> Places:
-        """Give the files without content that match."""
-        files = self.selection.nameless
-        if not len(files) or not self.plan.possible(self.by_path.__getitem__):
-            return _NO_PLACES
-        values = [self.in_path(number, files) for number in range(len(self.plan.atoms))]
-        return files[self.plan.true_files(values, len(files))]
+    def name_only_matches(self) -> Int64Array:
+        """Return the matching files among those without content, which match by path or by a NOT."""
+        files = self.selection.name_only
+        if not len(files) or not self.prepared.may_match(self.has_path_matches.__getitem__):
+            return _EMPTY
+        values = [self.matches_by_path(term_index, files) for term_index in range(len(self.prepared.terms))]
+        return files[self.prepared.matching_files(values, len(files))]
 
-    def in_path(self, atom: int, files: Places) -> Mask:
-        """Tell which of the files an atom matches by path."""
-        hits = self.path_hits[atom]
-        return np.zeros(len(files), dtype=np.bool_) if hits is None or not hits.any else hits.held[files]
+    def matches_by_path(self, term_index: int, files: Int64Array) -> BoolArray:
+        """Return which of the files a term matches by path."""
+        spans = self.path_spans[term_index]
+        return np.zeros(len(files), dtype=np.bool_) if spans is None or not spans.has_matches else spans.is_match[files]
 
-    def batches(self, pace: BatchSizer) -> Iterator[DocumentRange]:
-        """Cut the documents that may match into runs of about as many candidate units as `pace` says."""
+    def batches(self, sizer: BatchSizer) -> Iterator[DocumentRange]:
+        """Yield ranges of documents with about as many candidate units as `sizer` says.
+
+        Ranges are gapless where documents can match without a candidate unit, by their paths or by a NOT.
+        """
         if not len(self.selection.files):
             return
-        units = self.units()
+        units = self.candidates()
         if units is None:
             return
-        fleet = self.fleet
-        if not self._simple:
-            none = np.zeros(len(self.selection.files), dtype=np.bool_)
-            self._in_path = [
-                self.in_path(number, self.selection.files) if any_path else none
-                for number, any_path in enumerate(self.by_path)
+        corpus = self.corpus
+        if not self._is_single_term:
+            no_files = np.zeros(len(self.selection.files), dtype=np.bool_)
+            self._path_masks = [
+                self.matches_by_path(term_index, self.selection.files) if has_path_matches else no_files
+                for term_index, has_path_matches in enumerate(self.has_path_matches)
             ]
-            units = self._alive(units)
-        elif not self.selection.whole:
-            units = [part[self.selection.in_documents[fleet.unit_doc[part]]] for part in units]
-        together, documents, sizes, whole = self._together(units)
-        fleet.check_content(together)
-        highest = self._highest
-        wide = not self._simple or (self.by_path[0] and self._many_paths)
-        at = first = 0
-        pace.begin(len(together))
-        while first < fleet.documents:
+            units = self._drop_impossible(units)
+        elif not self.selection.covers_all:
+            units = [term_units[self.selection.in_documents[corpus.unit_doc[term_units]]] for term_units in units]
+        all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
+        corpus.check_content(all_units)
+        highest_file = self._highest_file
+        rows_without_units = not self._is_single_term or (self.has_path_matches[0] and self._has_many_paths)
+        position = first_document = 0
+        sizer.start(len(all_units))
+        while first_document < corpus.documents:
             check(self.stopped)
-            room = (int(sizes[at - 1]) if at else 0) + pace.units * _COMMON_BYTES
-            most = max(at + 1, int(sizes.searchsorted(room, side="right")))
-            upto = min(at + pace.units, most)
+            max_bytes = (int(cumulative_bytes[position - 1]) if position else 0) + sizer.units * _EXPECTED_UNIT_BYTES
+            units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
+            end_position = min(position + sizer.units, units_within_bytes)
+            # What remains is one batch where it is little: no second round of fixed costs for the last few units.
             if (
-                len(together) - at <= _AT_ONCE * pace.units
-                and whole <= room + (_AT_ONCE - 1) * pace.units * _COMMON_BYTES
+                len(all_units) - position <= _LAST_BATCH_FACTOR * sizer.units
+                and total_bytes <= max_bytes + (_LAST_BATCH_FACTOR - 1) * sizer.units * _EXPECTED_UNIT_BYTES
             ):
-                upto = len(together)
-            last = fleet.documents if upto >= len(together) else int(documents[upto - 1]) + 1
-            if wide:
-                last = min(last, first + _MOST_DOCUMENTS)
-            stop = int(documents.searchsorted(last))
-            began = time.thread_time()
-            yield DocumentRange(first, last, [_between(fleet.unit_doc[part], part, first, last) for part in units])
-            if last < fleet.documents or stop - at > pace.units // 2:
-                pace.adapt(time.thread_time() - began)
-            first, at = last, stop
-            if self._highest != highest and self._highest is not None:
-                highest = self._highest
-                units = self._up_to(units, highest, first)
-                together, documents, sizes, whole = self._together(units)
-                at = 0
-            if highest is not None and self.selection.settled(first) > highest:
+                end_position = len(all_units)
+            end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
+            if rows_without_units:
+                end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
+            # A batch ends between documents, so it takes the rest of its last document's units too.
+            next_position = int(documents.searchsorted(end_document))
+            # CPU time of this thread, not wall time: a busy machine must not shrink the batches.
+            started_s = time.thread_time()
+            yield DocumentRange(
+                first_document,
+                end_document,
+                [
+                    _units_of_documents(corpus.unit_doc[term_units], term_units, first_document, end_document)
+                    for term_units in units
+                ],
+            )
+            if end_document < corpus.documents or next_position - position > sizer.units // 2:
+                sizer.adapt(time.thread_time() - started_s)
+            first_document, position = end_document, next_position
+            if self._highest_file != highest_file and self._highest_file is not None:
+                highest_file = self._highest_file
+                units = self._units_up_to(units, highest_file, first_document)
+                all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
+                position = 0
+            if highest_file is not None and self.selection.lowest_file_from(first_document) > highest_file:
                 return
 
-    def _together(self, units: list[Places]) -> tuple[Places, Places, Places, int]:
-        """The units of all atoms, their documents, their bytes added up, and all of their bytes."""
-        fleet = self.fleet
-        together = units[0] if len(units) == 1 else _union(units, fleet.units)
-        sizes = np.cumsum(fleet.unit_end[together] - fleet.unit_start[together])
-        return together, fleet.unit_doc[together], sizes, int(sizes[-1]) if len(sizes) else 0
+    def _all_units(self, units: list[Int64Array]) -> tuple[Int64Array, Int64Array, Int64Array, int]:
+        """Return the union of the units of all terms, their documents, their cumulative bytes, and the sum of these."""
+        corpus = self.corpus
+        all_units = units[0] if len(units) == 1 else _union(units, corpus.units)
+        cumulative_bytes = np.cumsum(corpus.unit_end[all_units] - corpus.unit_start[all_units])
+        return (
+            all_units,
+            corpus.unit_doc[all_units],
+            cumulative_bytes,
+            int(cumulative_bytes[-1]) if len(cumulative_bytes) else 0,
+        )
 
     def skip_above(self, file: int) -> None:
-        """Read no further content of files with a higher number; what `batches` gives from now on keeps to it."""
-        self._highest = file
+        """Read no more content of files above `file`; `batches` leaves them out from its next batch on."""
+        self._highest_file = file
 
-    def _up_to(self, units: list[Places], highest: int, first: int) -> list[Places]:
-        """The units from a document on that hold a file with no higher number."""
-        if self._learning is not None and self._learning.known.hits is None:
-            self._learning = None  # it would take what is left out for what does not match
-        lowest, unit_doc = self.selection.lowest_of_documents, self.fleet.unit_doc
-        return [part[(unit_doc[part] >= first) & (lowest[unit_doc[part]] <= highest)] for part in units]
+    def _units_up_to(self, units: list[Int64Array], highest_file: int, first_document: int) -> list[Int64Array]:
+        """Return the units from a document on that hold content of a file up to `highest_file`."""
+        if self._recorder is not None and self._recorder.cache.spans is None:
+            self._recorder = None  # it would record skipped documents as documents without a match
+        lowest_file, unit_doc = self.selection.lowest_file_of_document, self.corpus.unit_doc
+        return [
+            term_units[(unit_doc[term_units] >= first_document) & (lowest_file[unit_doc[term_units]] <= highest_file)]
+            for term_units in units
+        ]
 
     @property
-    def _simple(self) -> bool:
-        return self.plan.single
+    def _is_single_term(self) -> bool:
+        return self.prepared.is_single
 
     @property
-    def _many_paths(self) -> bool:
-        hits = self.path_hits[0]
-        return hits is not None and len(hits.file) > _MOST_DOCUMENTS
+    def _has_many_paths(self) -> bool:
+        spans = self.path_spans[0]
+        return spans is not None and len(spans.file) > _MAX_BATCH_DOCUMENTS
 
-    def units(self) -> list[Places] | None:
-        """Give the units that may hold a match of each atom; None where the tree can't hold by any content."""
-        known: dict[int, Places] = {}
+    def candidates(self) -> list[Int64Array] | None:
+        """Return the candidate units of each term; None when the tree can't hold for any file."""
+        units_by_term: dict[int, Int64Array] = {}
 
-        def units(number: int) -> Places:
-            if number not in known:
+        def units(term_index: int) -> Int64Array:
+            if term_index not in units_by_term:
                 check(self.stopped)
-                known[number] = self.units_of(number)
-            return known[number]
+                units_by_term[term_index] = self.candidates_of(term_index)
+            return units_by_term[term_index]
 
-        if not self.plan.possible(lambda number: self.by_path[number] or len(units(number)) > 0):
+        # `may_match` stops at the first AND that can't hold, so posting lists of the other terms are not even read.
+        if not self.prepared.may_match(lambda index: self.has_path_matches[index] or len(units(index)) > 0):
             return None
-        return [units(number) for number in range(len(self.plan.atoms))]
+        return [units(term_index) for term_index in range(len(self.prepared.terms))]
 
-    def units_of(self, atom: int, chosen: FileSelection | None = None) -> Places:
-        """Give the units of chosen files (None: of those that pass the filters) that may hold a match of one atom."""
-        wanted = self.plan.atoms[atom]
-        if not wanted.content:
-            return _NO_PLACES
-        if chosen is not None:
-            return self._candidates(wanted.pattern, chosen)
-        query = self.plan.query
-        known = self.fleet.learned.remember((wanted.pattern, query.files, query.languages), _KnownSpans)
-        if self.plan.single and not wanted.pattern.multi_line:  # what crosses lines stands in several units
-            self._learning = _Learning(known)
-        units = known.units
+    def candidates_of(self, term_index: int, selection: FileSelection | None = None) -> Int64Array:
+        """Return the candidate units of one term in the selected files; None: the files that pass the filters."""
+        term = self.prepared.terms[term_index]
+        if not term.content:
+            return _EMPTY
+        if selection is not None:
+            return self._find_candidates(term.pattern, selection)
+        query = self.prepared.query
+        cached = self.corpus.pattern_cache.remember((term.pattern, query.files, query.languages), _KnownSpans)
+        # A match that crosses lines may span units, so its spans can't stand for the units that hold it.
+        if self.prepared.is_single and not term.pattern.multi_line:
+            self._recorder = _SpanRecorder(cached)
+        units = cached.units
         if units is None:
-            units = self._candidates(wanted.pattern, self.selection)
-            known.units = units if len(units) <= _FEW_UNITS else None
+            units = self._find_candidates(term.pattern, self.selection)
+            cached.units = units if len(units) <= _MAX_CACHED_UNITS else None
         return units
 
-    def _candidates(self, pattern: CompiledPattern, chosen: FileSelection) -> Places:
-        found = candidate_units(self.fleet, pattern, chosen)
-        return np.arange(self.fleet.units) if found is None else found
+    def _find_candidates(self, pattern: CompiledPattern, selection: FileSelection) -> Int64Array:
+        candidates = candidate_units(self.corpus, pattern, selection)
+        return np.arange(self.corpus.units) if candidates is None else candidates
 
-    def to_read(self, units: list[Places]) -> Places:
-        """Give those of the units of all atoms that must be read."""
+    def units_to_read(self, units: list[Int64Array]) -> Int64Array:
+        """Return the units, of those of all terms, that a search would read."""
         if not units or not len(self.selection.files):
-            return _NO_PLACES
-        self._in_path = [self.in_path(number, self.selection.files) for number in range(len(self.plan.atoms))]
-        return _union(self._alive(units), self.fleet.units)
+            return _EMPTY
+        self._path_masks = [
+            self.matches_by_path(term_index, self.selection.files) for term_index in range(len(self.prepared.terms))
+        ]
+        return _union(self._drop_impossible(units), self.corpus.units)
 
-    def _alive(self, units: list[Places]) -> list[Places]:
-        """Leave out the units of documents for whose files the tree can't hold."""
-        fleet, chosen = self.fleet, self.selection
-        upper: list[Mask] = []
-        for number, possible in enumerate(units):
-            if not len(possible):
-                upper.append(self._in_path[number])
+    def _drop_impossible(self, units: list[Int64Array]) -> list[Int64Array]:
+        """Leave out units of documents that no file can match, whatever the scan finds in them.
+
+        The bounds of a term over files: it surely holds where the path matches (`_path_masks`), and possibly also where
+        the document has a candidate unit (`upper`). NOT swaps the two bounds, see `PreparedQuery.possible_files`.
+        """
+        corpus, selection = self.corpus, self.selection
+        upper: list[BoolArray] = []
+        for term_index, term_units in enumerate(units):
+            if not len(term_units):
+                upper.append(self._path_masks[term_index])
                 continue
-            held = np.zeros(fleet.documents, dtype=np.bool_)
-            held[fleet.unit_doc[possible]] = True
-            upper.append(self._in_path[number] | held[chosen.documents])
-        alive = np.zeros(fleet.documents, dtype=np.bool_)
-        alive[chosen.documents[self.plan.possible_files(self._in_path, upper, len(chosen.files))]] = True
-        return [part[alive[fleet.unit_doc[part]]] for part in units]
+            has_candidate = np.zeros(corpus.documents, dtype=np.bool_)
+            has_candidate[corpus.unit_doc[term_units]] = True
+            upper.append(self._path_masks[term_index] | has_candidate[selection.documents])
+        is_possible = np.zeros(corpus.documents, dtype=np.bool_)
+        is_possible[
+            selection.documents[self.prepared.possible_files(self._path_masks, upper, len(selection.files))]
+        ] = True
+        return [term_units[is_possible[corpus.unit_doc[term_units]]] for term_units in units]
 
-    def evaluated(self, batch: DocumentRange) -> FileMatches:
+    def evaluate(self, batch: DocumentRange) -> FileMatches:
         """Evaluate the files of a batch."""
-        return self._one_atom(batch) if self._simple else self._tree(batch)
+        return self._evaluate_term(batch) if self._is_single_term else self._evaluate_tree(batch)
 
-    def _one_atom(self, batch: DocumentRange) -> FileMatches:
-        chosen, settled = self.selection, self.selection.settled(batch.last)
-        hits = self._hits(batch)
-        if not len(hits) and not self.by_path[0]:
-            return FileMatches(NO_HITS, _NO_PLACES, _NO_PLACES, _NO_PLACES, settled)
-        held = unique_sorted(self.fleet.docs_of(hits.start))
-        low = chosen.first[held]
-        at = runs(low, chosen.first[held + 1] - low)
-        files, documents = chosen.files[at], chosen.documents[at]
-        path_files = _NO_PLACES
-        if self.by_path[0]:
-            # Files that match by path, in order of documents, without those that were found by their contents.
-            places = self._path_places(batch)
-            path_files = chosen.files[places[~np.isin(places, at, assume_unique=True)] if len(at) else places]
-        if 0 not in self.plan.shown:
-            return self._show(NO_HITS, np.concatenate((files, path_files)), _NO_PLACES, settled)
-        if not chosen.in_order:
+    def _evaluate_term(self, batch: DocumentRange) -> FileMatches:
+        """Evaluate a query of one term: a document with a span matches, no masks are needed."""
+        selection, finished_up_to = self.selection, self.selection.lowest_file_from(batch.end)
+        spans = self._spans_in(batch)
+        if not len(spans) and not self.has_path_matches[0]:
+            return FileMatches(NO_SPANS, _EMPTY, _EMPTY, _EMPTY, finished_up_to)
+        # One document may be the content of several files: each becomes a match of its own.
+        matching_documents = unique_sorted(self.corpus.documents_of(spans.start))
+        first_positions = selection.first_position[matching_documents]
+        positions = runs(first_positions, selection.first_position[matching_documents + 1] - first_positions)
+        files, documents = selection.files[positions], selection.documents[positions]
+        path_files = _EMPTY
+        if self.has_path_matches[0]:
+            # A file that matches by content and by path is a content match, so it is left out here.
+            path_positions = self._path_positions_in(batch)
+            if len(positions):
+                path_positions = path_positions[~np.isin(path_positions, positions, assume_unique=True)]
+            path_files = selection.files[path_positions]
+        if 0 not in self.prepared.visible:
+            return self._visible_matches(NO_SPANS, np.concatenate((files, path_files)), _EMPTY, finished_up_to)
+        if not selection.is_ordered:
             order = np.argsort(files, kind="stable")
             files, documents, path_files = files[order], documents[order], np.sort(path_files)
-        return FileMatches(hits, files, documents, path_files, settled)
+        return FileMatches(spans, files, documents, path_files, finished_up_to)
 
-    def _hits(self, batch: DocumentRange) -> Spans:
-        """The spans of the only atom in a batch."""
-        fleet, learning = self.fleet, self._learning
-        hits = None if learning is None else learning.known.within(fleet, batch)
-        if hits is None:
-            hits = find_hits(fleet, self.plan.atoms[0].pattern, batch.units[0], self.stopped)
-            if learning is not None:
-                learning.add(fleet, batch, hits)
-        return hits
+    def _spans_in(self, batch: DocumentRange) -> Spans:
+        """Return the spans of the only term in a batch, from the cache or from the text."""
+        corpus, recorder = self.corpus, self._recorder
+        spans = None if recorder is None else recorder.cache.in_batch(corpus, batch)
+        if spans is None:
+            spans = find_spans(corpus, self.prepared.terms[0].pattern, batch.units[0], self.stopped)
+            if recorder is not None:
+                recorder.add(corpus, batch, spans)
+        return spans
 
-    def counted(self, pace: BatchSizer) -> Iterator[tuple[Places, Places, Places]]:
-        """Yield files with matches in their contents, how many each has, and files that match by path."""
+    def counts(self, sizer: BatchSizer) -> Iterator[tuple[Int64Array, Int64Array, Int64Array]]:
+        """Yield files that match by content, how many matches each has, and files that match by path."""
         if self._counts_plain_text:
-            nameless = self.nameless()
-            if len(nameless):
-                yield _NO_PLACES, _NO_PLACES, nameless
-            for batch in self.batches(pace):
+            name_only = self.name_only_matches()
+            if len(name_only):
+                yield _EMPTY, _EMPTY, name_only
+            for batch in self.batches(sizer):
                 yield self._count(batch)
             return
-        for found in self.found(pace):
-            start, end = self.fleet.doc_start[found.documents], self.fleet.doc_size[found.documents]
-            low, high = found.hits.start.searchsorted(start), found.hits.start.searchsorted(start + end)
-            yield found.content_files, high - low, found.path_files
+        for matches in self.file_matches(sizer):
+            starts = self.corpus.doc_start[matches.documents]
+            ends = starts + self.corpus.doc_size[matches.documents]
+            span_counts = matches.spans.start.searchsorted(ends) - matches.spans.start.searchsorted(starts)
+            yield matches.content_files, span_counts, matches.path_files
 
     @property
     def _counts_plain_text(self) -> bool:
-        if not self._simple or 0 not in self.plan.shown:
+        if not self._is_single_term or 0 not in self.prepared.visible:
             return False
-        pattern = self.plan.atoms[0].pattern
+        pattern = self.prepared.terms[0].pattern
         return pattern.exact and not pattern.multi_line
 
-    def _count(self, batch: DocumentRange) -> tuple[Places, Places, Places]:
-        """Count a plain text in a batch: where it is common, counting takes a fraction of the time of finding."""
-        chosen, units = self.selection, batch.units[0]
-        held = counts = _NO_PLACES
+    def _count(self, batch: DocumentRange) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Count a literal in a batch; a count needs no offsets, so a common literal takes a fraction of the time."""
+        selection, units = self.selection, batch.units[0]
+        matching_documents = counts = _EMPTY
         if len(units):
-            in_documents = self._counts_of(batch)
-            held = np.flatnonzero(in_documents) + batch.first
-            counts = in_documents[held - batch.first]
-        low = chosen.first[held]
-        lengths = chosen.first[held + 1] - low
-        at = runs(low, lengths)
-        places = self._path_places(batch) if self.by_path[0] else _NO_PLACES
-        path_files = chosen.files[places[~np.isin(places, at, assume_unique=True)]]
-        return chosen.files[at], np.repeat(counts, lengths), path_files
+            document_counts = self._counts_in(batch)
+            matching_documents = np.flatnonzero(document_counts) + batch.start
+            counts = document_counts[matching_documents - batch.start]
+        first_positions = selection.first_position[matching_documents]
+        lengths = selection.first_position[matching_documents + 1] - first_positions
+        positions = runs(first_positions, lengths)
+        path_positions = self._path_positions_in(batch) if self.has_path_matches[0] else _EMPTY
+        path_files = selection.files[path_positions[~np.isin(path_positions, positions, assume_unique=True)]]
+        return selection.files[positions], np.repeat(counts, lengths), path_files
 
-    def _counts_of(self, batch: DocumentRange) -> Places:
-        """Count the matches in each of the documents of a batch."""
-        fleet, pattern, units = self.fleet, self.plan.atoms[0].pattern, batch.units[0]
-        starts, ends, of_unit = fleet.unit_start[units], fleet.unit_end[units], fleet.unit_doc[units]
-        apart = (starts[1:] != ends[:-1]) | (of_unit[1:] != of_unit[:-1])
-        first, last = np.concatenate(([True], apart)), np.concatenate((apart, [True]))
-        ranges, of_range = np.stack((starts[first], ends[last]), axis=1), of_unit[first] - batch.first
-        probed = slice(0, len(ranges), len(ranges) // _PROBED + 1)
-        if int(pattern.counts(fleet.buffers, ranges[probed]).sum()) > 2 * len(ranges[probed]):
-            counts = np.bincount(of_range, pattern.counts(fleet.buffers, ranges), batch.last - batch.first)
+    def _counts_in(self, batch: DocumentRange) -> Int64Array:
+        """Count the matches of a literal in each document of a batch.
+
+        A common literal is counted range by range in C. A rare one is found: one call over all ranges is faster than a
+        call per range. A sample of ranges decides.
+        """
+        corpus, pattern, units = self.corpus, self.prepared.terms[0].pattern, batch.units[0]
+        starts, ends, unit_documents = corpus.unit_start[units], corpus.unit_end[units], corpus.unit_doc[units]
+        is_gap = (starts[1:] != ends[:-1]) | (unit_documents[1:] != unit_documents[:-1])
+        is_first, is_last = np.concatenate(([True], is_gap)), np.concatenate((is_gap, [True]))
+        ranges = np.stack((starts[is_first], ends[is_last]), axis=1)
+        range_documents = unit_documents[is_first] - batch.start
+        sample = slice(0, len(ranges), len(ranges) // _PROBED_RANGES + 1)
+        if int(pattern.counts(corpus.buffers, ranges[sample]).sum()) > 2 * len(ranges[sample]):
+            counts = np.bincount(range_documents, pattern.counts(corpus.buffers, ranges), batch.end - batch.start)
             return counts.astype(np.int64)
-        found = fleet.docs_of(pattern.lines(fleet.buffers, ranges, self.stopped))
-        return np.bincount(found - batch.first, minlength=batch.last - batch.first)
+        documents = corpus.documents_of(pattern.lines(corpus.buffers, ranges, self.stopped))
+        return np.bincount(documents - batch.start, minlength=batch.end - batch.start)
 
-    def _path_places(self, batch: DocumentRange) -> Places:
-        """Where the files of a batch that match by path stand in the selection."""
-        if self._places is None:
-            hits = self.path_hits[0]
-            self._places = _NO_PLACES if hits is None else self.selection.places_of(hits)
-        bounds = self.selection.first[[batch.first, batch.last]]
-        low, high = self._places.searchsorted(bounds).tolist()
-        return self._places[low:high]
+    def _path_positions_in(self, batch: DocumentRange) -> Int64Array:
+        """Return the positions in the selection of the files of a batch that match by path."""
+        if self._path_positions is None:
+            spans = self.path_spans[0]
+            self._path_positions = _EMPTY if spans is None else self.selection.positions_with_path_match(spans)
+        position_range = self.selection.first_position[[batch.start, batch.end]]
+        start, end = self._path_positions.searchsorted(position_range).tolist()
+        return self._path_positions[start:end]
 
-    def _tree(self, batch: DocumentRange) -> FileMatches:
-        fleet, plan, chosen = self.fleet, self.plan, self.selection
-        first, last = batch.first, batch.last
-        lo, hi = int(chosen.first[first]), int(chosen.first[last])
-        files, documents = chosen.files[lo:hi], chosen.documents[lo:hi]
-        lower = [held[lo:hi] for held in self._in_path]
+    def _evaluate_tree(self, batch: DocumentRange) -> FileMatches:
+        """Evaluate a tree of terms with bounds: `lower` surely holds for a file, `upper` possibly holds.
+
+        Each scan makes the bounds of its term equal. Terms with few candidates come first: they rule out documents,
+        whose units the other terms then do not scan.
+        """
+        corpus, prepared, selection = self.corpus, self.prepared, self.selection
+        first_document, end_document = batch.start, batch.end
+        start, end = int(selection.first_position[first_document]), int(selection.first_position[end_document])
+        files, documents = selection.files[start:end], selection.documents[start:end]
+        lower = [path_mask[start:end] for path_mask in self._path_masks]
         upper = [
-            low | _holds(fleet.unit_doc[part], first, last)[documents - first] if len(part) else low
-            for low, part in zip(lower, batch.units, strict=True)
+            path_mask
+            | _document_mask(corpus.unit_doc[term_units], first_document, end_document)[documents - first_document]
+            if len(term_units)
+            else path_mask
+            for path_mask, term_units in zip(lower, batch.units, strict=True)
         ]
-        hits: dict[int, Spans] = {}
-        for number in sorted(range(len(plan.atoms)), key=lambda number: len(batch.units[number])):
-            part = batch.units[number]
-            if not len(part):
+        visible_spans: dict[int, Spans] = {}
+        for term_index in sorted(range(len(prepared.terms)), key=lambda index: len(batch.units[index])):
+            term_units = batch.units[term_index]
+            if not len(term_units):
                 continue
-            alive = np.zeros(last - first, dtype=np.bool_)
-            alive[documents[plan.possible_files(lower, upper, len(files))] - first] = True
-            part = part[alive[fleet.unit_doc[part] - first]]
-            found = find_hits(fleet, plan.atoms[number].pattern, part, self.stopped)
-            held = _holds(fleet.docs_of(found.start), first, last) if len(found) else None
-            exact = lower[number] if held is None else lower[number] | held[documents - first]
-            lower[number] = upper[number] = exact
-            if number in plan.shown:
-                hits[number] = found
-        true = plan.true_files(lower, len(files))
-        settled = chosen.settled(last)
-        return self._show(merge_hits(list(hits.values())), files[true], documents[true], settled)
+            is_possible = np.zeros(end_document - first_document, dtype=np.bool_)
+            is_possible[documents[prepared.possible_files(lower, upper, len(files))] - first_document] = True
+            term_units = term_units[is_possible[corpus.unit_doc[term_units] - first_document]]
+            spans = find_spans(corpus, prepared.terms[term_index].pattern, term_units, self.stopped)
+            matches = lower[term_index]
+            if len(spans):
+                has_span = _document_mask(corpus.documents_of(spans.start), first_document, end_document)
+                matches = matches | has_span[documents - first_document]
+            lower[term_index] = upper[term_index] = matches
+            if term_index in prepared.visible:
+                visible_spans[term_index] = spans
+        matching = prepared.matching_files(lower, len(files))
+        finished_up_to = selection.lowest_file_from(end_document)
+        return self._visible_matches(
+            merge_spans(list(visible_spans.values())), files[matching], documents[matching], finished_up_to
+        )
 
-    def _show(self, hits: Spans, files: Places, documents: Places, settled: int) -> FileMatches:
-        if not len(hits) or not len(files):
-            return FileMatches(NO_HITS, _NO_PLACES, _NO_PLACES, np.sort(files), settled)
-        hit_documents = self.fleet.docs_of(hits.start)
-        first, last = int(documents[0]), int(documents[-1]) + 1
-        inside = (hit_documents >= first) & (hit_documents < last)
-        if not inside.all():
-            hits, hit_documents = hits.chosen(inside), hit_documents[inside]
-        held = _holds(hit_documents, first, last)[documents - first]
-        content_files, content_documents, path_files = files[held], documents[held], files[~held]
-        hits = hits.chosen(_holds(content_documents, first, last)[hit_documents - first])
-        if not self.selection.in_order:
+    def _visible_matches(
+        self, spans: Spans, files: Int64Array, documents: Int64Array, finished_up_to: int
+    ) -> FileMatches:
+        """Keep the spans of matching files; matching files without a visible span match by path.
+
+        A tree may fail for a document in which one of its terms was found: those spans are dropped here.
+        """
+        if not len(spans) or not len(files):
+            return FileMatches(NO_SPANS, _EMPTY, _EMPTY, np.sort(files), finished_up_to)
+        span_documents = self.corpus.documents_of(spans.start)
+        first_document, end_document = int(documents[0]), int(documents[-1]) + 1
+        in_range = (span_documents >= first_document) & (span_documents < end_document)
+        if not in_range.all():
+            spans, span_documents = spans.filter(in_range), span_documents[in_range]
+        has_spans = _document_mask(span_documents, first_document, end_document)[documents - first_document]
+        content_files, content_documents, path_files = files[has_spans], documents[has_spans], files[~has_spans]
+        spans = spans.filter(
+            _document_mask(content_documents, first_document, end_document)[span_documents - first_document]
+        )
+        if not self.selection.is_ordered:
             order = np.argsort(content_files, kind="stable")
             content_files, content_documents = content_files[order], content_documents[order]
             path_files = np.sort(path_files)
-        return FileMatches(hits, content_files, content_documents, path_files, settled)
+        return FileMatches(spans, content_files, content_documents, path_files, finished_up_to)
 
 
-def runs(low: Places, lengths: Places) -> Places:
-    """The numbers ``low[i]`` up to ``low[i] + lengths[i]``, one run after another."""
+def runs(starts: Int64Array, lengths: Int64Array) -> Int64Array:
+    """Return the numbers from ``starts[i]`` up to ``starts[i] + lengths[i]``, one run after another."""
+    # Most files have one row, or one document: then the runs are the starts, and nothing is built.
     if bool((lengths == 1).all()):
-        return low
-    total = np.cumsum(lengths)
-    numbers: Places = np.arange(int(total[-1]) if len(total) else 0) + np.repeat(low - (total - lengths), lengths)
+        return starts
+    ends = np.cumsum(lengths)
+    numbers: Int64Array = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
     return numbers
 
 
-def _between(documents: Places, units: Places, first: int, last: int) -> Places:
-    low, high = documents.searchsorted((first, last)).tolist()
-    return units[low:high]
+def _units_of_documents(documents: Int64Array, units: Int64Array, first_document: int, end_document: int) -> Int64Array:
+    start, end = documents.searchsorted((first_document, end_document)).tolist()
+    return units[start:end]
 
 
-def _holds(documents: Places, first: int, last: int) -> Mask:
-    held = np.zeros(last - first, dtype=np.bool_)
-    held[documents - first] = True
-    return held
+def _document_mask(documents: Int64Array, first_document: int, end_document: int) -> BoolArray:
+    mask = np.zeros(end_document - first_document, dtype=np.bool_)
+    mask[documents - first_document] = True
+    return mask
 
 
-def _union(parts: Sequence[Places], size: int) -> Places:
-    held = np.zeros(size, dtype=np.bool_)
-    for part in parts:
-        held[part] = True
-    return np.flatnonzero(held)
+def _union(unit_lists: Sequence[Int64Array], size: int) -> Int64Array:
+    is_member = np.zeros(size, dtype=np.bool_)
+    for units in unit_lists:
+        is_member[units] = True
+    return np.flatnonzero(is_member)

@@ -1,4 +1,4 @@
-"""Patterns in paths: all paths of a repository, or of many, in one text."""
+"""Match patterns in paths, of one repository or many; all paths are one text, so one scan matches all of them."""
 
 from __future__ import annotations
 
@@ -8,133 +8,130 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import fold
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns import FOLD_HAZARDS, RequiredText, RequiredTree
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.ranges import find_texts
 
-Mask = NDArray[np.bool_]
-Places = NDArray[np.int64]
+_MIN_REQUIRED_BYTES = 3
+"""Bytes of a required text from which few enough paths hold it that a search for it pays."""
 
-_LONG_ENOUGH = 3
-"""Bytes of a text from which on few paths hold it."""
-
-_NONE: Places = np.zeros(0, dtype=np.int64)
+_NO_OFFSETS: Int64Array = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class PathSpans:
-    """Where a pattern stands in paths: files that match, and spans in bytes, sorted by file, then start."""
+    """Matches of a pattern in paths: a mask over files, and spans in bytes, sorted by file and start."""
 
-    held: Mask
-    file: Places
-    start: Places
-    end: Places
-    any: bool
+    is_match: BoolArray
+    file: Int64Array
+    start: Int64Array
+    end: Int64Array
+    has_matches: bool
 
 
 class PathTable:
-    """Paths, each after a newline, in one text; a newline within one is shown there as another control character.
+    """Paths in one text, each after a newline.
 
-    Such a path is matched by itself, as it is.
+    A newline within a path is another control character in that text; such a path is matched separately, as it is.
 
     Parameters
     ----------
     text
         The paths, a newline before the first and after each.
-    starts
-        Where each begins, and last where the text ends.
+    offsets
+        Where each path begins, and the end of the text.
     raw
-        The same with newlines within paths as they are; None where no path has one.
+        The same text with newlines in paths as they are; None when no path has one.
     """
 
-    def __init__(self, text: Any, starts: Places, raw: Any = None) -> None:
+    def __init__(self, text: Any, offsets: Int64Array, raw: Any = None) -> None:
         self.text = memoryview(text)
-        self.starts = starts
-        self.begin, self.end = starts[:-1], starts[1:] - 1
-        self._broken = {} if raw is None else self._with_newlines(memoryview(raw))
+        self.offsets = offsets
+        self.starts, self.ends = offsets[:-1], offsets[1:] - 1
+        self._newline_paths = {} if raw is None else self._find_newline_paths(memoryview(raw))
 
-    def _with_newlines(self, raw: memoryview) -> dict[int, bytes]:
-        """Numbers and bytes of the paths that hold a newline."""
-        places = np.flatnonzero(np.frombuffer(self.text, np.uint8) != np.frombuffer(raw, np.uint8))
-        rows = unique_sorted(self.begin.searchsorted(places, side="right") - 1)
-        return {row: bytes(raw[int(self.begin[row]) : int(self.end[row])]) for row in rows.tolist()}
+    def _find_newline_paths(self, raw: memoryview) -> dict[int, bytes]:
+        """Return the paths that hold a newline, by number."""
+        positions = np.flatnonzero(np.frombuffer(self.text, np.uint8) != np.frombuffer(raw, np.uint8))
+        rows = unique_sorted(self.starts.searchsorted(positions, side="right") - 1)
+        return {row: bytes(raw[int(self.starts[row]) : int(self.ends[row])]) for row in rows.tolist()}
 
     def __len__(self) -> int:
-        return len(self.begin)
+        return len(self.starts)
 
     @functools.cached_property
     def _folded(self) -> bytes | None:
-        """All paths in lower case; None where a letter in them may be spelled beyond ASCII."""
+        """All paths in lower case; None when a path holds a non-ASCII character that folds to an ASCII letter."""
         text = bytes(self.text)
         return None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower()
 
     @functools.cached_property
-    def beyond_ascii(self) -> Mask:
-        """Which paths have a byte beyond ASCII."""
-        held = np.zeros(len(self), dtype=np.bool_)
-        places = np.flatnonzero(np.frombuffer(self.text, np.uint8) >= 0x80)
-        held[self.begin.searchsorted(places, side="right") - 1] = True
-        return held
+    def is_non_ascii(self) -> BoolArray:
+        """Which paths have a non-ASCII byte."""
+        mask = np.zeros(len(self), dtype=np.bool_)
+        positions = np.flatnonzero(np.frombuffer(self.text, np.uint8) >= 0x80)
+        mask[self.starts.searchsorted(positions, side="right") - 1] = True
+        return mask
 
-    def match(self, pattern: CompiledPattern) -> Mask:
-        """Tell in which paths a pattern of whole texts is found; empty matches count."""
-        held = self._match(pattern)
-        for row, path in self._broken.items():
-            held[row] = bool(_of_whole_texts(pattern).match_many(path, [0], [len(path)])[0])
-        return held
+    def match(self, pattern: CompiledPattern) -> BoolArray:
+        """Return which paths a whole-text pattern matches; empty matches count."""
+        matched = self._match(pattern)
+        for row, path in self._newline_paths.items():
+            matched[row] = bool(_whole_text_pattern(pattern).match_many(path, [0], [len(path)])[0])
+        return matched
 
-    def _match(self, pattern: CompiledPattern) -> Mask:
-        needed = _needed(pattern.required)
-        folded = self._folded if len(needed) >= _LONG_ENOUGH else None
+    def _match(self, pattern: CompiledPattern) -> BoolArray:
+        required = _required_text(pattern.required)
+        folded = self._folded if len(required) >= _MIN_REQUIRED_BYTES else None
         if folded is None:
-            return np.asarray(pattern.match_many(self.text, self.begin, self.end), dtype=np.bool_)
-        # Looking for a text takes a tenth of the time of an expression, and few paths hold it.
-        places = find_texts(memoryview(folded), needed, np.array([[0, len(folded)]], dtype=np.int64))
-        rows = unique_sorted(self.starts.searchsorted(places, side="right") - 1)
-        held = np.zeros(len(self), dtype=np.bool_)
-        held[rows] = pattern.match_many(self.text, self.begin[rows], self.end[rows])
-        return held
+            return np.asarray(pattern.match_many(self.text, self.starts, self.ends), dtype=np.bool_)
+        # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match.
+        offsets = find_texts(memoryview(folded), required, np.array([[0, len(folded)]], dtype=np.int64))
+        rows = unique_sorted(self.offsets.searchsorted(offsets, side="right") - 1)
+        matched = np.zeros(len(self), dtype=np.bool_)
+        matched[rows] = pattern.match_many(self.text, self.starts[rows], self.ends[rows])
+        return matched
 
     def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
-        """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
-        hits = self._find(pattern, stopped)
-        return self._with_broken(hits, _of_whole_texts(pattern)) if self._broken else hits
+        """Find a pattern in all paths; raises `ScanStopped` when `stopped` returns True."""
+        spans = self._find(pattern, stopped)
+        return self._with_newline_paths(spans, _whole_text_pattern(pattern)) if self._newline_paths else spans
 
-    def _with_broken(self, hits: PathSpans, pattern: CompiledPattern) -> PathSpans:
-        """Take the spans in paths that hold a newline from those paths as they are."""
-        held = hits.held.copy()
-        keep = ~np.isin(hits.file, list(self._broken))
-        spans = [(row, *span) for row, path in self._broken.items() for span in pattern.find(path)]
-        rows, starts, ends = np.array(spans, dtype=np.int64).reshape(-1, 3).T
-        held[list(self._broken)] = False
-        held[rows] = True
-        file = np.concatenate((hits.file[keep], rows))
+    def _with_newline_paths(self, broken_spans: PathSpans, pattern: CompiledPattern) -> PathSpans:
+        """Replace the spans in paths that hold a newline by those in the raw paths."""
+        matched = broken_spans.is_match.copy()
+        is_intact = ~np.isin(broken_spans.file, list(self._newline_paths))
+        own_spans = [(row, *span) for row, path in self._newline_paths.items() for span in pattern.find(path)]
+        rows, starts, ends = np.array(own_spans, dtype=np.int64).reshape(-1, 3).T
+        matched[list(self._newline_paths)] = False
+        matched[rows] = True
+        file = np.concatenate((broken_spans.file[is_intact], rows))
         order = np.argsort(file, kind="stable")
-        start = np.concatenate((hits.start[keep], starts))[order]
-        end = np.concatenate((hits.end[keep], ends))[order]
-        return PathSpans(held, file[order], start, end, bool(len(file)))
+        start = np.concatenate((broken_spans.start[is_intact], starts))[order]
+        end = np.concatenate((broken_spans.end[is_intact], ends))[order]
+        return PathSpans(matched, file[order], start, end, bool(len(file)))
 
     def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathSpans:
-        held = np.zeros(len(self), dtype=np.bool_)
+        matched = np.zeros(len(self), dtype=np.bool_)
         if not len(self):
-            return PathSpans(held, _NONE, _NONE, _NONE, any=False)
-        starts, ends = self.begin, self.end
+            return PathSpans(matched, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
+        starts, ends = self.starts, self.ends
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(self.text, starts, ends, stopped)
         else:
-            whole = np.array([[1, len(self.text)]], dtype=np.int64)
+            text_range = np.array([[1, len(self.text)]], dtype=np.int64)
             folded = self._folded if pattern.folded else None
             if folded is None:
-                offsets = pattern.lines(self.text, whole, stopped)
+                offsets = pattern.lines(self.text, text_range, stopped)
             else:
-                offsets = find_texts(memoryview(folded), pattern.folded, whole)
+                offsets = find_texts(memoryview(folded), pattern.folded, text_range)
             if not len(offsets):
-                return PathSpans(held, _NONE, _NONE, _NONE, any=False)
-            file = self.starts.searchsorted(offsets, side="right") - 1
+                return PathSpans(matched, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
+            file = self.offsets.searchsorted(offsets, side="right") - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]
                 end = start + len(pattern.literal)
@@ -145,18 +142,18 @@ class PathTable:
                 rows = unique_sorted(file)
                 row, start, end = pattern.spans(self.text, starts[rows], ends[rows], stopped)
                 file = rows[row]
-        held[file] = True
-        return PathSpans(held, file, start, end, bool(len(file)))
+        matched[file] = True
+        return PathSpans(matched, file, start, end, bool(len(file)))
 
 
-def _of_whole_texts(pattern: CompiledPattern) -> CompiledPattern:
-    """The same pattern with ``^`` and ``$`` at the ends of a path, not of its lines."""
+def _whole_text_pattern(pattern: CompiledPattern) -> CompiledPattern:
+    """Return the pattern with ``^`` and ``$`` at the ends of a path, not of the lines in it."""
     if pattern.whole_text:
         return pattern
     return compile_pattern(pattern.text, kind=pattern.kind, case_sensitive=pattern.case_sensitive, whole_text=True)
 
 
-def _needed(tree: RequiredTree) -> bytes:
+def _required_text(tree: RequiredTree) -> bytes:
     """Return the longest text that every match holds; empty where there is none."""
     return fold(tree, _within_line, all_of=_longest, any_of=lambda _: b"")
 
@@ -169,11 +166,11 @@ def _longest(texts: Iterable[bytes]) -> bytes:
     return max(texts, key=len, default=b"")
 
 
-def unique_sorted(values: Places) -> Places:
-    """Drop repetitions from sorted values."""
+def unique_sorted(values: Int64Array) -> Int64Array:
+    """Drop repetitions from sorted values; numpy's `unique` would sort them again."""
     if len(values) < 2:
         return values
-    kept = np.empty(len(values), dtype=np.bool_)
-    kept[0] = True
-    np.not_equal(values[1:], values[:-1], out=kept[1:])
-    return values if kept.all() else values[kept]
+    is_first = np.empty(len(values), dtype=np.bool_)
+    is_first[0] = True
+    np.not_equal(values[1:], values[:-1], out=is_first[1:])
+    return values if is_first.all() else values[is_first]

@@ -1,6 +1,7 @@
-"""Spans of patterns in the contents of a fleet, as addresses.
+"""Exact spans of patterns in the text of a corpus, and the lines that they touch.
 
-From spans to rows: one row for each line that a span touches.
+All offsets are bytes of the corpus: each shard has a range of its own (`Corpus.byte_base`). One row stands for one
+matched line, not for one match: a row per match would copy a minified one-line file once for each of its matches.
 """
 
 from __future__ import annotations
@@ -8,213 +9,232 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
 
-Places = NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Spans sorted by start, none overlapping another; `line` is the line on which each starts, where that is known."""
+    """Spans sorted by start, without overlaps; `line` is the line where each starts, None when it was not needed."""
 
-    start: Places
-    end: Places
-    line: Places | None = None
+    start: Int64Array
+    end: Int64Array
+    line: Int64Array | None = None
 
     def __len__(self) -> int:
         return len(self.start)
 
-    def chosen(self, mask: NDArray[np.bool_]) -> Spans:
-        """Keep those under the mask."""
+    def filter(self, mask: BoolArray) -> Spans:
+        """Return the spans under the mask."""
         if mask.all():
             return self
         return Spans(self.start[mask], self.end[mask], None if self.line is None else self.line[mask])
 
-    def between(self, first: int, last: int) -> Spans:
-        """Those from number `first` up to `last`."""
-        part = slice(first, last)
-        return Spans(self.start[part], self.end[part], None if self.line is None else self.line[part])
+    def slice(self, start: int, end: int) -> Spans:
+        """Return the spans numbered `start` up to `end`."""
+        selected = slice(start, end)
+        return Spans(self.start[selected], self.end[selected], None if self.line is None else self.line[selected])
 
 
-_NONE = np.zeros(0, dtype=np.int64)
-NO_HITS = Spans(_NONE, _NONE)
+_NO_OFFSETS = np.zeros(0, dtype=np.int64)
+NO_SPANS = Spans(_NO_OFFSETS, _NO_OFFSETS)
 
 
-def ranges_of(fleet: Corpus, units: Places) -> Places:
-    """Give the byte ranges of units, those that touch joined: one row of (start, end) for each."""
-    starts, ends = fleet.unit_start[units], fleet.unit_end[units]
+def unit_ranges(corpus: Corpus, units: Int64Array) -> Int64Array:
+    """Return the byte ranges of units as rows of (start, end); units that touch are one range."""
+    # A range costs a scan call about 0.1 us, so neighbors are joined; gaps are never scanned with them.
+    starts, ends = corpus.unit_start[units], corpus.unit_end[units]
     if len(units) > 1:
-        apart = starts[1:] != ends[:-1]
-        if not apart.all():
-            starts = starts[np.concatenate(([True], apart))]
-            ends = ends[np.concatenate((apart, [True]))]
+        is_gap = starts[1:] != ends[:-1]
+        if not is_gap.all():
+            starts = starts[np.concatenate(([True], is_gap))]
+            ends = ends[np.concatenate((is_gap, [True]))]
     return np.stack((starts, ends), axis=1)
 
 
-def find_hits(fleet: Corpus, pattern: CompiledPattern, units: Places, stopped: Stopped) -> Spans:
-    """Find the exact spans of a pattern in some units (for one that can cross lines: in their documents).
+def find_spans(corpus: Corpus, pattern: CompiledPattern, units: Int64Array, stopped: Stopped) -> Spans:
+    """Find the exact spans of a pattern in units; a pattern that can cross lines is matched in their whole documents.
 
-    Raises `Halted` once `stopped` says so.
+    Raises `ScanStopped` when `stopped` returns True.
     """
     if not len(units):
-        return NO_HITS
+        return NO_SPANS
     if pattern.multi_line:
-        return _find_in_documents(fleet, pattern, unique_sorted(fleet.unit_doc[units]), stopped)
-    ranges = ranges_of(fleet, units)
-    start = pattern.starts(fleet.buffers, ranges, stopped)
-    if start is not None:
-        return Spans(start, start + len(pattern.literal or pattern.folded)) if len(start) else NO_HITS
-    offsets = pattern.lines(fleet.buffers, ranges, stopped)
+        return _find_in_documents(corpus, pattern, unique_sorted(corpus.unit_doc[units]), stopped)
+    ranges = unit_ranges(corpus, units)
+    # A literal's spans follow from its starts. Everything else takes two steps: a fast scan says which lines match
+    # (start offsets would cost Hyperscan 1.4 to 30 times the scan), then RE2 finds the spans in copies of those lines.
+    starts = pattern.starts(corpus.buffers, ranges, stopped)
+    if starts is not None:
+        return Spans(starts, starts + len(pattern.literal or pattern.folded)) if len(starts) else NO_SPANS
+    offsets = pattern.lines(corpus.buffers, ranges, stopped)
     if not len(offsets):
-        return NO_HITS
-    lines = unique_sorted(fleet.lines_of(offsets))
-    begin, stop = fleet.bounds_of(lines)
-    data = fleet.data(begin, stop + 1)
-    at = np.cumsum(stop - begin + 1)
-    row, start, end = pattern.spans(data, at - (stop - begin + 1), at - 1, stopped)
-    base = begin[row]
+        return NO_SPANS
+    lines = unique_sorted(corpus.lines_of(offsets))
+    line_start, line_end = corpus.line_bounds(lines)
+    # The lines are copied with their newlines, so that they stand one after another: `sizes` gives their bounds.
+    data = corpus.data(line_start, line_end + 1)
+    sizes = line_end - line_start + 1
+    ends = np.cumsum(sizes)
+    row, start, end = pattern.spans(data, ends - sizes, ends - 1, stopped)
+    base = line_start[row]
     return Spans(base + start, base + end, lines[row])
 
 
-def _find_in_documents(fleet: Corpus, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Spans:
-    found: list[Places] = []
-    starts = fleet.doc_start[documents]
-    ranges = np.stack((starts, starts + fleet.doc_size[documents]), axis=1)
-    offsets = pattern.lines(fleet.buffers, ranges, stopped)
-    for document in unique_sorted(fleet.docs_of(offsets)).tolist():
+def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Int64Array, stopped: Stopped) -> Spans:
+    tables: list[Int64Array] = []
+    starts = corpus.doc_start[documents]
+    ranges = np.stack((starts, starts + corpus.doc_size[documents]), axis=1)
+    offsets = pattern.lines(corpus.buffers, ranges, stopped)
+    for document in unique_sorted(corpus.documents_of(offsets)).tolist():
         check(stopped)
-        found.append(pattern.document_spans(fleet.text(document), stopped) + int(fleet.doc_start[document]))
-    if not found:
-        return NO_HITS
-    table = np.concatenate(found)
+        tables.append(pattern.document_spans(corpus.text(document), stopped) + int(corpus.doc_start[document]))
+    if not tables:
+        return NO_SPANS
+    table = np.concatenate(tables)
     return Spans(table[:, 0], table[:, 1])
 
 
-def merge_hits(parts: list[Spans]) -> Spans:
-    """Join the spans of several patterns: sorted, overlaps removed, the longest kept of those with one start."""
-    parts = [part for part in parts if len(part)]
-    if len(parts) < 2:
-        return parts[0] if parts else NO_HITS
-    start = np.concatenate([part.start for part in parts])
-    end = np.concatenate([part.end for part in parts])
+def merge_spans(spans_by_pattern: list[Spans]) -> Spans:
+    """Merge the spans of several patterns: sorted, without overlaps; of spans with one start, the longest stays."""
+    spans_by_pattern = [spans for spans in spans_by_pattern if len(spans)]
+    if len(spans_by_pattern) < 2:
+        return spans_by_pattern[0] if spans_by_pattern else NO_SPANS
+    start = np.concatenate([spans.start for spans in spans_by_pattern])
+    end = np.concatenate([spans.end for spans in spans_by_pattern])
     order = np.lexsort((-end, start))
-    kept = order[without_overlaps(start[order], end[order])]
-    return Spans(start[kept], end[kept])
+    selected = order[non_overlapping(start[order], end[order])]
+    return Spans(start[selected], end[selected])
 
 
-def concatenated(parts: list[Spans]) -> Spans:
-    """Spans that come one after another."""
-    if len(parts) == 1:
-        return parts[0]
-    lines = [part.line for part in parts if part.line is not None]
+def concatenate_spans(batches: list[Spans]) -> Spans:
+    """Concatenate spans of batches that follow one another."""
+    if len(batches) == 1:
+        return batches[0]
+    lines = [spans.line for spans in batches if spans.line is not None]
     return Spans(
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.end for part in parts]),
-        np.concatenate(lines) if len(lines) == len(parts) else None,
+        np.concatenate([spans.start for spans in batches]),
+        np.concatenate([spans.end for spans in batches]),
+        np.concatenate(lines) if len(lines) == len(batches) else None,
     )
 
 
-def without_overlaps(start: Places, end: Places) -> NDArray[np.bool_]:
-    """Tell which of the spans, sorted by start and then longest first, a walk from the left keeps."""
-    kept = np.ones(len(start), dtype=np.bool_)
-    farthest = np.maximum.accumulate(end)
-    clash = np.concatenate(([False], start[1:] < farthest[:-1]))
-    if not clash.any():
-        return kept
-    # A group runs from a span that clears all before it to the next such span; only groups with a clash are walked.
-    heads = np.flatnonzero(~clash)
-    bounds = np.append(heads, len(start))
-    for group in np.unique(np.searchsorted(heads, np.flatnonzero(clash), side="right") - 1).tolist():
-        reached = -1
-        for at in range(int(bounds[group]), int(bounds[group + 1])):
-            if start[at] < reached:
-                kept[at] = False
+def non_overlapping(start: Int64Array, end: Int64Array) -> BoolArray:
+    """Return which spans a walk from the left keeps; spans are sorted by start, longest first."""
+    keep = np.ones(len(start), dtype=np.bool_)
+    max_end = np.maximum.accumulate(end)
+    overlaps = np.concatenate(([False], start[1:] < max_end[:-1]))
+    if not overlaps.any():
+        return keep
+    # A group starts at a span that begins after all spans before it end. Overlaps are rare and never leave their group,
+    # so the Python loop below walks only the groups that have one.
+    heads = np.flatnonzero(~overlaps)
+    group_bounds = np.append(heads, len(start))
+    for group in np.unique(np.searchsorted(heads, np.flatnonzero(overlaps), side="right") - 1).tolist():
+        last_end = -1
+        for index in range(int(group_bounds[group]), int(group_bounds[group + 1])):
+            if start[index] < last_end:
+                keep[index] = False
             else:
-                reached = end[at]
-    return kept
+                last_end = end[index]
+    return keep
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedLines:
-    """Rows in order of lines.
+    """Matched lines, ascending.
 
-    `line` is the line in the shard, `begin` and `stop` its bytes without the newline. Spans of row *i* are
-    ``first[i]:first[i + 1]`` of `start` and `end`, in bytes into the line; `count` says how many begin in the row.
+    `line` is the line number in the corpus, `line_start` and `line_end` its bytes without the newline. Row *i* has the
+    spans ``first_span[i]:first_span[i + 1]`` of `span_start` and `span_end`, in bytes from the start of the line.
+    `match_count` counts the matches that start in the row: one that crosses lines has a span in each of them.
     """
 
-    line: Places
-    begin: Places
-    stop: Places
-    first: Places
-    start: Places
-    end: Places
-    count: Places
+    line: Int64Array
+    line_start: Int64Array
+    line_end: Int64Array
+    first_span: Int64Array
+    span_start: Int64Array
+    span_end: Int64Array
+    match_count: Int64Array
 
     def __len__(self) -> int:
         return len(self.line)
 
-    def taken(self, order: Places) -> MatchedLines:
-        """Some of the rows, in that order."""
-        counts = np.diff(self.first)[order]
-        spans = np.repeat(self.first[:-1][order] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-        first = np.concatenate(([0], np.cumsum(counts)))
-        begin, stop, line = self.begin[order], self.stop[order], self.line[order]
-        return MatchedLines(line, begin, stop, first, self.start[spans], self.end[spans], self.count[order])
+    def reorder(self, order: Int64Array) -> MatchedLines:
+        """Return the rows `order`, in that order."""
+        counts = np.diff(self.first_span)[order]
+        ends = np.cumsum(counts)
+        # Spans move with their rows: the runs first_span[row] ... + count, written without a Python loop.
+        spans = np.repeat(self.first_span[:-1][order] - ends + counts, counts) + np.arange(int(counts.sum()))
+        return MatchedLines(
+            self.line[order],
+            self.line_start[order],
+            self.line_end[order],
+            np.concatenate(([0], ends)),
+            self.span_start[spans],
+            self.span_end[spans],
+            self.match_count[order],
+        )
 
 
-_NO_ROWS: Places = np.zeros(0, dtype=np.int64)
+_NO_ROWS: Int64Array = np.zeros(0, dtype=np.int64)
 NO_ROWS = MatchedLines(_NO_ROWS, _NO_ROWS, _NO_ROWS, np.zeros(1, dtype=np.int64), _NO_ROWS, _NO_ROWS, _NO_ROWS)
 
 
-def rows_of(fleet: Corpus, hits: Spans) -> MatchedLines:
-    """Group spans by line; a span that goes past its line's end goes on in the lines after it."""
-    line = fleet.lines_of(hits.start) if hits.line is None else hits.line
-    first, lines = _groups(line)
-    begin, stop = fleet.bounds_of(lines)
-    counts = np.diff(first)
-    one_each = len(lines) == len(line)
-    if (hits.end > (stop if one_each else np.repeat(stop, counts)) + 1).any():
-        return _crossing(fleet, hits, line)
-    base = begin if one_each else np.repeat(begin, counts)
-    return MatchedLines(lines, begin, stop, first, hits.start - base, hits.end - base, counts)
+def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
+    """Group spans by line; a span that crosses a line's end is split over the lines that follow."""
+    line = corpus.lines_of(spans.start) if spans.line is None else spans.line
+    first_span, lines = _group_by_line(line)
+    line_start, line_end = corpus.line_bounds(lines)
+    counts = np.diff(first_span)
+    is_single = len(lines) == len(line)
+    if (spans.end > (line_end if is_single else np.repeat(line_end, counts)) + 1).any():
+        return _split_at_lines(corpus, spans, line)
+    base = line_start if is_single else np.repeat(line_start, counts)
+    return MatchedLines(lines, line_start, line_end, first_span, spans.start - base, spans.end - base, counts)
 
 
-def _groups(line: Places) -> tuple[Places, Places]:
-    """Where each line's spans begin, and last where they all end; and the lines."""
-    heads = np.empty(len(line), dtype=np.bool_)
-    heads[:1] = True
-    np.not_equal(line[1:], line[:-1], out=heads[1:])
-    first = np.append(np.flatnonzero(heads), len(line))
+def _group_by_line(line: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return where the spans of each line begin, with the end of all, and the distinct lines."""
+    is_first = np.empty(len(line), dtype=np.bool_)
+    is_first[:1] = True
+    np.not_equal(line[1:], line[:-1], out=is_first[1:])
+    first = np.append(np.flatnonzero(is_first), len(line))
     return first, line[first[:-1]]
 
 
-def _crossing(fleet: Corpus, hits: Spans, line: Places) -> MatchedLines:
-    last = fleet.lines_of(hits.end - 1)
-    pieces = last - line + 1
-    origin = np.repeat(np.arange(len(hits)), pieces)
-    step = np.arange(len(origin)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    line = line[origin] + step
-    begin, stop = fleet.bounds_of(line)
-    start = np.maximum(hits.start[origin], begin) - begin
-    end = np.minimum(hits.end[origin], stop + 1) - begin
-    first, lines = _groups(line)
-    heads = first[:-1]
-    count = np.add.reduceat((step == 0).astype(np.int64), heads)
-    return MatchedLines(lines, begin[heads], stop[heads], first, start, end, count)
+def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLines:
+    # Each span becomes one piece per line that it touches: `span` says of which span a piece is, `line_step` how many
+    # lines below the span's first line it stands. Pieces with step 0 are the matches that start in their line.
+    last_line = corpus.lines_of(spans.end - 1)
+    line_counts = last_line - line + 1
+    span = np.repeat(np.arange(len(spans)), line_counts)
+    line_step = np.arange(len(span)) - np.repeat(np.cumsum(line_counts) - line_counts, line_counts)
+    line = line[span] + line_step
+    line_start, line_end = corpus.line_bounds(line)
+    start = np.maximum(spans.start[span], line_start) - line_start
+    end = np.minimum(spans.end[span], line_end + 1) - line_start
+    first_span, lines = _group_by_line(line)
+    first_of_line = first_span[:-1]
+    count = np.add.reduceat((line_step == 0).astype(np.int64), first_of_line)
+    return MatchedLines(lines, line_start[first_of_line], line_end[first_of_line], first_span, start, end, count)
 
 
-def rows_together(parts: list[MatchedLines]) -> MatchedLines:
-    """Join rows, one part after another."""
-    if len(parts) == 1:
-        return parts[0]
-    line, begin, stop, start, end, count = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("line", "begin", "stop", "start", "end", "count")
+def concatenate_lines(batches: list[MatchedLines]) -> MatchedLines:
+    """Concatenate matched lines of batches that follow one another."""
+    if len(batches) == 1:
+        return batches[0]
+    span_counts = np.concatenate([np.diff(lines.first_span) for lines in batches])
+    return MatchedLines(
+        np.concatenate([lines.line for lines in batches]),
+        np.concatenate([lines.line_start for lines in batches]),
+        np.concatenate([lines.line_end for lines in batches]),
+        np.concatenate(([0], np.cumsum(span_counts))),
+        np.concatenate([lines.span_start for lines in batches]),
+        np.concatenate([lines.span_end for lines in batches]),
+        np.concatenate([lines.match_count for lines in batches]),
     )
-    first = np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part.first) for part in parts]))))
-    return MatchedLines(line, begin, stop, first, start, end, count)

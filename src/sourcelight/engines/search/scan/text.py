@@ -1,4 +1,7 @@
-"""Text out of mapped bytes into Arrow strings, and byte offsets into code points, without an object for each line."""
+"""Copy text from mapped shards into Arrow strings, and convert byte offsets to code points.
+
+No Python object is made per line: two million lines as `str` objects take more time than the search that found them.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Places = NDArray[np.int64]
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
+
 _ASCII_END = 0x80
-_LONG = 256
+_LONG_TEXT_BYTES = 256
 """Bytes of a text, on average, from which on looking at each text by itself is cheap."""
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
@@ -21,112 +25,114 @@ class TextColumn:
     """Pieces of text.
 
     `strings` is an Arrow string array, invalid UTF-8 as U+FFFD. `raw` are the bytes of all pieces as stored and
-    `offsets` where each begins in them. `beyond_ascii` lists the rows that hold a byte outside ASCII.
+    `offsets` where each begins in them. `non_ascii_rows` lists the rows that hold a byte outside ASCII.
     """
 
     strings: Any
-    raw: NDArray[np.uint8]
+    raw: UInt8Array
     offsets: NDArray[np.int32]
-    beyond_ascii: Places
-    invalid: frozenset[int]
+    non_ascii_rows: Int64Array
+    invalid_rows: frozenset[int]
 
     def bytes_of(self, row: int) -> bytes:
         """Give a piece as stored."""
         return self.raw[self.offsets[row] : self.offsets[row + 1]].tobytes()
 
 
-def column(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Any:
+def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:
     """Make an Arrow array of numbers without copying them; null where not `valid`.
 
     ``pyarrow.array`` would do the same, but loads pandas for it: a third of a second at the first search.
     """
     import pyarrow as pa
 
-    kind = pa.from_numpy_dtype(values.dtype)
-    data = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
-    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(data)])
+    dtype = pa.from_numpy_dtype(values.dtype)
+    buffer = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    validity = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(dtype, len(values), [validity, pa.py_buffer(buffer)])
 
 
-def strings_of(values: Sequence[str]) -> Any:
-    """Make an Arrow string array of a few texts, without pandas, like `column`."""
+def arrow_strings(values: Sequence[str]) -> Any:
+    """Make an Arrow string array of a few texts, without pandas, like `arrow_array`."""
     import pyarrow as pa
 
-    texts = [value.encode() for value in values]
-    bounds = np.cumsum([0, *(len(text) for text in texts)]).astype(np.int32)
-    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(texts))])
+    encoded = [value.encode() for value in values]
+    offsets = np.cumsum([0, *(len(text) for text in encoded)]).astype(np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    )
 
 
-def gather(buffer: Any, starts: Places, ends: Places) -> TextColumn:
+def gather_texts(buffer: Any, starts: Int64Array, ends: Int64Array) -> TextColumn:
     """Copy the pieces ``buffer[start:end]``, ascending and apart from one another, into an Arrow string array."""
-    return texts_of(taken(buffer, starts, ends))
+    return text_column(take_slices(buffer, starts, ends))
 
 
-def taken(buffer: Any, starts: Places, ends: Places) -> Any:
-    """Copy pieces as `gather` does, into an Arrow binary array."""
+def take_slices(buffer: Any, starts: Int64Array, ends: Int64Array) -> Any:
+    """Copy pieces as `gather_texts` does, into an Arrow binary array."""
     import pyarrow as pa
 
     count = len(starts)
     if not count:
         return pa.Array.from_buffers(pa.binary(), 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
     # Pieces and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
-    bounds = np.empty(2 * count, dtype=np.int32)
-    bounds[0::2] = starts
-    bounds[1::2] = ends
-    whole = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(bounds), buffer])
-    return whole.take(column(np.arange(0, 2 * count, 2, dtype=np.int32)))
+    offsets = np.empty(2 * count, dtype=np.int32)
+    offsets[0::2] = starts
+    offsets[1::2] = ends
+    alternating = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(offsets), buffer])
+    return alternating.take(arrow_array(np.arange(0, 2 * count, 2, dtype=np.int32)))
 
 
-def binary_of(sizes: NDArray[Any], data: Any) -> Any:
+def arrow_binary(sizes: AnyArray, data: Any) -> Any:
     """Make an Arrow binary array of pieces that stand one after another in `data`."""
     import pyarrow as pa
 
-    bounds = np.zeros(len(sizes) + 1, dtype=np.int32)
-    np.cumsum(sizes, out=bounds[1:])
-    return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def texts_of(pieces: Any) -> TextColumn:
+def text_column(binary: Any) -> TextColumn:
     """Look at an Arrow binary array (no nulls, no offset) and make strings of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    _, offset_buffer, data = pieces.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32, len(pieces) + 1)
+    _, offset_buffer, data = binary.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32, len(binary) + 1)
     raw = np.frombuffer(data, np.uint8, int(offsets[-1])) if data is not None else np.zeros(0, np.uint8)
-    strings = pa.Array.from_buffers(pa.string(), len(pieces), [None, offset_buffer, data])
+    strings = pa.Array.from_buffers(pa.string(), len(binary), [None, offset_buffer, data])
     rows = _beyond_ascii(raw, offsets)
     if not len(rows):
         return TextColumn(strings, raw, offsets, _none(), frozenset())
     invalid: dict[int, str] = {}
-    few = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
-    if few or not _is_valid(strings):
+    is_little = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
+    if is_little or not _is_valid(strings):
         for row in rows.tolist():
-            piece = raw[offsets[row] : offsets[row + 1]].tobytes()
+            text = raw[offsets[row] : offsets[row + 1]].tobytes()
             try:
-                piece.decode()
+                text.decode()
             except UnicodeDecodeError:
-                invalid[row] = piece.decode(errors="replace")
+                invalid[row] = text.decode(errors="replace")
     if invalid:
-        mask = np.zeros(len(pieces), dtype=np.bool_)
+        mask = np.zeros(len(binary), dtype=np.bool_)
         mask[list(invalid)] = True
         repaired = pa.array(list(invalid.values()), pa.string())
-        strings = pc.replace_with_mask(strings, column(mask), repaired)
+        strings = pc.replace_with_mask(strings, arrow_array(mask), repaired)
     return TextColumn(strings, raw, offsets, rows, frozenset(invalid))
 
 
-def _beyond_ascii(raw: NDArray[np.uint8], offsets: NDArray[np.int32]) -> Places:
+def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
     """Which texts hold a byte outside ASCII."""
     if not len(raw):
         return _none()
-    if len(raw) > _LONG * len(offsets):
-        held = np.flatnonzero(offsets[1:] > offsets[:-1])
-        beyond: Places = held[np.maximum.reduceat(raw, offsets[held]) >= _ASCII_END]
-        return beyond
+    if len(raw) > _LONG_TEXT_BYTES * len(offsets):
+        non_empty = np.flatnonzero(offsets[1:] > offsets[:-1])
+        rows: Int64Array = non_empty[np.maximum.reduceat(raw, offsets[non_empty]) >= _ASCII_END]
+        return rows
     if int(raw.max()) < _ASCII_END:
         return _none()
-    places = np.flatnonzero(raw >= _ASCII_END)
-    return np.unique(np.searchsorted(offsets, places, side="right") - 1)
+    positions = np.flatnonzero(raw >= _ASCII_END)
+    return np.unique(np.searchsorted(offsets, positions, side="right") - 1)
 
 
 def _is_valid(strings: Any) -> bool:
@@ -139,40 +145,42 @@ def _is_valid(strings: Any) -> bool:
     return True
 
 
-def code_points(texts: TextColumn, row: Places, offset: Places) -> Places:
+def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64Array:
     """Turn byte offsets into their rows to code points; an offset just past the end stays just past the end."""
-    found = offset.copy()
-    beyond = np.zeros(len(texts.offsets) - 1, dtype=np.bool_)
-    beyond[texts.beyond_ascii] = True
-    chosen = np.flatnonzero(beyond[row])
-    if not len(chosen):
-        return found
-    rows, places = row[chosen], offset[chosen]
-    begins = texts.offsets[rows].astype(np.int64)
-    lengths = texts.offsets[rows + 1] - begins
-    past = np.maximum(places - lengths, 0)
+    code_point_offset = offset.copy()
+    is_beyond_ascii = np.zeros(len(texts.offsets) - 1, dtype=np.bool_)
+    is_beyond_ascii[texts.non_ascii_rows] = True
+    selected = np.flatnonzero(is_beyond_ascii[row])
+    if not len(selected):
+        return code_point_offset
+    rows, byte_offsets = row[selected], offset[selected]
+    text_starts = texts.offsets[rows].astype(np.int64)
+    lengths = texts.offsets[rows + 1] - text_starts
+    past = np.maximum(byte_offsets - lengths, 0)
     continuing = _continuing(texts, np.unique(rows))
-    before = np.searchsorted(continuing, begins + places - past) - np.searchsorted(continuing, begins)
-    found[chosen] = places - before
-    if texts.invalid:
-        broken = np.isin(rows, np.fromiter(texts.invalid, np.int64))
-        for at in np.flatnonzero(broken).tolist():
-            piece = texts.bytes_of(int(rows[at]))[: int(places[at])]
-            found[chosen[at]] = len(piece.decode(errors="replace")) + int(past[at])
-    return found
+    continuation_counts = np.searchsorted(continuing, text_starts + byte_offsets - past) - np.searchsorted(
+        continuing, text_starts
+    )
+    code_point_offset[selected] = byte_offsets - continuation_counts
+    if texts.invalid_rows:
+        is_invalid = np.isin(rows, np.fromiter(texts.invalid_rows, np.int64))
+        for index in np.flatnonzero(is_invalid).tolist():
+            prefix = texts.bytes_of(int(rows[index]))[: int(byte_offsets[index])]
+            code_point_offset[selected[index]] = len(prefix.decode(errors="replace")) + int(past[index])
+    return code_point_offset
 
 
-def _continuing(texts: TextColumn, rows: Places) -> Places:
+def _continuing(texts: TextColumn, rows: Int64Array) -> Int64Array:
     """Where the bytes stand that go on with a character, in some texts at least."""
-    low, high = texts.offsets[rows], texts.offsets[rows + 1]
-    if 4 * int((high - low).sum()) < len(texts.raw) and len(texts.raw) > _LONG * len(texts.offsets):
-        found = [_none()]
-        for begin, end in zip(low.tolist(), high.tolist(), strict=True):
-            found.append(np.flatnonzero((texts.raw[begin:end] & _CONTINUATION_MASK) == _CONTINUATION) + begin)
-        return np.concatenate(found)
-    places = np.flatnonzero(texts.raw >= _ASCII_END)
-    return np.asarray(places[(texts.raw[places] & _CONTINUATION_MASK) == _CONTINUATION])
+    starts, ends = texts.offsets[rows], texts.offsets[rows + 1]
+    if 4 * int((ends - starts).sum()) < len(texts.raw) and len(texts.raw) > _LONG_TEXT_BYTES * len(texts.offsets):
+        positions = [_none()]
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            positions.append(np.flatnonzero((texts.raw[start:end] & _CONTINUATION_MASK) == _CONTINUATION) + start)
+        return np.concatenate(positions)
+    high_bytes = np.flatnonzero(texts.raw >= _ASCII_END)
+    return np.asarray(high_bytes[(texts.raw[high_bytes] & _CONTINUATION_MASK) == _CONTINUATION])
 
 
-def _none() -> Places:
+def _none() -> Int64Array:
     return np.zeros(0, dtype=np.int64)
