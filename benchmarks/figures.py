@@ -133,7 +133,7 @@ def analyses(code: sl.Client, name: str, git: GitHistory, found: Comparison) -> 
     )
     for least, degree, most in ((5, 0.3, 30), (2, 0.0, 10)):
         frame = code.coupling(name, min_commits=least, min_degree=degree, max_files=most, progress=False)
-        names = ("commits_together", "commits", "other_commits", "degree", "last_date")
+        names = ("shared_commits", "commits", "other_commits", "degree", "last_date")
         found.rows(f"coupling, {least} commits, degree {degree}, {most} files", truth.coupling(least, degree, most),
                    seconds(table(frame, ("path", "other_path"), names), 4))  # fmt: skip
     for pattern in PATTERNS:

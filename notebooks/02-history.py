@@ -92,7 +92,7 @@ hot = code.hotspots(repo)
 hot[["path", "commits", "authors", "lines", "score"]].head(6)
 
 # %%
-code.coupling(repo, min_commits=2, min_degree=0.2)[["path", "other_path", "commits_together", "degree"]].head(6)
+code.coupling(repo, min_commits=2, min_degree=0.2)[["path", "other_path", "shared_commits", "degree"]].head(6)
 
 # %% [markdown]
 # Each row leads to the commits behind it:
@@ -113,7 +113,7 @@ blame[["line_number", "author", "commit_date", "line"]].head(6)
 code.ownership(repo, by="total")[["author", "lines", "share", "oldest_date", "exact"]].head(6)
 
 # %%
-code.survival(repo)[["year", "added", "alive", "share"]]
+code.survival(repo)[["year", "added", "surviving_lines", "share"]]
 
 # %% [markdown]
 # ## Joined with a search

@@ -32,7 +32,7 @@ pd.set_option("display.max_colwidth", 60)
 
 code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
 report = sl.reports.contributors(code, repos or None, since=since or None, until=until or None, by=by, exclude=exclude)
-report.summary[["name", "value", "left_out"]]
+report.summary[["name", "value", "excludes"]]
 
 # %% [markdown]
 # The report in sentences, and what to know when reading it:

@@ -32,7 +32,7 @@ code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(o
 names = code.repositories()["repository"].astype("str").tolist()
 repo = repo or next((name for name in reversed(names) if name.endswith("hub")), names[0])
 report = sl.reports.changes(code, repo, base, head)
-report.summary[["name", "value", "left_out"]]
+report.summary[["name", "value", "excludes"]]
 
 # %%
 for sentence in report.lead:

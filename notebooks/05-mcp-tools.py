@@ -48,7 +48,7 @@ found.groupby("repository", observed=True)["match_count"].sum().to_frame("matche
 
 # %%
 described = code.nls_search("how long to wait before a failed request is sent again")
-described[["repository", "path", "line_number", "last_line_number"]].head(5)
+described[["repository", "path", "start_line", "end_line"]].head(5)
 
 # %% [markdown]
 # ## Definitions and references

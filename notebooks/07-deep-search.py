@@ -30,7 +30,7 @@ answer
 # Each citation with its place, the part that it plays, and how its check ended:
 
 # %%
-answer.citations[["repository", "path", "line_number", "last_line_number", "role", "status"]]
+answer.citations[["repository", "path", "start_line", "end_line", "role", "status"]]
 
 # %%
 answer.followups

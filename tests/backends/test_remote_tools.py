@@ -85,7 +85,7 @@ def test_what_was_found_is_read_in_every_form(form: str) -> None:
     frame = ask(one("nls_search", QUERY, FOUND_FORMS[form]), "nls_search", "words")
     assert list(frame["path"]) == ["p.go", "q"]
     assert frame["chunk"][0] == "a\n# r \u2013 no heading\nc"
-    assert (frame["line_number"][0], frame["last_line_number"][0]) == (4, 6)
+    assert (frame["start_line"][0], frame["end_line"][0]) == (4, 6)
     assert frame["chunk"].isna()[1]
     assert frame.attrs["status"] == "complete"
 
@@ -150,7 +150,7 @@ def test_definitions_and_references_of_other_services_find_their_line() -> None:
             answer = _call(client, "go_to_definition", repo="r", path="u.go", symbol="Do")
         (row,) = answer.table.to_pylist()
         assert (row["line_number"], row["line"], row["start"], row["end"]) == (12, "func Do() {", 5, 7)
-        assert (row["begin_line"], row["end_line"], row["rank"]) == (10, 13, 1)
+        assert (row["start_line"], row["end_line"], row["rank"]) == (10, 13, 1)
 
 
 def _call(client: sl.Client, name: str, **arguments: Any) -> Any:
@@ -206,7 +206,7 @@ def test_conversations_are_read_in_every_form(reply: Any) -> None:
     assert asked == [("How are frames retried?", "With a **delay**."), ("And then?", "Nothing.")]
     repository, file = answer.table.to_pylist()
     assert (repository["type"], repository["repository"]) == ("repository", "r/x")
-    assert (file["path"], file["commit"], file["line_number"], file["last_line_number"]) == ("a.go", COMMIT, 3, 9)
+    assert (file["path"], file["commit"], file["start_line"], file["end_line"]) == ("a.go", COMMIT, 3, 9)
 
 
 def test_an_unfinished_question_says_where_to_read_on() -> None:
@@ -380,7 +380,11 @@ def test_commits_are_walked_by_date_and_each_is_given_once() -> None:
         dates = [r["commit_date"] for r in rows]
         assert dates == sorted(dates, reverse=True)
         assert len({(r["repository"], r["commit"]) for r in rows}) == 30
-        assert (rows[0]["author_utc_offset"], rows[0]["commit_utc_offset"], rows[0]["message"]) == (120, 0, "commit 0")
+        assert (rows[0]["author_utc_offset_min"], rows[0]["commit_utc_offset_min"], rows[0]["message"]) == (
+            120,
+            0,
+            "commit 0",
+        )
         part = _call(client, "commit_search", repos=["r1"], count=6)
         assert (part.table.num_rows, part.complete) == (6, False)
 

@@ -65,7 +65,7 @@ def test_a_moved_file_leads_to_its_commits_under_all_names(code: sl.Client, repo
 
 def test_coupling_leads_to_the_commits_that_change_both_files(code: sl.Client) -> None:
     frame = code.coupling(min_commits=1, min_degree=0)
-    assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["commits_together"].tolist()
+    assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["shared_commits"].tolist()
     pair = frame[(frame["path"] == "src/interface.py") & (frame["other_path"] == "src/models.py")]
     assert code.commits_behind(pair, 0)["subject"].tolist() == ["both again", "move"]
     # A name that a file has today is that file's for all time.

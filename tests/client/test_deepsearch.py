@@ -187,3 +187,14 @@ def test_steps_are_drawn_as_they_come() -> None:
     assert len(told) < 300
     state.update(ToolProgress("evidence", 0, 0, "r1@1 b.py#L1-L2"))
     assert "unchecked" not in str(state.snapshot().notes)
+
+
+def test_sources_that_were_kept_under_former_columns_are_read(home: Path) -> None:
+    cache = AnswerCache("a", "q")
+    cache.store(
+        [("r", "c")], {"status": "complete", "rows": [{"path": "a.py", "line_number": 3, "last_line_number": 9}]}
+    )
+    assert home.exists()
+    kept = cache.load([("r", "c")])
+    assert kept is not None
+    assert kept["rows"] == [{"path": "a.py", "start_line": 3, "end_line": 9}]

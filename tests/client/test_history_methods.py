@@ -55,7 +55,7 @@ def test_analyses_give_frames_and_lead_to_commits(code: Client) -> None:
     assert list(code.churn(by=["path"])["path"]) == ["a.py", "b.py"]
     assert list(code.ownership("repo", by="total")["lines"]) == [2, 1]
     assert code.bus_factor("repo")[["path", "bus_factor"]].to_numpy().tolist() == [["/", 1], ["/*", 1]]
-    assert code.survival("repo")["alive"].tolist() == [3]
+    assert code.survival("repo")["surviving_lines"].tolist() == [3]
     assert code.pickaxe("two", by="author")["net"].tolist() == [0, 1]
     assert code.hotspots()["path"].tolist() == ["a.py", "b.py"]
     assert code.coupling(min_commits=1)[["path", "other_path"]].to_numpy().tolist() == [["a.py", "b.py"]]

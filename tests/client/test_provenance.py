@@ -21,7 +21,7 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames import table_schema
 
-ALWAYS = {"endpoint", "client", "status", "limit_hit", "asked_at", "version"}
+ALWAYS = {"endpoint", "backend_id", "status", "limit_hit", "requested_at", "version"}
 R = "github.com/weave-fleet/weave-py"
 
 

@@ -55,7 +55,7 @@ def test_pairs_with_equal_strength_are_in_the_order_of_their_names(
     clients: tuple[sl.Client, sl.Client], at: int
 ) -> None:
     rows = clients[at].coupling(NAMED, min_commits=1, min_degree=0.0)
-    strength = -rows["commits_together"] * rows["degree"]
+    strength = -rows["shared_commits"] * rows["degree"]
     keys = list(zip(strength, rows["repository"], rows["path"], rows["other_path"], strict=True))
     assert keys == sorted(keys)
 

@@ -122,7 +122,7 @@ def test_without_polars_the_missing_package_is_named(monkeypatch: pytest.MonkeyP
 def test_spans_are_one_row_per_match() -> None:
     spans = explode(matches_table(MIXED))
     assert spans.column_names == [c.name for c in columns_of("spans")]
-    assert list(zip(*(spans[c].to_pylist() for c in ("row", "where", "start", "end", "match")), strict=True)) == [
+    assert list(zip(*(spans[c].to_pylist() for c in ("row", "field", "start", "end", "match")), strict=True)) == [
         (0, "line", 0, 3, "foo"),
         (0, "line", 4, 7, "foo"),
         (1, "line", 3, 6, "foo"),

@@ -164,7 +164,7 @@ def test_repositories_link_to_their_host() -> None:
 
 def _with_chunk(batch: Any, text: str, line_number: int, *, truncated: bool = False) -> Any:
     n = batch.num_rows
-    more = record_batch({"chunk": [text] * n, "chunk_line_number": [line_number] * n, "truncated": [truncated] * n})
+    more = record_batch({"chunk": [text] * n, "chunk_start_line": [line_number] * n, "truncated": [truncated] * n})
     return pa.record_batch([*batch.columns, *more.columns], names=[*batch.schema.names, *more.schema.names])
 
 
@@ -197,7 +197,7 @@ def test_gaps_between_chunks_are_marked() -> None:
         return record_batch(
             {
                 "type": ["content"], "repository": ["r1"], "path": ["a.go"], "line_number": [line], "line": ["foo"],
-                "start": [[0]], "end": [[3]], "match_count": [1], "chunk": [text], "chunk_line_number": [first],
+                "start": [[0]], "end": [[3]], "match_count": [1], "chunk": [text], "chunk_start_line": [first],
                 "truncated": [False],
             }
         )  # fmt: skip

@@ -159,7 +159,7 @@ def coupling(epoch: Epoch, rng: Random) -> Outcome:
             want[steady[one].shown, steady[other].shown, count, alone[one], alone[other], round(share, 9)] += 1
     asked: dict[str, Any] = {"min_commits": least, "min_degree": degree, "max_files": most}
     frame = epoch.client.coupling(made.name, **asked)
-    names = ("path", "other_path", "commits_together", "commits", "other_commits")
+    names = ("path", "other_path", "shared_commits", "commits", "other_commits")
     shown = {document.shown for document in steady.values()}
     rows = zip(*(plain(frame[name]) for name in names), frame["degree"].round(9), strict=True)
     got = Counter(row for row in rows if row[0] in shown and row[1] in shown)
@@ -182,11 +182,11 @@ def survival(epoch: Epoch, rng: Random) -> Outcome:
     frame = epoch.client.survival(made.name, exact=True)
     subject = f"survival({made.name!r}, exact=True)"
     whole = sum(alive.values()) or 1
-    got = Counter(zip(frame["year"], frame["added"], frame["alive"], frame["share"].round(9), strict=True))
+    got = Counter(zip(frame["year"], frame["added"], frame["surviving_lines"], frame["share"].round(9), strict=True))
     want = Counter((year, added[year], alive[year], round(alive[year] / whole, 9))
                    for year in set(frame["year"]) | {at for at in alive | added if alive[at] or added[at]})  # fmt: skip
     if not frame["exact"].all():  # what it does not call exact is still complete
-        return compared(subject, Counter({sum(alive.values()): 1}), Counter({int(frame["alive"].sum()): 1}))
+        return compared(subject, Counter({sum(alive.values()): 1}), Counter({int(frame["surviving_lines"].sum()): 1}))
     return compared(subject, want, got)
 
 

@@ -123,7 +123,7 @@ def commits(epoch: Epoch, rng: Random) -> Outcome:
     made, history = chosen_history(epoch, rng)
     words, times = epoch.history_words
     use_regex = rng.random() < 0.5
-    asked: dict[str, Any] = {"repos": made.name, "useRegex": use_regex}
+    asked: dict[str, Any] = {"repos": made.name, "use_regex": use_regex}
     tests: list[Callable[[LoggedCommit], bool]] = []
 
     def terms(samples: list[str]) -> list[str]:
@@ -131,12 +131,12 @@ def commits(epoch: Epoch, rng: Random) -> Outcome:
         return [draw(rng, samples) for _ in range(rng.randint(1, 2))]
 
     if rng.random() < 0.6:
-        asked["messageTerms"] = terms(words)
-        said = matchers(asked["messageTerms"], use_regex=use_regex)
+        asked["message_terms"] = terms(words)
+        said = matchers(asked["message_terms"], use_regex=use_regex)
         tests.append(lambda commit: any(matcher.any(commit.message.strip()) for matcher in said))
     if rng.random() < 0.4:
-        asked["contentTerms"] = terms(words)
-        changed = matchers(asked["contentTerms"], use_regex=use_regex)
+        asked["content_terms"] = terms(words)
+        changed = matchers(asked["content_terms"], use_regex=use_regex)
         tests.append(
             lambda commit: any(m.any(line.text) for each in commit.changes for line in each.lines for m in changed)
         )
@@ -184,7 +184,7 @@ def lines(epoch: Epoch, rng: Random) -> Outcome:
     draw = expressions.expression if use_regex else expressions.literal
     pattern = draw(rng, epoch.history_words[0])
     side = rng.choice(("", "added", "removed"))
-    asked: dict[str, Any] = {"repos": made.name, "useRegex": use_regex} | ({side: True} if side else {})
+    asked: dict[str, Any] = {"repos": made.name, "use_regex": use_regex} | ({side: True} if side else {})
     matcher = matchers([pattern], use_regex=use_regex)[0]
     want: Counter[Any] = Counter()
     for commit in history.commits:

@@ -152,7 +152,7 @@ class DeepSearchAnswer:
         """What `attrs` of its frames say."""
         backend = getattr(self._asker, "backend", None)
         where = {"status": self.status} if backend is None else provenance(backend, status=self.status)
-        return {"call": "deepsearch", **where, "asked_at": self._made_at}
+        return {"call": "deepsearch", **where, "requested_at": self._made_at}
 
     def ask(self, question: str) -> DeepSearchAnswer:
         """Ask a follow-up in the same conversation; blocks, inside a running event loop too.
@@ -238,6 +238,8 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
 
 
 _FORMAT = 1
+_FORMER_COLUMNS = {"line_number": "start_line", "last_line_number": "end_line"}
+"""Columns of `sources` in files that were written before the columns were renamed."""
 
 
 def answers_folder() -> Path:
@@ -297,7 +299,12 @@ def _read(path: Path) -> Mapping[str, Any] | None:
         value = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    if value.get("rows"):
+        rows = ({_FORMER_COLUMNS.get(name, name): cell for name, cell in row.items()} for row in value["rows"])
+        value["rows"] = list(rows)
+    return value
 
 
 def _digest(value: Any) -> str:

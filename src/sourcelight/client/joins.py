@@ -69,7 +69,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
 
     single = [(repository, commit, [path]) for repository, commit, paths in files for path in paths]
     answers, notices = await _asked(single, ask, observer)
-    return _joined(matches, single, answers, [*_PLACE, "line_number"], _BLAME, notices)
+    return _joined(matches, single, answers, [*_PLACE, line_column(matches)], _BLAME, notices)
 
 
 async def with_last_change(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
@@ -98,7 +98,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
 
     lines = _lines(matches)
     wanted: dict[tuple[str, str, str], list[int]] = {}
-    for repository, commit, path, number in _places(lines, [*_PLACE, "line_number"]):
+    for repository, commit, path, number in _places(lines, [*_PLACE, line_column(matches)]):
         wanted.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
     files = [(repository, commit, [path]) for repository, commit, path in wanted]
 
@@ -119,7 +119,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     found: list[tuple[str | None, int | None]] = []
     asked = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
     for known, (repository, commit, path, number) in zip(
-        asked, _places(matches, [*_PLACE, "line_number"]), strict=True
+        asked, _places(matches, [*_PLACE, line_column(matches)]), strict=True
     ):
         held = texts.get((repository, commit if isinstance(commit, str) else "", path)) if known else None
         at = int(number) if held else 0
@@ -133,9 +133,14 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
     return made
 
 
+def line_column(frame: DataFrame) -> str:
+    """Return the column that holds a row's line: ``line_number``, or ``start_line`` of chunks and citations."""
+    return "line_number" if "line_number" in frame.columns or "start_line" not in frame.columns else "start_line"
+
+
 def _lines(matches: DataFrame) -> DataFrame:
     """The rows that are lines of files at a commit."""
-    known = matches["line_number"].notna() & matches["path"].notna()
+    known = matches[line_column(matches)].notna() & matches["path"].notna()
     return matches[known & matches["type"].isin(["content", "symbol"])] if "type" in matches.columns else matches[known]
 
 
@@ -221,7 +226,7 @@ def _joined(
     """The matches with the columns `names` of the answers, which stand for the commit that was asked about."""
     known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     columns = list(names)
-    keys = [name for name in on if name not in {"repository", "commit"}]
+    keys = ["line_number" if name == "start_line" else name for name in on if name not in {"repository", "commit"}]
     kinds: dict[str, Any] = {}
     for (repository, commit, _), answer in zip(files, answers, strict=True):
         if answer is None:

@@ -19,7 +19,7 @@ class ShowsOverview:
         return client_text(type(self).__name__, self.backend.name, self._overview())
 
     def _repr_html_(self) -> str:
-        attrs = {"endpoint": self.backend.name, "client": mark_of(self.backend)}
+        attrs = {"endpoint": self.backend.name, "backend_id": mark_of(self.backend)}
         return client_html(type(self).__name__, self.backend.name, self._overview(), places_by_attrs(attrs))
 
     def _overview(self) -> Any:

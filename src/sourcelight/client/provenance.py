@@ -17,8 +17,8 @@ from sourcelight.client.backend import Backend
 from sourcelight.core.errors import ClientNotFound
 
 PROVENANCE = (
-    "query", "call", "endpoint", "client", "pattern_type", "status", "reasons", "limit_hit", "matches", "asked_at",
-    "duration_ms", "version", "cut",
+    "query", "call", "endpoint", "backend_id", "pattern_type", "status", "reasons", "limit_hit", "matches",
+    "requested_at", "duration_ms", "version", "cut",
 )  # fmt: skip
 """Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
 FEDERATION = "federation of "
@@ -67,7 +67,7 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
             "this frame does not say where it came from (its attrs have no endpoint): name a client (client=…)"
         )
     with _lock:
-        found = _living.get(str(attrs.get("client", "")))
+        found = _living.get(str(attrs.get("backend_id", "")))
         others = [one for one in _living.values() if one.name == endpoint]
     if found is not None:
         return found  # type: ignore[no-any-return]
@@ -111,11 +111,11 @@ def provenance(
     lasted = {} if duration_s is None else {"duration_ms": round(duration_s * 1000)}
     return {
         "endpoint": backend.name,
-        "client": mark_of(backend),
+        "backend_id": mark_of(backend),
         "status": status,
         "reasons": "; ".join(reasons)[:_LONGEST],
         "limit_hit": status in {"limited", "partial"},
-        "asked_at": asked_at or now(),
+        "requested_at": asked_at or now(),
         **lasted,
         "version": __version__,
     }

@@ -116,9 +116,9 @@ class SearchResult:
     def attrs(self) -> dict[str, str | int]:
         """Small flat facts about the answer, as frames and files carry them; never a credential.
 
-        ``query``, ``pattern_type``, ``endpoint`` (``embedded``, or the service's address), ``client`` (what answered,
-        in this process), ``status``, ``reasons``, ``limit_hit``, ``matches``, ``asked_at`` (RFC 3339, UTC),
-        ``duration_ms``, ``version``; and ``cut`` where a limit of matches was reached: which part this is.
+        ``query``, ``pattern_type``, ``endpoint`` (``embedded``, or the service's address), ``backend_id`` (leads back
+        to the client, in this process), ``status``, ``reasons``, ``limit_hit``, ``matches``, ``requested_at`` (RFC
+        3339, UTC), ``duration_ms``, ``version``; and ``cut`` where a limit of matches was reached: which part this is.
         """
         where: dict[str, str | int] = (
             {"endpoint": self.backend, "status": self.status}

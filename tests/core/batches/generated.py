@@ -97,7 +97,7 @@ def chunked(draw: st.DrawFn) -> list[Row]:
                             "end": [b for _, b in found[i]],
                             "match_count": counts[i],
                             "chunk": text,
-                            "chunk_line_number": number,
+                            "chunk_start_line": number,
                             "truncated": False,
                             "line_offset": at,
                             "byte_start": [_in_bytes(line, a) for a, _ in found[i]],

@@ -254,7 +254,7 @@ def test_chunk_ranges_are_code_points_too_and_bytes_of_the_file() -> None:
         "ranges": [{"start": start, "end": end}],
     }
     (row,) = back([json.dumps([{"repository": "r", "path": "p", "chunkMatches": [chunk]}]).encode()])
-    assert (row["line_number"], row["line"], row["chunk"], row["chunk_line_number"]) == (9, LINE, text, 8)
+    assert (row["line_number"], row["line"], row["chunk"], row["chunk_start_line"]) == (9, LINE, text, 8)
     assert LINE[row["start"][0] : row["end"][0]] == "grüße"
     assert (row["line_offset"], row["chunk_offset"]) == (106, 100)
     assert row["byte_end"][0] - row["byte_start"][0] == 7
@@ -390,7 +390,7 @@ def test_chunks_that_touch_are_sent_as_one() -> None:
         places = {"line_offset": offset, "byte_start": [0], "byte_end": [1], "chunk_offset": 2 * (first - 1)}
         spans = {"start": [0], "end": [1], "match_count": 1, "name_start": [], "name_end": []}
         head = {"type": "content", "repository": "r", "repository_id": 1, "revision": "", "commit": None, "path": "p"}
-        tail = {"line_number": number, "line": "x", "chunk": chunk, "chunk_line_number": first, "truncated": False}
+        tail = {"line_number": number, "line": "x", "chunk": chunk, "chunk_start_line": first, "truncated": False}
         return head | {"language": None} | spans | tail | places
 
     rows = [row(2, "a\nx\nb\n", 1), row(4, "b\nx\nc\n", 3), row(9, "x", 9)]
@@ -476,16 +476,14 @@ def test_an_ascii_batch_shares_its_offsets() -> None:
 def content_row(path: str, line: str) -> Row:
     head = {"type": "content", "repository": "r", "repository_id": 1, "revision": "", "commit": None, "path": path}
     tail = {"line_number": 1, "line": line, "start": [0], "end": [1], "match_count": 1, "line_offset": 0}
-    chunk = {"chunk": line, "chunk_line_number": 1, "chunk_offset": 0, "truncated": False}
+    chunk = {"chunk": line, "chunk_start_line": 1, "chunk_offset": 0, "truncated": False}
     return head | {"language": None, "name_start": [], "name_end": []} | tail | chunk
 
 
 @pytest.mark.parametrize("chunk_matches", [True, False])
 def test_no_event_grows_above_ten_mebibytes(chunk_matches: bool) -> None:  # noqa: FBT001 - drawn
     rows = [content_row(f"p{i}", "<" * 2**21) for i in range(2)] + [content_row("small", "x")]
-    rows += [
-        content_row("many", "y" * 2**20) | {"line_number": 3 * n, "chunk_line_number": 3 * n} for n in range(1, 15)
-    ]
+    rows += [content_row("many", "y" * 2**20) | {"line_number": 3 * n, "chunk_start_line": 3 * n} for n in range(1, 15)]
     payloads = wire(rows, chunk_matches=chunk_matches)
     assert all(len(frame("matches", data)) <= 10 * 2**20 for data in payloads)
     found = back(payloads)

@@ -82,7 +82,7 @@ def in_chunks(path: str, chunks: dict[int, tuple[int, str]], offset: int = 0) ->
     places = list(chunks.values())
     return (
         batch.append_column("chunk", pa.array([text for _, text in places], type=arrow_type("dict32")))
-        .append_column("chunk_line_number", pa.array([first for first, _ in places], type=pa.int32()))
+        .append_column("chunk_start_line", pa.array([first for first, _ in places], type=pa.int32()))
         .append_column("truncated", pa.array([False] * len(places)))
         .append_column("chunk_offset", pa.array([offset + first for first, _ in places], type=pa.int64()))
     )
@@ -93,7 +93,7 @@ def test_chunks_of_several_alternatives_that_touch_or_overlap_become_one() -> No
     second = in_chunks("a", {4: (3, "3\n4\n5"), 7: (6, "6\n7"), 20: (20, "20")}, 100)
     united = rows(unite([[second], [first]]))
     whole = "\n".join(map(str, range(1, 11)))
-    assert [(r["line_number"], r["chunk_line_number"], r["chunk"], r["chunk_offset"]) for r in united] == [
+    assert [(r["line_number"], r["chunk_start_line"], r["chunk"], r["chunk_offset"]) for r in united] == [
         *((line, 1, whole, 101) for line in (2, 4, 7, 9)),
         (20, 20, "20", 120),
     ]

@@ -78,7 +78,7 @@ def test_dates_are_read_as_git_reads_them(repo: RepositoryBuilder, history: Hist
     assert {oid: int(when.timestamp()) for oid, when in times.items()} == {  # type: ignore[attr-defined]
         oid: min(found, LAST_SECOND) for oid, found in seconds.items()
     }
-    offsets = column(history, f"{who}_utc_offset")
+    offsets = column(history, f"{who}_utc_offset_min")
     for oid, words in expected.items():
         zone = re.fullmatch(r"([+-])(\d+)(\d\d)", words[1]) if len(words) > 1 else None
         minutes = 0 if zone is None else int(f"{zone[1]}{int(zone[2]) * 60 + int(zone[3])}")
@@ -88,7 +88,7 @@ def test_dates_are_read_as_git_reads_them(repo: RepositoryBuilder, history: Hist
 def test_a_broken_offset_moves_no_instant(history: History) -> None:
     dates = {d.timestamp() for d in column(history, "author_date").values()}  # type: ignore[attr-defined]
     assert 1_700_000_000 in dates
-    assert sorted(set(column(history, "author_utc_offset").values()))[-2:] == [31_080, 1_288_490_206]  # type: ignore[type-var]
+    assert sorted(set(column(history, "author_utc_offset_min").values()))[-2:] == [31_080, 1_288_490_206]  # type: ignore[type-var]
 
 
 def test_what_is_shown_of_a_message_finds_it(history: History) -> None:

@@ -62,7 +62,7 @@ def chunks(index: tuple[Path, str], **options: Any) -> list[dict[str, Any]]:
 def test_chunks_hold_the_lines_around_a_match_and_neighbours_are_one(index: tuple[Path, str]) -> None:
     rows = [row for row in chunks(index, context_lines=1) if row["path"] == "a.py"]
     assert [row["chunk"] for row in rows] == ["one\nfoo 1\nthree\nfoo 2\nfive"] * 2 + ["eight\nfoo 3"]
-    assert [row["chunk_line_number"] for row in rows] == [1, 1, 8]
+    assert [row["chunk_start_line"] for row in rows] == [1, 1, 8]
     assert [row["chunk_offset"] for row in rows] == [0, 0, CORPUS[b"a.py"].index(b"eight")]
     assert [row["truncated"] for row in rows] == [False] * 3
 

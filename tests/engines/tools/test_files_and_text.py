@@ -66,7 +66,7 @@ def test_everything_is_found(engine: LocalEngine) -> None:
     paths = answer.table.column("path").to_pylist()
     assert sum(path.startswith("many/") for path in paths) == 60
     (big,) = (row for row in answer.table.to_pylist() if row["path"] == "big.txt")
-    assert (big["line_number"], big["last_line_number"], big["chunk"]) == (1, 12_000, BIG.removesuffix("\n"))
+    assert (big["start_line"], big["end_line"], big["chunk"]) == (1, 12_000, BIG.removesuffix("\n"))
     assert not any(answer.table.column("truncated").to_pylist())
     few = ask(engine, "keyword_search", query=f"repo:{ONE} lamp file:many count:3")
     assert not few.complete
@@ -152,9 +152,9 @@ def test_places_of_two_branches_that_overlap_are_one_chunk(engine: LocalEngine) 
     one = f"repo:{ONE} lamp file:many"
     both = ask(engine, "keyword_search", query=f"(repo:{ONE} file:many/0 lamp) OR (repo:{ONE} file:many /la.p/)")
     expected = ask(engine, "keyword_search", query=one)
-    columns = ["path", "line_number", "last_line_number", "chunk"]
+    columns = ["path", "start_line", "end_line", "chunk"]
     assert sorted(map(repr, both.table.select(columns).to_pylist())) == sorted(
         map(repr, expected.table.select(columns).to_pylist())
     )
     apart = ask(engine, "keyword_search", query="(file:a\\.py$ lamp) OR (file:src pass)").table.to_pylist()
-    assert [(row["path"], row["line_number"], row["last_line_number"]) for row in apart] == [("src/a.py", 1, 2)]
+    assert [(row["path"], row["start_line"], row["end_line"]) for row in apart] == [("src/a.py", 1, 2)]

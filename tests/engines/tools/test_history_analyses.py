@@ -183,7 +183,7 @@ def test_details_of_the_first_commit_and_of_a_merge(past: Past) -> None:
 def test_survival_splits_todays_lines_by_year(past: Past) -> None:
     rows = past.rows("survival", repo="one")
     lines = sum(row["lines"] for row in past.rows("ownership", repo="one"))
-    assert sum(row["alive"] for row in rows) == lines
+    assert sum(row["surviving_lines"] for row in rows) == lines
     assert sum(row["added"] for row in rows) == sum(added for _, added, _ in numstat(past))
     assert [row["year"] for row in rows] == [2020, 2021]
 
@@ -222,7 +222,7 @@ def test_hotspots_follow_renamed_files(past: Past) -> None:
 
 def test_coupling_finds_files_that_change_together(past: Past) -> None:
     answer = past.call("coupling", repos=NAMES, minCommits=1, minDegree=0.3)
-    pairs = {(r["path"], r["other_path"]): (r["commits_together"], r["commits"], r["other_commits"])
+    pairs = {(r["path"], r["other_path"]): (r["shared_commits"], r["commits"], r["other_commits"])
              for r in answer.table.to_pylist()}  # fmt: skip
     assert pairs[".mailmap", "docs/index.md"] == (1, 1, 1)
     assert pairs["src/a.py", "src/lib/b.py"] == (1, 3, 3)
@@ -233,7 +233,7 @@ def test_identities_and_suggestions_that_are_accepted_join_people(past: Past) ->
     rows = past.rows("identities", repos=NAMES)
     raw = Counter(past.git("log", "--format=%an <%ae>"))
     assert {f"{r['name']} <{r['email']}>": r["commits"] for r in rows if r["commits"]} == raw
-    assert [r["proper_name"] for r in rows if r["email"] == "ada@old.example.org"] == ["Ada Example"]
+    assert [r["canonical_name"] for r in rows if r["email"] == "ada@old.example.org"] == ["Ada Example"]
     line = "Ada Example <ada@example.org> Bo Boson <bo@example.org>"
     answer = past.call("contributors", repos=NAMES, mailmap=line)
     (ada, _) = answer.table.to_pylist()

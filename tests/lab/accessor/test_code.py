@@ -149,7 +149,7 @@ def test_named_groups_become_typed_columns(code: sl.Client) -> None:
     assert [line[a:b] for line, a, b in zip(lines, groups["start"], groups["end"], strict=True)] == list(
         groups["match"]
     )
-    assert groups.attrs["rows_without"] == 0
+    assert groups.attrs["unmatched_rows"] == 0
     assert set(map(type, frame.code.groups(typed=False)["value"].dropna())) == {str}
 
 
@@ -170,7 +170,7 @@ def test_decimals_are_numbers() -> None:
     frame = pd.DataFrame({"repository": "r", "path": "p", "line": ["1.5", "2", "-0.25", None]})
     groups = frame.code.groups("(?P<n>.+)")
     assert groups["n"].tolist() == [1.5, 2.0, -0.25]
-    assert groups.attrs["rows_without"] == 1
+    assert groups.attrs["unmatched_rows"] == 1
 
 
 def test_groups_are_refused_in_words(code: sl.Client) -> None:
@@ -194,7 +194,7 @@ def test_a_frame_asks_what_it_came_from_or_whom_it_is_told(code: sl.Client, plac
 
 
 def _foreign(frame: pd.DataFrame) -> pd.DataFrame:
-    frame.attrs = {**frame.attrs, "endpoint": "https://elsewhere.example", "client": "0"}
+    frame.attrs = {**frame.attrs, "endpoint": "https://elsewhere.example", "backend_id": "0"}
     return frame
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # What of a regular expression may match a newline; more than does is no harm.
 _MAY = re.compile(r"\n|\\[nsWDpPxC0-7]|\[\^|\[:|\(\?[a-zA-Z]*s")
-_CHUNK = ("chunk", "chunk_line_number", "truncated", "chunk_offset")
+_CHUNK = ("chunk", "chunk_start_line", "truncated", "chunk_offset")
 
 
 def may_cross_lines(request: SearchRequest) -> bool:

@@ -116,8 +116,8 @@ class ConversationsApi:
             questions=[len(one.get("questions") or ()) for one in rows],
             starred=[bool(one.get("is_starred")) for one in rows],
             shared=[bool(one.get("is_shared")) for one in rows],
-            created=[_moment(one.get("created_at")) for one in rows],
-            updated=[_moment(one.get("updated_at")) for one in rows],
+            created_at=[_moment(one.get("created_at")) for one in rows],
+            updated_at=[_moment(one.get("updated_at")) for one in rows],
             url=[str(one.get("share_url") or "") for one in rows],
         )
         return ToolResult("conversations", table)

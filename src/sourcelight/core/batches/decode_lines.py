@@ -109,7 +109,7 @@ class ChunkRows:
             "end": end,
             "match_count": int32(np.add.reduceat(parts.is_first, top, dtype=np.int32)),
             "chunk": distinct(self._texts, chunk, texts),
-            "chunk_line_number": int32(first[chunk] + 1),
+            "chunk_start_line": int32(first[chunk] + 1),
             "truncated": pa.array(np.array(self._truncated)[chunk]),
             "line_offset": pa.array(line_offset),
             "byte_start": byte_start,

@@ -133,7 +133,7 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
     texts = rows.batch.column("chunk").dictionary.to_pylist() if with_text else []
     lines = [] if with_text else rows.texts("line")
     codes = rows.codes("chunk")
-    first = rows.numbers("chunk_line_number" if with_text else "line_number")
+    first = rows.numbers("chunk_start_line" if with_text else "line_number")
     offsets = rows.numbers("chunk_offset" if with_text else "line_offset")
     truncated = rows.numbers("truncated")
     for file_start, file_stop in rows.files():

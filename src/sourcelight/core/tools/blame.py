@@ -67,8 +67,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         REPOSITORY,
         Column("year", "int32", "year of birth by committer date, UTC", summable=False),
         Column("added", "int64", "lines that commits of the year added, merges left out"),
-        Column("alive", "int64", "lines of today's text that were born in the year"),
-        Column("share", "float64", "alive of all lines of today's text, 0 to 1", summable=False),
+        Column("surviving_lines", "int64", "lines of today's text that were born in the year"),
+        Column("share", "float64", "surviving_lines of all lines of today's text, 0 to 1", summable=False),
         _EXACT,
     ),
 }

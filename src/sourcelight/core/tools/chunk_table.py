@@ -35,8 +35,8 @@ def found_table(batches: Iterable[Any]) -> Any:
 
 def chunk_heads(rows: MatchRows) -> Places:
     """The first row of each chunk; a file of which only the path matched is one."""
-    names = [*_PLACE, "chunk_line_number"]
-    codes = [rows.numbers(name) if name == "chunk_line_number" else rows.codes(name) for name in names]
+    names = [*_PLACE, "chunk_start_line"]
+    codes = [rows.numbers(name) if name == "chunk_start_line" else rows.codes(name) for name in names]
     return np.array([low for low, _ in boundaries(len(rows), codes)], dtype=np.int64)
 
 
@@ -49,7 +49,7 @@ def _columns(batch: Any, schema: Any) -> Any:
     heads = chunk_heads(rows)
     take = pa.array(heads)
     columns: dict[str, Any] = {name: rows.column(name).take(take).cast(schema.field(name).type) for name in _PLACE}
-    line = rows.column("chunk_line_number").take(take).cast(pa.int32())
+    line = rows.column("chunk_start_line").take(take).cast(pa.int32())
     chunk = rows.column("chunk").take(take).cast(pa.string())
     within = pc.count_substring(chunk, "\n")
     places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
@@ -59,8 +59,8 @@ def _columns(batch: Any, schema: Any) -> Any:
             urls[place] = file_url("", *(part or "" for part in place))  # type: ignore[arg-type]  # three of them
     places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
     columns |= {
-        "line_number": line,
-        "last_line_number": pc.add(line, within),
+        "start_line": line,
+        "end_line": pc.add(line, within),
         "chunk": chunk,
         "match_count": pa.array(np.add.reduceat(rows.numbers("match_count"), heads), pa.int32()),
         "score": pa.nulls(len(heads), pa.float64()),

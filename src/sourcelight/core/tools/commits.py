@@ -33,12 +33,18 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         AUTHOR,
         AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date, UTC"),
-        Column("author_utc_offset", "int32", "minutes that the author's clock was east of UTC", UNSAID, summable=False),
+        Column(
+            "author_utc_offset_min", "int32", "minutes that the author's clock was east of UTC", UNSAID, summable=False
+        ),
         Column("committer", "dict32", "committer's name, as the mailmap has it", UNSAID),
         Column("committer_email", "dict32", "committer's address, as the mailmap has it", UNSAID),
         Column("commit_date", "timestamp", "committer date, UTC", UNSAID),
         Column(
-            "commit_utc_offset", "int32", "minutes that the committer's clock was east of UTC", UNSAID, summable=False
+            "commit_utc_offset_min",
+            "int32",
+            "minutes that the committer's clock was east of UTC",
+            UNSAID,
+            summable=False,
         ),
         Column("message", "string", "whole commit message without the white space around it"),
         Column("parents", "strings", "commits before it, 40 hex digits, in order", UNSAID),
@@ -71,7 +77,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         REPOSITORY,
         Column("base", "dict32", "older commit, 40 hex digits; empty before the first commit"),
         Column("head", "dict32", "newer commit, 40 hex digits"),
-        Column("ordinal", "int32", "number of the file in the comparison, from 0", summable=False),
+        Column("position", "int32", "number of the file in the comparison, from 0", summable=False),
         Column("path", "string", "path in the newer commit (of a deleted file, in the older), with /"),
         Column("old_path", "string", "path in the older commit; the same as path unless renamed or copied"),
         Column("status", "dict8", "added, deleted, modified, renamed, copied or type changed"),

@@ -23,8 +23,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("repository", "dict32", "name of the repository", _OTHER),
         Column("commit", "dict32", "commit, 40 hex digits", _OTHER),
         Column("path", "string", "path in the repository", _OTHER),
-        Column("line_number", "int32", "1-based first line", _OTHER, summable=False),
-        Column("last_line_number", "int32", "1-based last line", _OTHER, summable=False),
+        Column("start_line", "int32", "1-based first line", _OTHER, summable=False),
+        Column("end_line", "int32", "1-based last line", _OTHER, summable=False),
         Column("role", "dict8", "definition, body, usage, test, doc, history or read", f"{_OTHER}, or {_UNSAID}"),
         Column(
             "status", "dict8", "verified, moved or rejected: how the citation's check ended", f"{_OTHER}, or {_UNSAID}"
@@ -37,8 +37,8 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("questions", "int32", "how many questions"),
         Column("starred", "bool", "whether its owner starred it"),
         Column("shared", "bool", "whether its link can be read by others"),
-        Column("created", "timestamp", "when it was opened, UTC"),
-        Column("updated", "timestamp", "when it last changed, UTC"),
+        Column("created_at", "timestamp", "when it was opened, UTC"),
+        Column("updated_at", "timestamp", "when it last changed, UTC"),
         Column("url", "string", "its address"),
     ),
 }

@@ -47,11 +47,9 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _COMMIT,
         Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD"),
         Column(
-            "line_number", "int32", "1-based line on which the chunk starts", "only the path matched", summable=False
+            "start_line", "int32", "1-based line on which the chunk starts", "only the path matched", summable=False
         ),
-        Column(
-            "last_line_number", "int32", "1-based line on which the chunk ends", "only the path matched", summable=False
-        ),
+        Column("end_line", "int32", "1-based line on which the chunk ends", "only the path matched", summable=False),
         Column("chunk", "string", "the matched lines with those around them", "only the path matched"),
         Column("match_count", "int32", "matches in the chunk; 0 when only the path matched", "the service did not say"),
         Column("score", "float64", "rank of the chunk, higher is better", "not a ranked search", summable=False),

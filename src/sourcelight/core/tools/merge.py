@@ -163,7 +163,7 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     import pyarrow as pa
 
     del arguments, columns
-    made = joined(parts, ("repository", "commit", "path", "line_number", "last_line_number"))
+    made = joined(parts, ("repository", "commit", "path", "start_line", "end_line"))
     ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
     for name, table in parts:
         places: dict[tuple[str, str], int] = {}
@@ -200,7 +200,7 @@ def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
 
     made = joined(parts, ("repository", "path", "other_path"))
     table = made.table
-    strength = np.asarray(table["commits_together"].to_numpy(), np.float64) * np.asarray(table["degree"].to_numpy())
+    strength = np.asarray(table["shared_commits"].to_numpy(), np.float64) * np.asarray(table["degree"].to_numpy())
     order = group_order((-strength,), columns_of(table)).to_numpy()
     return MergedTable(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
 
@@ -362,11 +362,11 @@ def pickaxe(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
 def identities(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Identities, most commits first."""
     del arguments
-    counts = dict.fromkeys(("commits", "committed", "co_authored"), operator.add)
+    counts = dict.fromkeys(("commits", "commits_as_committer", "co_authored"), operator.add)
     folds: _Folds = {**counts, "first_date": min, "last_date": max, "repositories": _united, "bot": operator.or_}
-    names = ("name", "email", "proper_name", "proper_email")
+    names = ("name", "email", "canonical_name", "canonical_email")
     rows = _grouped(parts, names, folds)
-    rows.sort(key=lambda row: (-row["commits"], -row["committed"], *(row[name] for name in names)))
+    rows.sort(key=lambda row: (-row["commits"], -row["commits_as_committer"], *(row[name] for name in names)))
     return _table(columns, rows)
 
 

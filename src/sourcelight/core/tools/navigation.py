@@ -26,7 +26,7 @@ _CONTAINER = Column("container", "string", "name of what holds it, such as its c
 _SIGNATURE = Column("signature", "string", "head of the definition on one line; empty where it has none", "unknown")
 _DOC = Column("documentation", "string", "docstring, or comment above; empty for none; at most 50 lines", "unknown")
 _BEGIN = Column(
-    "begin_line", "int32", "1-based first line of the whole definition, decorators included", summable=False
+    "start_line", "int32", "1-based first line of the whole definition, decorators included", summable=False
 )
 _LAST = Column("end_line", "int32", "1-based last line of the whole definition", summable=False)
 _HOW = Column(

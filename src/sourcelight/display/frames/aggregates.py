@@ -107,7 +107,7 @@ GRAINS: dict[str, tuple[str, ...]] = {
     "file": ("name", *_PLACE),
     "repository": ("name", "repository"),
 }
-_FACTS = ("query", "endpoint", "status", "reasons", "cut", "asked_at")
+_FACTS = ("query", "endpoint", "status", "reasons", "cut", "requested_at")
 
 
 def compare_frames(before: Any, after: Any, by: str) -> Any:
@@ -135,7 +135,7 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
     attrs = {name: int(counts.get(name, 0)) for name in ("added", "removed", "kept")}
     told = {f"{name}_{when}": side.attrs[name] for when, side in (("before", before), ("after", after))
             for name in _FACTS if name in side.attrs}  # fmt: skip
-    own = {name: after.attrs[name] for name in ("endpoint", "client") if name in after.attrs}
+    own = {name: after.attrs[name] for name in ("endpoint", "backend_id") if name in after.attrs}
     statuses = {side.attrs.get("status", "complete") for side in (before, after)}
     status = {"status": "complete" if statuses == {"complete"} else "limited"}
     for name in ("cut", "reasons"):

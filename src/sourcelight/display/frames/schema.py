@@ -63,7 +63,7 @@ SPANS: tuple[Column, ...] = (
     Column("path", "dict32", "path in the repository, with /", "repo rows"),
     Column("language", "dict32", "display name of the language", "unknown"),
     Column("line_number", "int32", "1-based line in the file", "path and repo rows"),
-    Column("where", "string", "line, path or repository: the text that start and end count in"),
+    Column("field", "string", "line, path or repository: the text that start and end count in"),
     Column("start", "int32", "start of the match, code points"),
     Column("end", "int32", "end of the match (exclusive), code points"),
     Column("match", "string", "the matched text"),

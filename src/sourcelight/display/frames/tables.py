@@ -220,7 +220,7 @@ def _part(table: Any, kind: str, where: str, start: str, end: str) -> Any:
     columns = {
         "row": pc.cast(rows, pa.int64()).take(parents),
         **{name: carried[name] for name in _CARRIED},
-        "where": pa.repeat(pa.scalar(where), len(parents)),
+        "field": pa.repeat(pa.scalar(where), len(parents)),
         "start": starts,
         "end": ends,
         "match": pa.array([texts[p][a:b] for p, a, b in pairs], type=pa.string()),

@@ -160,7 +160,7 @@ _COLOURS = {
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
 _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
-_CHUNK_COLUMNS = frozenset({"chunk", "chunk_line_number", "truncated"})
+_CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
 _OF_HISTORY = ("repository", "commit", "author", "author_date", "path", "line_number", "side", "line")
 _CODE = frozenset({"path", "line", "symbol", "message"})
 _LONGEST_LINES = 200
@@ -274,7 +274,7 @@ def _chunks(rows: list[dict[str, Any]], places: LinkResolver) -> str:
         found = list(group)
         pieces.append(f"<div><b>{anchor(name, places.of(found[0]))}</b></div>")
         end = 0
-        for first, chunk in groupby(found, key=lambda r: r["chunk_line_number"]):
+        for first, chunk in groupby(found, key=lambda r: r["chunk_start_line"]):
             lines = list(chunk)
             start = first or lines[0]["line_number"] or 0
             if end and start > end:
@@ -286,7 +286,7 @@ def _chunks(rows: list[dict[str, Any]], places: LinkResolver) -> str:
 
 def _end(rows: list[dict[str, Any]], start: int) -> int:
     """The line behind the last one of a chunk."""
-    if rows[0]["chunk"] is None or not rows[0]["chunk_line_number"]:
+    if rows[0]["chunk"] is None or not rows[0]["chunk_start_line"]:
         return max(row["line_number"] or 0 for row in rows) + 1
     return start + int(rows[0]["chunk"].count("\n")) + 1
 
@@ -298,10 +298,10 @@ def _gap(count: int) -> str:
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Numbered lines of one chunk; rows without a chunk give their own line."""
     hits = {row["line_number"]: row for row in rows if row["line"] is not None}
-    if rows[0]["chunk"] is None or rows[0]["chunk_line_number"] is None:
+    if rows[0]["chunk"] is None or rows[0]["chunk_start_line"] is None:
         numbered = [(n, row["line"]) for n, row in hits.items()]
     else:
-        numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_line_number"]))[:_LONGEST_LINES]
+        numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_start_line"]))[:_LONGEST_LINES]
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         hit = hits.get(number)

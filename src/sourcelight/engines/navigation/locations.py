@@ -232,7 +232,7 @@ def definition_rows(
                 "kind": held.kind if held and one.kind not in {"module", "parameter"} else one.kind,
                 "container": held.container if held else "",
                 **described(document.language, lines, held),
-                "begin_line": begin,
+                "start_line": begin,
                 "end_line": last,
                 "code": "\n".join(lines.between(begin, last)),
                 "how": one.how,
@@ -322,7 +322,7 @@ def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -
                 "container": one.container,
                 "depth": depths[-1],
                 **described(document.language, lines, one),
-                "begin_line": one.begin_line,
+                "start_line": one.begin_line,
                 "end_line": one.end_line,
             }
         )

@@ -135,7 +135,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
         return
     heads = chunk_heads(rows).tolist()
     where = list(zip(*(rows.texts(name, heads) for name in _PLACE), strict=True))
-    firsts, texts = rows.numbers("chunk_line_number"), rows.texts("chunk", heads)
+    firsts, texts = rows.numbers("chunk_start_line"), rows.texts("chunk", heads)
     lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
     words, counts = rows.texts("line"), rows.numbers("match_count")
     for at, (low, high) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
@@ -239,8 +239,8 @@ def chunk_table(chunks: Sequence[ResultChunk]) -> Any:
         "revision": [c.revision for c in chunks],
         "commit": [c.commit or None for c in chunks],
         "path": [c.path for c in chunks],
-        "line_number": [c.first_line if f else None for c, f in zip(chunks, found, strict=True)],
-        "last_line_number": [c.last_line if f else None for c, f in zip(chunks, found, strict=True)],
+        "start_line": [c.first_line if f else None for c, f in zip(chunks, found, strict=True)],
+        "end_line": [c.last_line if f else None for c, f in zip(chunks, found, strict=True)],
         "chunk": [c.text if f else None for c, f in zip(chunks, found, strict=True)],
         "match_count": [c.matches for c in chunks],
         "score": [c.score for c in chunks],
@@ -290,8 +290,8 @@ def render_found(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
 
 def _chunk(row: dict[str, Any]) -> dict[str, Any]:
     made = {
-        "startLine": row["line_number"],
-        "endLine": row["last_line_number"],
-        "content": numbered(row["line_number"], row["chunk"].split("\n")),
+        "startLine": row["start_line"],
+        "endLine": row["end_line"],
+        "content": numbered(row["start_line"], row["chunk"].split("\n")),
     }
     return made | ({"truncated": True} if row["truncated"] else {})

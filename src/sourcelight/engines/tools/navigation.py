@@ -28,10 +28,10 @@ SERVED_SECONDS = 30.0
 _TELL_S = 0.1
 _ABOVE, _BELOW = 4, 2
 # What payloads carry beside places and code, so that a remote client makes the same rows.
-_CAMEL = {"begin_line": "beginLine", "end_line": "endLine"}
+_CAMEL = {"start_line": "beginLine", "end_line": "endLine"}
 _DEFINITION = (
     *("kind", "how", "precise", "score", "start", "end", "container", "signature", "documentation"),
-    *("begin_line", "end_line", "reason"),
+    *("start_line", "end_line", "reason"),
 )
 _REFERENCE = ("how", "precise", "role", "container", "score", "reason")
 
@@ -141,7 +141,7 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> tuple[dict[
     definitions, texts = [], []
     for row in answer.table.to_pylist():
         lines = row["code"].split("\n")
-        first, last = row["begin_line"], row["begin_line"] + len(lines) - 1
+        first, last = row["start_line"], row["start_line"] + len(lines) - 1
         content = numbered(first, lines)
         definitions.append(
             {

@@ -145,7 +145,7 @@ class CodeAccessor:
             ``row`` (int64, place in this frame, from 0), this frame's own columns for the place of a line, ``start``,
             ``end`` (int32, code points into `line`), ``match`` (str), and one column per group: Int64, Float64 or str,
             null where the group took no part. A group with the name of one of these gets ``group_`` in front. A match
-            that goes over the end of its line is not found here; ``attrs["rows_without"]`` counts rows without any.
+            that goes over the end of its line is not found here; ``attrs["unmatched_rows"]`` counts rows without any.
 
         Raises
         ------
@@ -166,6 +166,9 @@ class CodeAccessor:
         return compare_results(self._frame, other, by=by)
 
     def _need(self, call: str, *columns: str) -> None:
-        missing = [name for name in columns if name not in self._frame.columns]
+        present = set(self._frame.columns)
+        if "start_line" in present:  # chunks have it in place of line_number
+            present.add("line_number")
+        missing = [name for name in columns if name not in present]
         if missing:
             raise ToolError(f"{call}: the frame has no column {', '.join(missing)}", tool=call)

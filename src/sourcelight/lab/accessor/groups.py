@@ -71,7 +71,7 @@ def grouped(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | Non
     for name in names:
         texts = [match[4].get(name) for match in found]
         made[f"group_{name}" if name in taken else name] = _typed(texts) if typed else pd.array(texts, dtype="str")
-    made.attrs = {**frame.attrs, "rows_without": without}
+    made.attrs = {**frame.attrs, "unmatched_rows": without}
     return made
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("service", "host", "lab")
-_COLUMNS = ("repository", "commit", "path", "line_number", "type", "url")
+_COLUMNS = ("repository", "commit", "path", "line_number", "start_line", "type", "url")
 
 
 def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
@@ -178,7 +178,7 @@ def opened(frame: DataFrame, row: int, backend: Backend) -> FileView:
         arguments["revision"] = told["commit"]
     lines = answer_frame(call(backend.call, "read_file", arguments, None))
     commit = str(told.get("commit") or lines.attrs.get("commit") or "")
-    line = int(told.get("line_number") or 0)
+    line = int(told.get("line_number") or told.get("start_line") or 0)
     texts = lines["line"].astype("object").tolist()
     facts = FileContent(
         told["repository"], commit, told["path"], texts, line, line, _spans(frame, place), known_places(backend)

@@ -31,7 +31,7 @@ _UNSHOWN = (
     "old_mode",
     "base",
     "head",
-    "ordinal",
+    "position",
     "repository",
     "truncated",
 )

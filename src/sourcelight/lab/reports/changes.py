@@ -239,7 +239,7 @@ def _own_date(commits: Frame, commit: str, code: Client, stages: ReportProgress,
 
 def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> Any:
     """The committer date of a commit; None where it is not among the newest behind itself, by wrong clocks."""
-    newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], count=50) if commit else None
+    newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], limit=50) if commit else None
     if newest is None:
         return None
     own = newest.loc[newest["commit"].astype("str") == commit, "commit_date"]

@@ -247,7 +247,7 @@ def _instant(frame: Frame, name: str) -> Any:
 
 def _newest(code: Client, stages: ReportProgress, which: Request) -> Any:
     """The date of the newest commit of all time; None where there is none."""
-    newest = stages.ask("time before", code.commit_search, repos=which.repos, count=1)
+    newest = stages.ask("time before", code.commit_search, repos=which.repos, limit=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
 
 

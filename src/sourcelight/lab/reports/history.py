@@ -35,7 +35,7 @@ def commits_frame(commits: Frame, period: str) -> Frame:
     when = frame["commit_date"].fillna(frame["author_date"])
     start = when.dt.tz_convert(None).dt.to_period(PERIODS[period]).dt.start_time
     frame["period"] = start.dt.tz_localize("UTC").astype("datetime64[us, UTC]")
-    local = frame["author_date"] + pd.to_timedelta(frame["author_utc_offset"].fillna(0).astype("int64"), unit="min")
+    local = frame["author_date"] + pd.to_timedelta(frame["author_utc_offset_min"].fillna(0).astype("int64"), unit="min")
     frame["weekday"] = local.dt.day_of_week.astype("int64")
     frame["hour"] = local.dt.hour.astype("int64")
     frame["merge"] = [parents is not None and len(parents) > 1 for parents in frame["parents"]]
@@ -188,7 +188,7 @@ def _start(step: Any) -> datetime:
 
 def clock(commits: Frame) -> tuple[Table, Figure]:
     """When people commit, by their own clocks."""
-    known = commits[commits["author_utc_offset"].notna()]
+    known = commits[commits["author_utc_offset_min"].notna()]
     counts = known.groupby(["weekday", "hour"], observed=True).size()
     cells = [[int(counts.get((day, hour), 0)) for hour in range(24)] for day in range(7)]
     unknown = len(commits) - len(known)

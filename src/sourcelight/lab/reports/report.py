@@ -59,11 +59,11 @@ class Report:
 
     @property
     def summary(self) -> Frame:
-        """DataFrame of the numbers: columns name, value (object), counted and left_out (str)."""
+        """DataFrame of the numbers: columns name, value (object), counts and excludes (str)."""
         import pandas as pd
 
         rows = [(n.name, n.value, n.counted, n.left_out) for n in self.numbers]
-        return pd.DataFrame(rows, columns=["name", "value", "counted", "left_out"])
+        return pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"])
 
     @property
     def tables(self) -> dict[str, Frame]:

@@ -138,7 +138,7 @@ def _rows(asked: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, 
                 lines = _LINES.fullmatch(where.lines)
                 row |= {"repository": where.repository, "commit": where.commit or None, "path": where.path}
                 if lines:
-                    row |= {"line_number": int(lines[1]), "last_line_number": int(lines[2] or lines[1])}
+                    row |= {"start_line": int(lines[1]), "end_line": int(lines[2] or lines[1])}
             elif kind == "repository":
                 row["repository"] = row["repository"] or asked.relative(link).strip("/").partition("@")[0] or None
             yield row

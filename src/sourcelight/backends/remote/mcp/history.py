@@ -122,6 +122,9 @@ _COLUMNS = {
     "lastCommit": "last_date",
     "newPath": "path",
     "filesChanged": "files",
+    "authorUtcOffset": "author_utc_offset_min",
+    "commitUtcOffset": "commit_utc_offset_min",
+    "ordinal": "position",
     "similarity": "score",
 }
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
@@ -162,7 +165,7 @@ def _commit(asked: ToolRequest, entry: Entry) -> dict[str, Any]:
     subject, body = str(entry.get("subject") or ""), str(entry.get("body") or "").strip("\n")
     row["message"] = row["message"] or (f"{subject}\n\n{body}" if body else subject)
     row["subject"] = subject
-    for date, offset in (("author_date", "author_utc_offset"), ("commit_date", "commit_utc_offset")):
+    for date, offset in (("author_date", "author_utc_offset_min"), ("commit_date", "commit_utc_offset_min")):
         moment = row[date]
         if row[offset] is None and moment is not None and moment.utcoffset() is not None:
             row[offset] = int(moment.utcoffset().total_seconds() // 60)
@@ -295,7 +298,7 @@ async def _compared(asked: ToolRequest, given: dict[str, Any]) -> tuple[list[dic
     return rows, value
 
 
-def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, ordinal: int) -> dict[str, Any]:
+def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int) -> dict[str, Any]:
     row = _row(entry, "file_diffs")
     path, old = entry.get("newPath"), entry.get("oldPath")
     row |= {
@@ -308,7 +311,7 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, ordinal: int) 
         "binary": bool(entry.get("binary")),
         "status": str(entry.get("status") or "modified"),
     }
-    row["ordinal"] = ordinal if row["ordinal"] is None else row["ordinal"]
+    row["position"] = position if row["position"] is None else row["position"]
     return row
 
 

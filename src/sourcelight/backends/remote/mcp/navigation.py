@@ -95,7 +95,7 @@ def _definition(asked: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict
         "start": start,
         "end": end,
         "code": "\n".join(lines),
-        "begin_line": piece.first,
+        "start_line": piece.first,
         "end_line": piece.first + len(lines) - 1,
         "precise": False,
     }
@@ -103,7 +103,7 @@ def _definition(asked: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict
         row |= {"line_number": entry["line"], "line": str(entry.get("text") or ""), "start": None, "end": None}
     same = ("kind", "how", "precise", "score", "start", "end", "container", "signature", "documentation", "reason")
     row |= {name: entry[name] for name in same if name in entry}
-    row |= {ours: entry[name] for name, ours in (("beginLine", "begin_line"), ("endLine", "end_line")) if name in entry}
+    row |= {ours: entry[name] for name, ours in (("beginLine", "start_line"), ("endLine", "end_line")) if name in entry}
     return row
 
 

@@ -139,8 +139,8 @@ def _row(
     text = None if piece is None else "\n".join(piece.lines)
     return {
         **place,
-        "line_number": None if piece is None else piece.first,
-        "last_line_number": None if piece is None else piece.first + len(piece.lines) - 1,
+        "start_line": None if piece is None else piece.first,
+        "end_line": None if piece is None else piece.first + len(piece.lines) - 1,
         "chunk": text,
         "match_count": matches,
         "truncated": truncated or len(text or "") >= _MOST_CHUNK_CHARACTERS,

@@ -47,7 +47,7 @@ def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
         return _line(str(value), row)
     if isinstance(value, str):
         return _text(name, value, row, places)
-    if name == "line_number":
+    if name == "line_number" or (name == "start_line" and "line_number" not in row):
         return _linked(str(value), str(value), places.of(_place(row)))
     return _titled(one_line(shown := _plain(value), TEXT_CHARS), shown)
 
@@ -109,7 +109,7 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
 
 
-_OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "type", "url", "service"})
+_OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 
 def _titled(shown: str, whole: str) -> str:

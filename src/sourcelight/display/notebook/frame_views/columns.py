@@ -25,19 +25,19 @@ _FIRST: Mapping[str, tuple[str, ...]] = {
     "definitions": ("rank", "repository", "path", "line_number", "line", "symbol", "kind", "container", "how", "score"),
     "references": ("repository", "path", "line_number", "line", "role", "container", "how", "score"),
     "symbols": ("repository", "path", "line_number", "symbol", "kind", "signature", "container", "depth"),
-    "found_chunks": ("repository", "path", "line_number", "last_line_number", "chunk", "score", "match_count"),
+    "found_chunks": ("repository", "path", "start_line", "end_line", "chunk", "score", "match_count"),
     "calls": ("caller_path", "line_number", "line", "caller", "callee", "callee_path", "depth", "how", "score"),
     "file_lines": ("path", "line_number", "line"),
     "last_changes": ("repository", "path", "commit", "author", "commit_date", "subject", "changed_commits"),
     "file_diffs": ("repository", "path", "status", "additions", "deletions", "patch"),
-    "conversation": ("label", "repository", "path", "line_number", "last_line_number", "type", "role", "status"),
-    "conversations": ("title", "status", "questions", "updated", "starred", "shared", "id"),
+    "conversation": ("label", "repository", "path", "start_line", "end_line", "type", "role", "status"),
+    "conversations": ("title", "status", "questions", "updated_at", "starred", "shared", "id"),
     "repositories": ("repository", "description", "matches", "commit", "last_fetched", "url"),
     "comparison": (
         "change", "name", "repository", "path", "line_number", "line_number_before", "line", "symbol_kind", "side",
         "match_count",
     ),
-    "spans": ("row", "repository", "path", "line_number", "match", "start", "end", "where"),
+    "spans": ("row", "repository", "path", "line_number", "match", "start", "end", "field"),
 }  # fmt: skip
 """Columns on display of tables with too many for a page; a table that is not here displays all that its rows fill."""
 _EMPTY_MATCHES = ("repository", "path", "line_number", "line")

@@ -150,11 +150,14 @@ class LinkResolver:
         return self.hosts.get(name) or (repository_url(self.base_url, name) if self.base_url else "")
 
     def of(self, row: Mapping[str, Any]) -> tuple[Link, ...]:
-        """Places of a row with `repository`, `commit`, `path`, `line_number` and, of a service, `url`; best first."""
+        """Places of a row, best first.
+
+        The row may have `repository`, `commit`, `path`, `line_number` or `start_line`, and of a service `url`.
+        """
         if self.services:
             return replace(self, base_url=self.services.get(row.get("service") or "", ""), services={}).of(row)
         repository, path, commit = row.get("repository") or "", row.get("path") or "", row.get("commit") or ""
-        line = int(row.get("line_number") or 0)
+        line = int(row.get("line_number") or row.get("start_line") or 0)
         if row.get("type") in {"commit", "diff"}:
             return tuple(self._commit(repository, commit, row.get("url") or ""))
         if not path:

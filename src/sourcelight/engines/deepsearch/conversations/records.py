@@ -214,8 +214,8 @@ def _sources_table(shown: Sequence[VisibleQuestion]) -> Any:
         repository=[source.repository or None for _, source in rows],
         commit=[source.commit or None for _, source in rows],
         path=[source.path or None for _, source in rows],
-        line_number=[source.begin_line or None for _, source in rows],
-        last_line_number=[source.end_line or None for _, source in rows],
+        start_line=[source.begin_line or None for _, source in rows],
+        end_line=[source.end_line or None for _, source in rows],
         role=[source.role or None for _, source in rows],
         status=[source.status or None for _, source in rows],
     )
@@ -237,8 +237,8 @@ def list_answer(found: Sequence[tuple[ConversationRecord, str]]) -> ToolResult:
         questions=[each.questions for each in held],
         starred=[each.starred for each in held],
         shared=[each.shared for each in held],
-        created=[when(each.created_ms) for each in held],
-        updated=[when(each.updated_ms) for each in held],
+        created_at=[when(each.created_ms) for each in held],
+        updated_at=[when(each.updated_ms) for each in held],
         url=[url for _, url in found],
     )
     return ToolResult("conversations", table)

@@ -228,7 +228,7 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
     """Give the day on which a commit was written (or committed), by its author's own clock, as `git log` shows it."""
     when = row["commit_date"] if committed else row["author_date"]
     when = when or row["author_date"] or row["commit_date"]
-    offset = row.get("commit_utc_offset" if committed else "author_utc_offset") or 0
+    offset = row.get("commit_utc_offset_min" if committed else "author_utc_offset_min") or 0
     return str((when + timedelta(minutes=offset)).strftime("%Y-%m-%d"))
 
 

@@ -342,7 +342,7 @@ def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
     """Give the clocks of a commit's author and committer, which rows of changed lines don't have."""
     arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
     found = work.call("commit_search", arguments).table.to_pylist()
-    return {name: found[0][name] for name in ("author_utc_offset", "commit_utc_offset")} if found else {}
+    return {name: found[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if found else {}
 
 
 def _of_paths(work: Work, paths: PathNames) -> Fact | None:

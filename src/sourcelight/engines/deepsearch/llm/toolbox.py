@@ -273,9 +273,9 @@ def name_only(row: Mapping[str, Any]) -> bool:
 def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
     """Give first and last line of a row of a table of places; 0 where it has none."""
     if columns == "found_chunks":
-        return row["line_number"] or 0, row["last_line_number"] or 0
+        return row["start_line"] or 0, row["end_line"] or 0
     if columns == "definitions":
-        return row["begin_line"] or row["line_number"] or 0, row["end_line"] or row["line_number"] or 0
+        return row["start_line"] or row["line_number"] or 0, row["end_line"] or row["line_number"] or 0
     if columns in {"references", "blame_lines"}:
         return row["line_number"] or 0, row["line_number"] or 0
     return 0, 0

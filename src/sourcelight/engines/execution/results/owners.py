@@ -361,7 +361,7 @@ class OwnerSelector:
         texts = [b"\n".join(shown[low : high + 1]).decode(errors="replace") for low, high in bounds]
         return {
             "chunk": ([texts[at] for at in number], "dict32"),
-            "chunk_line_number": ([bounds[at][0] + 1 for at in number], "int32"),
+            "chunk_start_line": ([bounds[at][0] + 1 for at in number], "int32"),
             "chunk_offset": ([offsets[bounds[at][0]] for at in number], "int64"),
             "truncated": ([cut[at] for at in number], "bool"),
         }

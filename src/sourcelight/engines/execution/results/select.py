@@ -155,7 +155,7 @@ def _empty_lists(count: int) -> Any:
 _Row = dict[str, Any]
 _Key = tuple[str | None, bool]
 """A path, and whether definitions in it are meant: those stand apart from other matches of the file."""
-_CHUNK_COLUMNS = ("chunk", "chunk_line_number", "chunk_offset", "truncated")
+_CHUNK_COLUMNS = ("chunk", "chunk_start_line", "chunk_offset", "truncated")
 
 
 def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
@@ -241,7 +241,7 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
 
 def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
     """The chunk columns of each line of `rows`: of all of a file's chunks, those that touch or overlap made one."""
-    chunks = {(row["chunk_line_number"], row["chunk"]): row for row in rows if row.get("chunk") is not None}
+    chunks = {(row["chunk_start_line"], row["chunk"]): row for row in rows if row.get("chunk") is not None}
     groups: list[tuple[_Row, dict[int, str]]] = []
     for first, text in sorted(chunks):
         of_chunk = dict(enumerate(text.split("\n"), first))

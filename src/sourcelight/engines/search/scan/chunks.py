@@ -89,7 +89,7 @@ def chunk_columns(chunks: Chunks, valid: BoolArray | None) -> dict[str, Any]:
         number[valid] = chunks.index
     return {
         "chunk": pa.DictionaryArray.from_arrays(arrow_array(number.astype(np.int32), valid), chunks.strings),
-        "chunk_line_number": arrow_array(chunks.line[number].astype(np.int32), valid),
+        "chunk_start_line": arrow_array(chunks.line[number].astype(np.int32), valid),
         "chunk_offset": arrow_array(chunks.offset[number].astype(np.int64), valid),
         "truncated": arrow_array(chunks.is_truncated[number], valid),
     }

@@ -374,7 +374,7 @@ def survival(arguments: Arguments, context: ToolContext) -> ToolResult:
             living = int(alive[years == year].sum())
             proven = bool(owned.exact[own_rows][years == year].all())
             rows.append((opened.name, year, int(added[born == year].sum()), living, living / whole, proven))
-    names = ("repository", "year", "added", "alive", "share", "exact")
+    names = ("repository", "year", "added", "surviving_lines", "share", "exact")
     table = tables.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
     facts = _facts(histories, people)
     facts["drill_down"] = {

@@ -159,11 +159,11 @@ def render_commits(answer: ToolResult, context: ToolContext) -> tuple[dict[str, 
                 "authorName": row["author"],
                 "authorEmail": row["author_email"],
                 "authorDate": stamp(row["author_date"]),
-                "authorUtcOffset": row["author_utc_offset"],
+                "authorUtcOffset": row["author_utc_offset_min"],
                 "committerName": row["committer"],
                 "committerEmail": row["committer_email"],
                 "committerDate": stamp(row["commit_date"]),
-                "commitUtcOffset": row["commit_utc_offset"],
+                "commitUtcOffset": row["commit_utc_offset_min"],
                 "subject": subject,
                 "body": body,
                 **_exact(row, subject, body),
@@ -184,8 +184,8 @@ def render_commits(answer: ToolResult, context: ToolContext) -> tuple[dict[str, 
 def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
     """What else a remote client needs for the same rows; the message where subject and body do not give it back."""
     exact = {
-        "authorUtcOffset": row["author_utc_offset"],
-        "commitUtcOffset": row["commit_utc_offset"],
+        "authorUtcOffset": row["author_utc_offset_min"],
+        "commitUtcOffset": row["commit_utc_offset_min"],
         "bot": row["bot"],
     }
     if row["message"] != (f"{subject}\n\n{body}" if body else subject):

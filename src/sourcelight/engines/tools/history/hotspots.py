@@ -192,7 +192,7 @@ def _join_coupled(arguments: Arguments, context: ToolContext, part: PartialResul
     rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
     total_rows = len(rows)
     rows = rows[: arguments.get("limit") or total_rows]
-    names = ("repository", "path", "other_path", "commits_together", "commits", "other_commits", "degree")
+    names = ("repository", "path", "other_path", "shared_commits", "commits", "other_commits", "degree")
     table: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     table["last_date"] = tables.times([row[7] for row in rows])
     least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
