@@ -246,7 +246,7 @@ def test_processes_are_started_in_five_places_and_git_in_one() -> None:
             if starting & set(names) or called:
                 found.add(path.relative_to(SOURCES).as_posix())
     assert found == set(STARTERS)
-    tree = ast.parse((SOURCES / "repos" / "git.py").read_text("utf-8"))
+    tree = ast.parse((SOURCES / "repos" / "git_command.py").read_text("utf-8"))
     starts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in {"Popen", "run"}
               and not isinstance(getattr(node, "ctx", None), ast.Store)]  # fmt: skip
     assert len([node for node in starts if node.attr == "Popen"]) >= 1

@@ -257,6 +257,9 @@ class Reader:
                     return False
                 return bool(self.matcher(cut, case_sensitive=question.case_sensitive, whole=True).spans(name.encode()))
             case Without(part):
+                # A pattern that starts with @ is asked of no repository's name, also where it is negated.
+                if part.text.startswith("@"):
+                    return False
                 return not part.content and not self.name_holds(part, name, question)
             case Both(parts):
                 return all(self.name_holds(part, name, question) for part in parts)
