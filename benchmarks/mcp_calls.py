@@ -32,8 +32,11 @@ from corpus import Corpus, machine, markdown
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.core.tools.files import READ_FILE
 from sourcelight.engines import tools
-from sourcelight.engines.tools import TOOLS, ToolContext
+from sourcelight.engines.tools import ToolContext
+from sourcelight.engines.tools.registry import handler_of
 from sourcelight.repos import Viewer
 from sourcelight.repos.repository import visible
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
@@ -98,15 +101,17 @@ def judged(value: float, goal: float) -> str:
 
 def in_process(corpus: Corpus, arguments: Mapping[str, Any], rounds: int) -> tuple[list[Row], bool]:
     """What checks, rendering, a thread and the protocol add to `read_file`."""
-    tool, engine = TOOLS["read_file"], corpus.engine
+    tool, engine = READ_FILE, corpus.engine
     context = ToolContext(engine, Viewer.owner(), served=True)
+
+    run, parsed = handler_of(tool).run, tool.parse(arguments)
 
     def own() -> None:
         engine.refresh()
-        tool.run(arguments, context)
+        run(parsed, context)
 
     calls = ToolRunner(engine)
-    server = make_server(TOOLS, calls, lambda _: CallIdentity(Viewer.owner()))
+    server = make_server(mcp_tools(), calls, lambda _: CallIdentity(Viewer.owner()))
 
     async def asked() -> tuple[Cost, Cost]:
         threaded = await cost_of_awaited(lambda: calls.answer(tool, arguments, CallIdentity(Viewer.owner())), rounds)

@@ -11,7 +11,7 @@ import pytest
 import sourcelight as sl
 from sourcelight.client import Client
 from sourcelight.client.methods.history import HistoryMethods
-from sourcelight.engines.tools import ANALYSES, TOOLS
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.testing import RepositoryBuilder
 
 BO = "Bo Boson <bo@example.org>"
@@ -69,7 +69,7 @@ def test_analyses_give_frames_and_lead_to_commits(code: Client) -> None:
 
 def test_every_call_about_history_has_a_method() -> None:
     names = {name for name in vars(HistoryMethods) if not name.startswith("_")}
-    assert names - {"commits_behind"} <= {*TOOLS, *ANALYSES}
+    assert names - {"commits_behind"} <= set(TOOLS)
     assert {"commit_search", "diff_search", "compare_revisions", "get_contributor_repos"} <= names
 
 

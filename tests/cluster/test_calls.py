@@ -13,9 +13,9 @@ import sourcelight as sl
 from sourcelight.backends.cluster import tool_calls
 from sourcelight.client.portal import call
 from sourcelight.core.errors import ClusterError
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames.facts import answer_frame
-from sourcelight.engines import tools
 
 NAMES = ["hub", "gauge", "pytide", "handbook", "board"]
 HUB, GAUGE, PYTIDE, HANDBOOK, BOARD = ALL = [f"example.org/tidewatch/{name}" for name in NAMES]
@@ -116,4 +116,4 @@ def test_what_one_worker_can_not_have_is_refused_by_name(calm: sl.Client, monkey
 def test_the_page_says_of_every_call_where_it_runs() -> None:
     page = Path(__file__).resolve().parent.parent.parent / "docs" / "cluster.md"
     table = page.read_text().partition("## Which call runs where")[2].partition("\n## ")[0]
-    assert not [name for name in (*tools.TOOLS, *tools.ANALYSES) if f"`{name}`" not in table]
+    assert not [name for name in TOOLS if f"`{name}`" not in table]

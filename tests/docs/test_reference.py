@@ -15,9 +15,8 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.client.methods import BlockingMethods
-from sourcelight.core.tools.catalog import COLUMNS
+from sourcelight.core.tools.catalog import COLUMNS, mcp_tools
 from sourcelight.display.frames import schema
-from sourcelight.engines.tools import TOOLS
 from sourcelight.server.http import settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -76,8 +75,8 @@ def test_every_setting_is_in_the_configuration_with_its_values() -> None:
 
 def test_every_tool_and_each_of_its_arguments_is_in_the_reference() -> None:
     page = text("mcp-tools.md")
-    assert set(re.findall(r"^## `(\w+)`$", page, re.MULTILINE)) == set(TOOLS)
-    for tool in TOOLS.values():
+    assert set(re.findall(r"^## `(\w+)`$", page, re.MULTILINE)) == set(mcp_tools())
+    for tool in mcp_tools().values():
         section = page.split(f"## `{tool.name}`\n")[1].split("\n## ")[0]
         assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(tool.input_schema["properties"])
 

@@ -29,6 +29,7 @@ from sourcelight.core.batches.results import REPOSITORIES_COUNTED, ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.former_names import refuses_former_names
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import CallState, ProgressChoice
 
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
-_PAGING = ("limit", "first", "count")
-_PAGED = frozenset({"list_repos", "compare_revisions"})  # of which after and before are cursors, and not dates
 
 
 @refuses_former_names("Client")
@@ -578,10 +577,8 @@ class AsyncClient(ShowsOverview, Methods):
 
 def _status(name: str, answer: ToolResult, given: Mapping[str, Any]) -> Status:
     """What an answer comes to: a part that was asked for is no limit, nor is a page."""
-    asked = [given[key] for key in _PAGING if isinstance(given.get(key), int)]
-    if name in _PAGED and given.keys() & {"after", "before"}:
-        asked.append(0)
-    return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=min(asked, default=None))
+    requested = TOOLS[name].requested_rows(given) if name in TOOLS else None
+    return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=requested)
 
 
 def _called(name: str, arguments: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from engines.navigation.sample import call, open_engine, rows
 from sourcelight.core.errors import PathNotFound, RevisionNotFound
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -68,8 +69,8 @@ def test_generated_code_is_as_good_as_any(tmp_path: Path) -> None:
     assert max(len(row["line"]) for row in rows(answer)) < 2_010
     assert "Lines above 2,000 bytes are cut to what is around the name." in answer.notices
     context = tools.ToolContext(engine, Viewer.owner(), served=True)
-    tool = tools.registry.TOOLS["find_references"]
-    payload, _ = tool.render(call(engine, "find_references", served=True, **FOUND, symbol="made"), context)
+    tool = TOOLS["find_references"]
+    payload, _ = tools.render(tool, call(engine, "find_references", served=True, **FOUND, symbol="made"), context)
     assert len(str(payload)) < 1_000_000
 
 

@@ -10,6 +10,7 @@ import pytest
 from engines.navigation.sample import DRAWING, SHAPES, call, line_with, make_engine, open_engine, rows
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, PathNotFound, RepositoryNotFound, RevisionNotFound, ToolError
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -177,9 +178,9 @@ def test_a_cancelled_call_ends(engine: LocalEngine) -> None:
 def test_tools_render_text_and_typed_rows(engine: LocalEngine) -> None:
     """MCP gets numbered lines as text, and the same as data."""
     context = tools.ToolContext(engine, Viewer.owner(), served=True, base_url="https://host")
-    tool = tools.registry.TOOLS["go_to_definition"]
-    answer = tool.run({"repo": "drawing", "path": BOARD, "symbol": "total"}, context)
-    payload, text = tool.render(answer, context)
+    tool = TOOLS["go_to_definition"]
+    answer = tools.answer(tool, {"repo": "drawing", "path": BOARD, "symbol": "total"}, context)
+    payload, text = tools.render(tool, answer, context)
     assert text.startswith("# shapes – src/shapes/tools.py\n4: def total")  # noqa: RUF001 - the service's own dash
     assert payload["definitions"][0]["chunks"][0]["startLine"] == 4
     assert payload["limitHit"] is False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.navigation.sample import SHAPES, call, line_with, make_engine, rows
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Viewer
@@ -75,9 +76,9 @@ def test_other_languages_rank_names(engine: LocalEngine) -> None:
 def test_the_payload_has_lines_around_each_place(engine: LocalEngine) -> None:
     """Four lines above, two below, and where the name stands."""
     context = tools.ToolContext(engine, Viewer.owner(), served=True)
-    tool = tools.registry.TOOLS["find_references"]
-    answer = tool.run({"repo": "shapes", "path": "src/shapes/tools.py", "symbol": "total"}, context)
-    payload, text = tool.render(answer, context)
+    tool = TOOLS["find_references"]
+    answer = tools.answer(tool, {"repo": "shapes", "path": "src/shapes/tools.py", "symbol": "total"}, context)
+    payload, text = tools.render(tool, answer, context)
     chunk = payload["references"][0]["chunks"][0]
     assert chunk["startLine"] <= chunk["ranges"][0]["line"] <= chunk["endLine"]
     assert "total(" in text

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools.catalog import TOOLS
 from sourcelight.engines import tools
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import IndexStore
@@ -74,7 +75,7 @@ class Past:
     def render(self, name: str, **arguments: Any) -> tuple[dict[str, Any], str]:
         """The payload and the text of a served answer."""
         context = tools.ToolContext(self.engine, Viewer.owner(), served=True, base_url="https://host")
-        return tools.TOOLS[name].render(self.call(name, served=True, **arguments), context)
+        return tools.render(TOOLS[name], self.call(name, served=True, **arguments), context)
 
     def git(self, *arguments: str) -> list[str]:
         """Lines that git says about ``one``."""

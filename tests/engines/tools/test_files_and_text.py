@@ -10,9 +10,9 @@ import pytest
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PathNotFound, RepositoryNotFound, RevisionNotFound, ToolError, UnsupportedTool
-from sourcelight.core.tools.catalog import COLUMNS
+from sourcelight.core.tools.catalog import COLUMNS, TOOLS
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import TOOLS, ToolContext, call
+from sourcelight.engines.tools import ToolContext, call, render
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -133,7 +133,7 @@ def test_pages_meet_without_gaps(engine: LocalEngine) -> None:
 
 def test_addresses_are_escaped(engine: LocalEngine) -> None:
     context = ToolContext(engine, Viewer.owner(), served=True, base_url="https://h/sub")
-    payload, _ = TOOLS["list_repos"].render(call("list_repos", {"query": "one"}, context), context)
+    payload, _ = render(TOOLS["list_repos"], call("list_repos", {"query": "one"}, context), context)
     assert payload["repos"][0]["url"] == f"https://h/sub/{ONE}"
 
 
@@ -143,7 +143,7 @@ def test_names_of_any_characters(tmp_path: Path) -> None:
     engine = open_engine([tmp_path], index=tmp_path / "index")
     context = ToolContext(engine, Viewer.owner(), served=True)
     arguments = {"repo": "example.org/a/odd", "path": "a b/c?d#e%f.txt"}
-    payload, _ = TOOLS["read_file"].render(call("read_file", arguments, context), context)
+    payload, _ = render(TOOLS["read_file"], call("read_file", arguments, context), context)
     assert payload["url"] == f"/example.org/a/odd@{one.head}/-/blob/a%20b/c%3Fd%23e%25f.txt"
     assert payload["content"] == "1: lamp\r\n"
 

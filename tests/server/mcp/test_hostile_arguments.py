@@ -13,8 +13,8 @@ from mcp.client import Client
 
 from server.mcp.conftest import ONE, SECRET, Served
 from server.mcp.test_endpoints import MESSAGE, post
+from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import TOOLS
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolRunner
 from sourcelight.server.mcp.protocol import make_server
@@ -41,7 +41,7 @@ anything = st.recursive(
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    tool = TOOLS[draw(st.sampled_from(sorted(TOOLS)))]
+    tool = mcp_tools()[draw(st.sampled_from(sorted(mcp_tools())))]
     properties = tool.input_schema["properties"]
     arguments: dict[str, Any] = {}
     for name, schema in properties.items():
@@ -55,7 +55,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 @FUZZED
 @given(calls=st.lists(calls(), min_size=3, max_size=6))
 def test_any_arguments_have_an_answer(engine: LocalEngine, calls: list[tuple[str, dict[str, Any]]]) -> None:
-    server = make_server(TOOLS, ToolRunner(engine, timeout_s=5.0), lambda _: CallIdentity(Viewer.anonymous()))
+    server = make_server(mcp_tools(), ToolRunner(engine, timeout_s=5.0), lambda _: CallIdentity(Viewer.anonymous()))
 
     async def main() -> None:
         async with Client(server, mode="2026-07-28") as client:

@@ -26,9 +26,10 @@ from server.running_service import BOUND_S, TOKEN, Serve, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import Cancelled
-from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools import tool as definitions
+from sourcelight.core.tools.catalog import TOOLS, table_of
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import Tool, ToolContext
+from sourcelight.engines.tools import Handler, ToolContext, register
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State
 from sourcelight.server.http.run import BoundedHttp, address_of, bind
@@ -37,7 +38,13 @@ from sourcelight.server.mcp.protocol import make_server, serve_request
 from sourcelight.testing import make_repo
 from sourcelight.testing.repositories import RepositoryBuilder
 
-SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+WAIT = definitions.Tool(
+    "wait",
+    definitions.Arguments,
+    "file_lines",
+    definitions.Scope.CATALOG,
+    definitions.McpText("Wait", "Waits."),
+)
 
 
 @dataclass
@@ -64,8 +71,9 @@ class Waiting:
         return ToolResult("file_lines", table_of("file_lines", 0))
 
     @property
-    def tool(self) -> Tool:
-        return Tool("wait", "Wait", "Waits.", SCHEMA, self.run, lambda _, __: ({"done": True}, "done\n"))
+    def tool(self) -> definitions.Tool[definitions.Arguments]:
+        register(Handler(WAIT, self.run, lambda _, __: ({"done": True}, "done\n")))
+        return WAIT
 
 
 @contextmanager
@@ -264,15 +272,16 @@ def test_only_what_may_take_long_comes_as_a_stream(
     assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
 
 
-def test_a_quick_call_ends_with_its_reader(engine: LocalEngine) -> None:
+def test_a_quick_call_ends_with_its_reader(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = Waiting()
-    tool = replace(waiting.tool, name="read_file")
-    server = make_server({"read_file": tool}, ToolRunner(engine), lambda _: CallIdentity(Viewer.owner()))
+    tool = replace(waiting.tool, immediate=True)
+    monkeypatch.setitem(TOOLS, "wait", tool)
+    server = make_server({"wait": tool}, ToolRunner(engine), lambda _: CallIdentity(Viewer.owner()))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await serve_request(server, scope, receive, send)
 
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_file", "arguments": {}}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}
     with serving_app(app) as url:
 
         async def main() -> None:

@@ -13,7 +13,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from server.mcp.calling import said
 from server.mcp.conftest import ONE
-from sourcelight.engines.tools import TOOLS
+from sourcelight.core.tools.catalog import mcp_tools
 
 
 def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, ...]]) -> None:
@@ -28,7 +28,7 @@ def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, .
                 return tools, found, await said(client, "read_file", {"repo": ONE, "path": "big.txt"})
 
     tools, found, refused = anyio.run(main)
-    assert {tool.name for tool in tools} == set(TOOLS)
+    assert {tool.name for tool in tools} == set(mcp_tools())
     assert {block["file"] for block in found.content["blocks"]} == {"src/lamp.py", "key.py"}
     assert found.content["blocks"][0]["url"].startswith("/example.org/team/")
     assert refused.failed

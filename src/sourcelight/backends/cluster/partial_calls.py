@@ -13,12 +13,13 @@ from sourcelight.backends.cluster.search import planned
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
+from sourcelight.core.tools.tool import Tool
 from sourcelight.engines.execution.scope.revisions import scoped
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.engines.tools import SplitHandler, ToolContext
+    from sourcelight.engines.tools import Split, ToolContext
 
 _STEP_S = 0.1
 _DATES = ("after", "before")
@@ -64,14 +65,13 @@ class ClusterToolCall:
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
-def in_parts(call: ClusterToolCall, steps: SplitHandler, needed: Sequence[Repository]) -> ToolResult:
+def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: Sequence[Repository]) -> ToolResult:
     """Answer a call by the workers that hold its repositories; raises `NoWorkerAnswered` when none answers for any."""
     from sourcelight.engines import tools
 
     unnamed = not call.arguments.get("repos")
-    named = "repos" in tools.named(call.name).input_schema["properties"]
-    if not needed or (call.context.served and named and unnamed):
-        return tools.named(call.name).run(call.arguments, call.nowhere())
+    if not needed or (call.context.served and tool.takes_repos and unnamed):
+        return split(tool.parse(call.arguments), call.nowhere())
     # What is asked in words, such as a week ago, is the same moment for every worker.
     call = replace(call, arguments=_dated(call))
     asking = call.holders([repository.name for repository in needed], PART)
@@ -82,7 +82,7 @@ def in_parts(call: ClusterToolCall, steps: SplitHandler, needed: Sequence[Reposi
     part.check_revisions()
     for name, said in skipped.items():
         part.lack("answer", name, said)
-    return accounted(steps.join(call.arguments, call.context, part), skipped)
+    return accounted(split.combine(tool.parse(call.arguments), call.context, part), skipped)
 
 
 def ranked(call: ClusterToolCall) -> ToolResult:
@@ -116,7 +116,7 @@ def _dated(call: ClusterToolCall) -> Mapping[str, Any]:
         return call.arguments
     from sourcelight.engines.tools.history.histories import dates_of
 
-    return {**call.arguments, **dates_of(call.name, call.arguments)[2]}
+    return {**call.arguments, **dates_of(call.name, *map(call.arguments.get, _DATES))[2]}
 
 
 def _skipped(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict[str, str]:

@@ -29,6 +29,8 @@ from sourcelight.backends.cluster.partial_calls import (
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
+from sourcelight.core.tools.catalog import find_tool
+from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Repository, Viewer
 
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 GATHER_BYTES = 4 * 1024**3
 """Bytes of shards that one call may need on one worker: a call over more names fewer repositories."""
 
-_HERE = frozenset({"list_repos", "keyword_search"})
-_ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees", "dependency_graph", "imports"})
+_LOCAL = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
+"""What the coordinator answers itself: from the catalog, or by searches, which it spreads over the workers."""
 _STEP_S = 0.1
 
 
@@ -63,17 +65,18 @@ def delegated(
     Cancelled
         After ``context.cancellation.cancel()``.
     """
-    if name in _HERE or name.startswith("deepsearch"):
-        return None
-    call = ClusterToolCall(engine, name, arguments, context)
-    if name == "nls_search":
-        return ranked(call)
     from sourcelight.engines import tools
 
-    needed = _needed(engine, name, arguments, context.viewer)
-    steps = tools.steps_of(tools.named(name))
-    if steps is not None and (len(needed) != 1 or "repos" not in tools.named(name).input_schema["properties"]):
-        return in_parts(call, steps, needed)
+    tool = find_tool(name)
+    if tool.scope in _LOCAL:
+        return None
+    call = ClusterToolCall(engine, name, arguments, context)
+    if tool.scope is Scope.RANKING:
+        return ranked(call)
+    needed = _needed(engine, tool, arguments, context.viewer)
+    split = tools.split_of(tool)
+    if split is not None and (len(needed) != 1 or not tool.takes_repos):
+        return in_parts(call, tool, split, needed)
     return _gathered(call, needed)
 
 
@@ -169,11 +172,13 @@ def _summed(table: Any, by: Sequence[str]) -> Any:
     return found.select([*by, "matches", "files"]).sort_by(order)
 
 
-def _needed(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], viewer: Viewer) -> tuple[Repository, ...]:
+def _needed(
+    engine: ClusterEngine, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
+) -> tuple[Repository, ...]:
     """The repositories that a call reads."""
     named = [str(one).strip("/") for one in (arguments.get("repo"), *(arguments.get("repos") or ())) if one]
     found = tuple(engine.catalog.get(one, viewer) for one in dict.fromkeys(named))
-    if name in _ACROSS or not found:
+    if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not found:
         found = engine.catalog.visible(viewer)
     return found
 

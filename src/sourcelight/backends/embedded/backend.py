@@ -18,6 +18,7 @@ from sourcelight.core.batches.raw_matches import RawMatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
+from sourcelight.core.tools.catalog import is_conversation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.engines.execution.notices import unreadable
@@ -197,7 +198,7 @@ class EmbeddedBackend:
         """Answer a tool call or an analysis over the repositories that the viewer may see."""
         from sourcelight.engines import tools
 
-        conversations = self.conversations if name.startswith("deepsearch") else None
+        conversations = self.conversations if is_conversation(name) else None
         context = tools.ToolContext(self.engine, self.viewer, Cancellation(), observer, conversations=conversations)
         answer: ToolResult = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
         return answer

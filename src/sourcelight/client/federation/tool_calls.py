@@ -33,7 +33,7 @@ from sourcelight.core.errors import (
     ToolError,
     UnsupportedTool,
 )
-from sourcelight.core.tools.catalog import COLUMNS, TOOLS, find_tool
+from sourcelight.core.tools.catalog import COLUMNS, TOOLS, find_tool, is_conversation
 from sourcelight.core.tools.merge import Merge
 from sourcelight.core.tools.navigation import GO_TO_DEFINITION
 from sourcelight.core.tools.tool import Scope, Tool, WireArguments
@@ -68,7 +68,7 @@ class FederatedTools:
             What the service that has the repository says; where all are asked, the fault of the first if all fail.
         """
         tool = TOOLS.get(name)
-        if tool is not None and tool.scope is Scope.CONVERSATION:
+        if is_conversation(name):
             return await self._conversation(name, arguments, observer)
         if "repo" in arguments:
             return await self._of_one(find_tool(name), arguments, observer)

@@ -8,9 +8,9 @@ from typing import Any
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.tools import analyses, blame, commits, conversations, files, navigation
-from sourcelight.core.tools.tool import Tool
+from sourcelight.core.tools.tool import Scope, Tool
 
-TOOLS: Mapping[str, Tool[Any]] = {
+TOOLS: dict[str, Tool[Any]] = {
     tool.name: tool for domain in (files, navigation, commits, blame, analyses, conversations) for tool in domain.TOOLS
 }
 """Definitions by the name of the tool, in the order in which MCP clients list them."""
@@ -34,6 +34,11 @@ NOT_SUMMABLE: Mapping[str, Column] = {
 def mcp_tools() -> dict[str, Tool[Any]]:
     """Return the tools that MCP clients may call, by name; the rest are analyses, which only clients offer."""
     return {name: tool for name, tool in TOOLS.items() if tool.mcp is not None}
+
+
+def is_conversation(name: str) -> bool:
+    """Whether a tool of this name is about deep search."""
+    return name in TOOLS and TOOLS[name].scope is Scope.CONVERSATION
 
 
 def find_tool(name: str) -> Tool[Any]:

@@ -210,7 +210,9 @@ class CompareRevisionsArguments(Arguments, frozen=True):
     limit: Annotated[Limit | None, Meta(description="Most files to give; default 50, at most 100.")] = field(
         default=None, name="first"
     )
-    after: Annotated[Cursor | None, Meta(description="endCursor of the page before.")] = None
+    cursor: Annotated[Cursor | None, Meta(description="endCursor of the page before.")] = field(
+        default=None, name="after"
+    )
 
 
 class GetContributorReposArguments(Arguments, frozen=True):

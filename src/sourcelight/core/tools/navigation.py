@@ -218,9 +218,9 @@ class RepoMapArguments(Arguments, frozen=True):
 
     repo: Repo
     revision: Revision = None
-    budget_lines: Annotated[
-        Annotated[int, Meta(ge=2)] | None, Meta(description="Most lines to give; 200 without it.")
-    ] = field(default=None, name="budget_lines")
+    limit: Annotated[Annotated[int, Meta(ge=2)] | None, Meta(description="Most lines to give; 200 without it.")] = (
+        field(default=None, name="budget_lines")
+    )
 
 
 class CallGraphArguments(Arguments, frozen=True):

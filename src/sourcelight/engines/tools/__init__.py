@@ -1,25 +1,23 @@
-"""The typed tools, defined once: MCP endpoints, clients and deep search serve these.
+"""Handlers of tools: the code that does the work of a definition of `sourcelight.core.tools`, and its text for MCP.
 
-A tool checks its arguments, asks an engine for a viewer, and answers with a table; how the answer is put in words and
-JSON for MCP stands beside it. No transport, no identity.
+A handler gets checked arguments, an engine and a viewer, and answers with a table. No transport, no identity. Start
+at `handler`, which says what a handler is, then at `registry`, which finds and calls them.
 """
 
-from sourcelight.engines.tools.context import Analysis, Conversations, Tool, ToolContext
-from sourcelight.engines.tools.handler import PartialResult, SplitHandler
-from sourcelight.engines.tools.registry import ANALYSES, TOOLS, answer, call, named, part_of, steps_of
+from sourcelight.engines.tools.context import Conversations, ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
+from sourcelight.engines.tools.registry import answer, call, gather, register, render, split_of
 
 __all__ = [
-    "ANALYSES",
-    "TOOLS",
-    "Analysis",
     "Conversations",
+    "Handler",
     "PartialResult",
-    "SplitHandler",
-    "Tool",
+    "Split",
     "ToolContext",
     "answer",
     "call",
-    "named",
-    "part_of",
-    "steps_of",
+    "gather",
+    "register",
+    "render",
+    "split_of",
 ]

@@ -1,20 +1,15 @@
-"""What a tool and an analysis are, and what they are called with.
-
-From the names in a call to repositories and commits.
-"""
+"""For whom and over what a tool runs: engine, viewer, limits; and from names in arguments to commits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.tools.tool import WireArguments
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos import Repository, Viewer, resolve
-
-Arguments = Mapping[str, Any]
 
 
 class Conversations(Protocol):
@@ -29,7 +24,7 @@ class Conversations(Protocol):
     def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
         """Ask another question in the viewer's own conversation and wait a while; table ``conversation``."""
 
-    def change(self, identifier: str, changes: Arguments, context: ToolContext) -> ToolResult:
+    def change(self, identifier: str, changes: WireArguments, context: ToolContext) -> ToolResult:
         """Rename, star, share or delete the viewer's own conversation, or cancel its question."""
 
     def list(
@@ -77,51 +72,6 @@ class ToolContext:
     base_url: str = ""
     conversations: Conversations | None = None
     parted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """A call that only clients of this process and our own service offer: no MCP tool of the service.
-
-    `run` gets arguments that satisfy `input_schema`. `steps` gives the `Parted` of a call over many repositories.
-    """
-
-    name: str
-    input_schema: Mapping[str, Any]
-    run: Callable[[Arguments, ToolContext], ToolResult]
-    steps: Callable[[], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool: its schema, its work, and its answer in the words of MCP.
-
-    Parameters
-    ----------
-    name
-        Canonical name.
-    title, description
-        For people and models that choose a tool.
-    input_schema
-        JSON Schema: object, plain types, ``additionalProperties`` false; each property has a description.
-    run
-        Does the work; arguments satisfy `input_schema`. Raises errors of `sourcelight.core.errors`.
-    render
-        Makes ``structuredContent`` and the text block of an answer.
-    read_only
-        False where the call creates something.
-    steps
-        Gives the `Parted` of a call over many repositories; None where there is none.
-    """
-
-    name: str
-    title: str
-    description: str
-    input_schema: Mapping[str, Any]
-    run: Callable[[Arguments, ToolContext], ToolResult]
-    render: Callable[[ToolResult, ToolContext], tuple[dict[str, Any], str]]
-    read_only: bool = True
-    steps: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

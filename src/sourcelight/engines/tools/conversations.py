@@ -1,4 +1,4 @@
-"""The tools about deep search: `deepsearch`, `deepsearch_read`.
+"""Handlers of the tools about deep search.
 
 What they say is in the attributes of the `ToolResult` that `Conversations` gives: for both `status` (``processing``,
 ``completed`` or ``error``) and `title`; for `ask` also `url`, `read_token`, `answer` (Markdown) and `sources`; for
@@ -14,8 +14,20 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.core.markup import code
-from sourcelight.engines.tools.context import Analysis, Arguments, Conversations, Tool, ToolContext
-from sourcelight.engines.tools.handler import tail, with_notices
+from sourcelight.core.tools.conversations import (
+    DEEPSEARCH,
+    DEEPSEARCH_CHANGE,
+    DEEPSEARCH_FOLLOW_UP,
+    DEEPSEARCH_LIST,
+    DEEPSEARCH_READ,
+    DeepSearchArguments,
+    DeepSearchChangeArguments,
+    DeepSearchFollowUpArguments,
+    DeepSearchListArguments,
+    DeepSearchReadArguments,
+)
+from sourcelight.engines.tools.context import Conversations, ToolContext
+from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 
 _MOST_ROWS = 1_000
 """Rows of a counted table that one call gives."""
@@ -31,12 +43,12 @@ def _conversations(call: str, context: ToolContext) -> Conversations:
     return context.conversations
 
 
-def _ask(arguments: Arguments, context: ToolContext) -> ToolResult:
-    return _conversations("deepsearch", context).ask(arguments["question"], context)
+def _ask(arguments: DeepSearchArguments, context: ToolContext) -> ToolResult:
+    return _conversations("deepsearch", context).ask(arguments.question, context)
 
 
-def _read(arguments: Arguments, context: ToolContext) -> ToolResult:
-    return _conversations("deepsearch_read", context).read(arguments["identifier"], context)
+def _read(arguments: DeepSearchReadArguments, context: ToolContext) -> ToolResult:
+    return _conversations("deepsearch_read", context).read(arguments.identifier, context)
 
 
 def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -66,7 +78,7 @@ def _source_lines(facts: Mapping[str, Any]) -> str:
     return f"{shown}\n## Citations taken out\n\n{taken_out}" if taken_out else shown
 
 
-def _render_asked(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
     del context
     facts = answer.attributes
     status, url = facts.get("status", "completed"), facts.get("url", "")
@@ -86,7 +98,7 @@ def _render_asked(answer: ToolResult, context: ToolContext) -> tuple[dict[str, A
     return payload | tail(answer), with_notices(text, answer)
 
 
-def _render_read(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
     del context
     facts = answer.attributes
     questions = [
@@ -130,114 +142,29 @@ def _one_line(text: Any) -> str:
     return " ".join(str(text).split())
 
 
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "deepsearch",
-        "Ask about the code",
-        "Ask a question about the code in plain language; it is researched over several searches and answered with "
-        "links to what was read. It opens a conversation and takes from some seconds to minutes: when the answer says "
-        "that the question is still being worked on, read it later with deepsearch_read. Use it for questions that "
-        "need many searches; ask in detail and name repositories that matter.",
-        {
-            "type": "object",
-            "properties": {
-                "question": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "A detailed question about one matter, with the names of repositories, files or "
-                    "functions that are known.",
-                }
-            },
-            "required": ["question"],
-            "additionalProperties": False,
-        },
-        _ask,
-        _render_asked,
-        read_only=False,
-    ),
-    Tool(
-        "deepsearch_read",
-        "Read a deep search conversation",
-        "Read the questions, answers and sources of a deep search conversation, as Markdown.",
-        {
-            "type": "object",
-            "properties": {
-                "identifier": {
-                    "type": "string",
-                    "minLength": 1,
-                    "description": "Address of the conversation, as deepsearch gave it or as it was shared, or its "
-                    "read token.",
-                }
-            },
-            "required": ["identifier"],
-            "additionalProperties": False,
-        },
-        _read,
-        _render_read,
-    ),
-)
+def _follow_up(arguments: DeepSearchFollowUpArguments, context: ToolContext) -> ToolResult:
+    return _conversations("deepsearch_follow_up", context).follow_up(arguments.identifier, arguments.question, context)
 
 
-def _follow_up(arguments: Arguments, context: ToolContext) -> ToolResult:
-    return _conversations("deepsearch_follow_up", context).follow_up(
-        arguments["identifier"], arguments["question"], context
-    )
+def _change(arguments: DeepSearchChangeArguments, context: ToolContext) -> ToolResult:
+    changes = {name: value for name, value in arguments.to_wire().items() if name != "identifier"}
+    return _conversations("deepsearch_change", context).change(arguments.identifier, changes, context)
 
 
-def _change(arguments: Arguments, context: ToolContext) -> ToolResult:
-    changes = {name: value for name, value in arguments.items() if name != "identifier"}
-    return _conversations("deepsearch_change", context).change(arguments["identifier"], changes, context)
-
-
-def _list(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _list(arguments: DeepSearchListArguments, context: ToolContext) -> ToolResult:
     return _conversations("deepsearch_list", context).list(
         context,
-        text=arguments.get("text", ""),
-        starred=arguments.get("starred"),
-        first=arguments.get("limit", 50),
-        skip=arguments.get("skip", 0),
+        text=arguments.text or "",
+        starred=arguments.starred,
+        first=arguments.limit or 50,
+        skip=arguments.skip or 0,
     )
 
 
-def _object(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-_IDENTIFIER = {"type": "string", "minLength": 1, "description": "Address, read token or number of the conversation."}
-
-ANALYSES: tuple[Analysis, ...] = (
-    Analysis(
-        "deepsearch_follow_up",
-        _object(
-            ["identifier", "question"],
-            identifier=_IDENTIFIER,
-            question={"type": "string", "minLength": 1, "description": "The next question."},
-        ),
-        _follow_up,
-    ),
-    Analysis(
-        "deepsearch_change",
-        _object(
-            ["identifier"],
-            identifier=_IDENTIFIER,
-            title={"type": "string", "minLength": 1, "description": "Another title."},
-            starred={"type": "boolean", "description": "Whether it is starred."},
-            shared={"type": "boolean", "description": "Whether everyone with its link may read it."},
-            reset_link={"type": "boolean", "description": "Make its former link open nothing any more."},
-            cancel={"type": "boolean", "description": "Cancel the question that is being worked on."},
-            delete={"type": "boolean", "description": "Delete it."},
-        ),
-        _change,
-    ),
-    Analysis(
-        "deepsearch_list",
-        _object(
-            [],
-            text={"type": "string", "description": "Text in a title, a question or an answer; empty: all."},
-            starred={"type": "boolean", "description": "Only starred ones, or only others."},
-            limit={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Most to give; default 50."},
-            skip={"type": "integer", "minimum": 0, "description": "How many to leave out at the start."},
-        ),
-        _list,
-    ),
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(DEEPSEARCH, _ask, _render_asked),
+    Handler(DEEPSEARCH_READ, _read, _render_read),
+    Handler(DEEPSEARCH_FOLLOW_UP, _follow_up),
+    Handler(DEEPSEARCH_CHANGE, _change),
+    Handler(DEEPSEARCH_LIST, _list),
 )

@@ -1,7 +1,4 @@
-"""The tools about files: `read_file`, `list_files`; those about repositories stand beside them.
-
-The tool that lists repositories: `list_repos`.
-"""
+"""Handlers of `read_file`, `list_files` and `list_repos`."""
 
 from __future__ import annotations
 
@@ -14,27 +11,33 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.errors import PathNotFound, ToolError
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.engines.tools.context import Arguments, Tool, ToolContext, clean_path, place_of
-from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
+from sourcelight.core.tools.files import (
+    DEFAULT_PAGE,
+    LIST_FILES,
+    LIST_REPOS,
+    READ_FILE,
+    ListFilesArguments,
+    ListReposArguments,
+    ReadFileArguments,
+)
+from sourcelight.engines.tools.context import ToolContext, clean_path, place_of
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, numbered, tail, with_notices
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
 from sourcelight.repos import ObjectReader, TreeEntry, find_entry, list_folder
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
 
-DEFAULT_PAGE = 50
-_MOST_PAGE = 10_000
 
-
-def _list_repos(arguments: Arguments, context: ToolContext) -> ToolResult:
-    wanted = arguments["query"].strip().casefold()
+def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
+    wanted = arguments.query.strip().casefold()
     found = sorted(
         (r for r in context.engine.catalog.visible(context.viewer) if wanted in r.facts.name.casefold()),
         key=lambda r: r.facts.name,
     )
     names = [repository.facts.name for repository in found]
-    after, before = (_cursor_name(arguments, name) for name in ("after", "before"))
+    after, before = _name_of(arguments.after, "after"), _name_of(arguments.before, "before")
     low = 0 if after is None else bisect_right(names, after)
     high = len(names) if before is None else max(bisect_left(names, before), low)
-    limit = arguments.get("limit", DEFAULT_PAGE if context.served else None)
+    limit = arguments.limit or (DEFAULT_PAGE if context.served else None)
     if limit is not None and high - low > limit:
         # Without `after`, `before` asks for the page that ends there.
         low, high = (high - limit, high) if before is not None and after is None else (low, low + limit)
@@ -55,7 +58,7 @@ def _list_repos(arguments: Arguments, context: ToolContext) -> ToolResult:
     if more and limit is not None:
         notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
     facts = {
-        "query": arguments["query"],
+        "query": arguments.query,
         "total": len(names),
         "start_cursor": _cursor(page[0].name) if page else None,
         "end_cursor": _cursor(page[-1].name) if page else None,
@@ -69,13 +72,12 @@ def _cursor(name: str) -> str:
     return base64.urlsafe_b64encode(f"1:{name}".encode()).decode().rstrip("=")
 
 
-def _cursor_name(arguments: Arguments, argument: str) -> str | None:
-    """The name that a cursor stands for; None without one."""
-    given: str = arguments.get(argument, "")
-    if not given:
+def _name_of(cursor: str | None, argument: str) -> str | None:
+    """Return the name that a cursor stands for; None without one."""
+    if not cursor:
         return None
     try:
-        text = base64.b64decode(given + "=" * (-len(given) % 4), altchars=b"-_", validate=True).decode()
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         text = ""
     version, _, name = text.partition(":")
@@ -88,7 +90,7 @@ def _cursor_name(arguments: Arguments, argument: str) -> str | None:
     return name
 
 
-def _render_repos(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_repos(answer: ToolResult, context: ToolContext) -> Rendered:
     del context
     facts = answer.attributes
     rows = answer.table.to_pylist()
@@ -128,56 +130,15 @@ def _repository_line(row: Mapping[str, Any]) -> str:
     return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
 
 
-REPOSITORY_TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "list_repos",
-        "List repositories",
-        "List the repositories whose name contains a text, by name. Use it first when the exact name of a repository "
-        "is not known: the other tools need it. An empty text lists all of them.",
-        {
-            "type": "object",
-            "properties": {
-                "query": {
-                    "type": "string",
-                    "description": "Text that the name has to contain; upper and lower case are the same. "
-                    "No regular expression.",
-                },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": _MOST_PAGE,
-                    "description": f"Most repositories in one answer; {DEFAULT_PAGE} without it.",
-                },
-                "after": {"type": "string", "description": "endCursor of an earlier answer: what comes after it."},
-                "before": {"type": "string", "description": "startCursor of an earlier answer: what comes before it."},
-            },
-            "required": ["query"],
-            "additionalProperties": False,
-        },
-        _list_repos,
-        _render_repos,
-    ),
-)
-
-
 MOST_BYTES = 131_072
 """Bytes of text that one served call of `read_file` gives."""
 _MOST_ENTRIES = 1_000
 
-_REPO = {"type": "string", "minLength": 1, "description": "Name of the repository, such as github.com/owner/name."}
-_REVISION = {
-    "type": "string",
-    "description": "Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch.",
-}
 
-
-# read_file
-
-
-def _read_file(arguments: Arguments, context: ToolContext) -> ToolResult:
-    place = place_of(context, arguments["repo"], arguments.get("revision", ""))
-    path = clean_path(arguments["path"])
-    first, last = arguments.get("startLine"), arguments.get("endLine")
+def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
+    place = place_of(context, arguments.repo, arguments.revision or "")
+    path = clean_path(arguments.path)
+    first, last = arguments.start_line, arguments.end_line
     if first is not None and last is not None and last < first:
         raise ToolError(
             f"read_file: endLine {last} is before startLine {first}; both are included and count from 1",
@@ -268,7 +229,7 @@ def _submodule(call: str, entry: TreeEntry) -> ToolError:
     return ToolError(message, tool=call, argument="path")
 
 
-def _render_file(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
     facts = answer.attributes
     content = numbered(facts["start_line"], answer.table.column("line").to_pylist())
     lines = None if facts["whole"] else (facts["start_line"], facts["end_line"])
@@ -289,12 +250,9 @@ def _render_file(answer: ToolResult, context: ToolContext) -> tuple[dict[str, An
     return payload, with_notices(f"URL: {url}\n{content}", answer)
 
 
-# list_files
-
-
-def _list_files(arguments: Arguments, context: ToolContext) -> ToolResult:
-    place = place_of(context, arguments["repo"], arguments.get("revision", ""))
-    path = clean_path(arguments.get("path", ""))
+def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResult:
+    place = place_of(context, arguments.repo, arguments.revision or "")
+    path = clean_path(arguments.path or "")
     with ObjectReader(place.repository) as reader:
         entry = find_entry(reader, place.commit, path, place.revision)
         if entry.kind == "submodule":
@@ -332,7 +290,7 @@ def _list_files(arguments: Arguments, context: ToolContext) -> ToolResult:
     return ToolResult("files", table, facts, not notices, notices)
 
 
-def _render_files(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     del context
     rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
     payload = {
@@ -347,54 +305,8 @@ def _render_files(answer: ToolResult, context: ToolContext) -> tuple[dict[str, A
     return payload, with_notices(text, answer)
 
 
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "read_file",
-        "Read a file",
-        "Read a text file of a repository, each line with its number. A file of more than 131,072 bytes has to be "
-        "read in parts: give startLine and endLine. Use it for a file whose path is known, from a search or from "
-        "list_files; to find text in many files use keyword_search.",
-        {
-            "type": "object",
-            "properties": {
-                "repo": _REPO,
-                "path": {"type": "string", "minLength": 1, "description": "Path of the file in the repository."},
-                "startLine": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": "First line to give, counted from 1. Without it: the first of the file.",
-                },
-                "endLine": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "description": "Last line to give, itself included. Without it: the last of the file.",
-                },
-                "revision": _REVISION,
-            },
-            "required": ["repo", "path"],
-            "additionalProperties": False,
-        },
-        _read_file,
-        _render_file,
-    ),
-    Tool(
-        "list_files",
-        "List a folder",
-        "List what one folder of a repository holds: folders first (their paths end with /), then files. It does not "
-        "go into folders; call it again with the path of one. To find files by name anywhere, use keyword_search with "
-        "a file: filter.",
-        {
-            "type": "object",
-            "properties": {
-                "repo": _REPO,
-                "path": {"type": "string", "description": "Path of the folder. Without it: the top of the repository."},
-                "revision": _REVISION,
-            },
-            "required": ["repo"],
-            "additionalProperties": False,
-        },
-        _list_files,
-        _render_files,
-    ),
-    *REPOSITORY_TOOLS,
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(READ_FILE, _read_file, _render_file),
+    Handler(LIST_FILES, _list_files, _render_files),
+    Handler(LIST_REPOS, _list_repos, _render_repos),
 )

@@ -1,20 +1,22 @@
-"""Calls over many repositories in two steps: what each repository gives, and the answer made of it.
+"""What a handler of a tool is, and the parts that handlers share: partial results and text for MCP.
 
-On one machine both steps follow each other. Over a cluster each worker does the first for the repositories that it
-holds, and whoever asked does the second: so the answers can't differ.
-
-What the tools' texts are made with.
+A tool over many repositories works in two steps. On one machine both follow each other. In a cluster each worker
+gathers from the repositories that it holds, and the coordinator combines: so the answers can't differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeAlias
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RevisionNotFound
-from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.core.tools.tool import A, Tool
+from sourcelight.engines.tools.context import ToolContext
+
+Rendered: TypeAlias = tuple[dict[str, Any], str]
+"""The ``structuredContent`` and the text of an answer over MCP."""
 
 _STAGES = ("kind", "update", "open", "answer")
 
@@ -100,23 +102,42 @@ class PartialResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitHandler:
-    """A call in two steps.
+class Split(Generic[A]):
+    """The work of a tool in two steps.
 
     Parameters
     ----------
-    part
-        What the repositories that are here give.
-    join
-        Makes the answer; no repository has to be here.
+    gather
+        Makes a partial result of the repositories that are here.
+    combine
+        Makes the answer of one partial result; needs no repository.
     """
 
-    part: Callable[[Arguments, ToolContext], PartialResult]
-    join: Callable[[Arguments, ToolContext, PartialResult], ToolResult]
+    gather: Callable[[A, ToolContext], PartialResult]
+    combine: Callable[[A, ToolContext, PartialResult], ToolResult]
 
-    def __call__(self, arguments: Arguments, context: ToolContext) -> ToolResult:
-        """Both steps, where all repositories are here."""
-        return self.join(arguments, context, self.part(arguments, context))
+    def __call__(self, arguments: A, context: ToolContext) -> ToolResult:
+        """Do both steps, where all repositories are here."""
+        return self.combine(arguments, context, self.gather(arguments, context))
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(Generic[A]):
+    """What does the work of a tool.
+
+    Parameters
+    ----------
+    tool
+        Its definition.
+    run
+        Makes the answer; `Split` for a tool that works over many repositories.
+    render
+        Makes the answer's form for MCP; None for a tool without `Tool.mcp`.
+    """
+
+    tool: Tool[A]
+    run: Callable[[A, ToolContext], ToolResult] | Split[A]
+    render: Callable[[ToolResult, ToolContext], Rendered] | None = None
 
 
 NOTHING = "No results.\n\nNo results found.\n"

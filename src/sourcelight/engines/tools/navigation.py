@@ -1,4 +1,4 @@
-"""The tools about navigation: `go_to_definition` and `find_references`."""
+"""Handlers of `go_to_definition` and `find_references`, and what all handlers about navigation share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.tools.navigation import (
+    FIND_REFERENCES,
+    GO_TO_DEFINITION,
+    CallGraphArguments,
+    FindReferencesArguments,
+    GoToDefinitionArguments,
+    OutlineArguments,
+)
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
-from sourcelight.engines.tools.context import Arguments, Tool, ToolContext, clean_path
-from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, numbered, tail, with_notices
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import SymbolQuery
@@ -35,22 +43,8 @@ _DEFINITION = (
 )
 _REFERENCE = ("how", "precise", "role", "container", "score", "reason")
 
-REPO = {"type": "string", "minLength": 1, "description": "Name of the repository, such as github.com/owner/name."}
-REVISION = {
-    "type": "string",
-    "description": "Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch.",
-}
-_SYMBOL = {
-    "type": "string",
-    "minLength": 1,
-    "description": "Name of the symbol, without the class or module before it.",
-}
-_LINE = {"type": "integer", "minimum": 1, "description": "Line on which the symbol stands, counted from 1."}
-_COLUMN = {
-    "type": "integer",
-    "minimum": 0,
-    "description": "Characters before the symbol on that line; only together with line.",
-}
+FileArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | OutlineArguments | CallGraphArguments
+SymbolArguments: TypeAlias = GoToDefinitionArguments | FindReferencesArguments | CallGraphArguments
 
 
 def workspace_of(context: ToolContext) -> Workspace:
@@ -59,7 +53,7 @@ def workspace_of(context: ToolContext) -> Workspace:
     return context.engine.navigation.workspace(context.viewer, TimeBudget(context.cancellation, seconds))
 
 
-def document_of(call: str, arguments: Arguments, workspace: Workspace) -> Document:
+def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Document:
     """Find the file that a call names.
 
     Raises
@@ -67,9 +61,9 @@ def document_of(call: str, arguments: Arguments, workspace: Workspace) -> Docume
     RepositoryNotFound, RevisionNotFound, PathNotFound
         For what is not there.
     """
-    revision = arguments.get("revision", "")
-    path = clean_path(arguments["path"])
-    project = workspace.project(arguments["repo"].strip("/"), revision)
+    revision = arguments.revision or ""
+    path = clean_path(arguments.path)
+    project = workspace.project(arguments.repo.strip("/"), revision)
     found = project.document(path.encode())
     if found is None:
         if path.encode() in project.folders():
@@ -83,26 +77,26 @@ def begin(context: ToolContext, document: Document) -> None:
     context.engine.definitions.start([document.project.target])
 
 
-def asked_of(call: str, arguments: Arguments, document: Document) -> SymbolQuery:
+def asked_of(call: str, arguments: SymbolArguments, document: Document, column: int | None = None) -> SymbolQuery:
     """Read what a call asks for; raises `ToolError` for what names no symbol."""
     from sourcelight.engines.navigation.definitions import SymbolQuery
 
-    line, column = arguments.get("line"), arguments.get("column")
+    line = arguments.line
     if column is not None and line is None:
         raise ToolError(f"{call}: column is given without a line", tool=call, argument="column")
-    symbol = arguments["symbol"].strip().removesuffix("()")
+    symbol = arguments.symbol.strip().removesuffix("()")
     for separator in (".", "::", "->", "#"):
         symbol = symbol.rpartition(separator)[2] or symbol
     if not symbol or "\n" in symbol:
-        raise ToolError(f"{call}: {arguments['symbol']!r} is no name of a symbol", tool=call, argument="symbol")
+        raise ToolError(f"{call}: {arguments.symbol!r} is no name of a symbol", tool=call, argument="symbol")
     return SymbolQuery(document, symbol, line, column)
 
 
-def _facts(asked: SymbolQuery, arguments: Arguments) -> dict[str, Any]:
+def _facts(asked: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
     project = asked.document.project
     return {
         "repository": project.name,
-        "revision": arguments.get("revision", ""),
+        "revision": arguments.revision or "",
         "commit": project.commit,
         "path": asked.document.shown_path,
         "symbol": asked.name,
@@ -119,16 +113,16 @@ def notices_of(workspace: Workspace) -> tuple[str, ...]:
     return (*workspace.notices.values(), *unparsed)
 
 
-def _go_to_definition(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.definitions import definitions_of
     from sourcelight.engines.navigation.locations import definition_rows, table
 
     workspace = workspace_of(context)
     document = document_of("go_to_definition", arguments, workspace)
     begin(context, document)
-    asked = asked_of("go_to_definition", arguments, document)
+    asked = asked_of("go_to_definition", arguments, document, arguments.column)
     found = definitions_of(asked, workspace)
-    revisions = {document.project.key: arguments.get("revision", "")}
+    revisions = {document.project.key: arguments.revision or ""}
     rows = definition_rows(asked.name, found, workspace, revisions)
     if not rows or any(row["how"] == "name" for row in rows):
         workspace.note_missing_anywhere()  # what the name means may be defined there
@@ -137,7 +131,7 @@ def _go_to_definition(arguments: Arguments, context: ToolContext) -> ToolResult:
     return ToolResult("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
 
 
-def _render_definitions(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
     definitions, texts = [], []
     for row in answer.table.to_pylist():
         lines = row["code"].split("\n")
@@ -160,15 +154,15 @@ def _render_definitions(answer: ToolResult, context: ToolContext) -> tuple[dict[
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
 
 
-def _find_references(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _find_references(arguments: FindReferencesArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.workspace import CachedReferences, is_lasting, question_key
 
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
     begin(context, document)
-    asked = asked_of("find_references", arguments, document)
-    limit = arguments.get("limit", SERVED_REFERENCES if context.served else None)
-    key = question_key(asked, arguments.get("revision", ""), workspace)
+    asked = asked_of("find_references", arguments, document, arguments.column)
+    limit = arguments.limit or (SERVED_REFERENCES if context.served else None)
+    key = question_key(asked, arguments.revision or "", workspace)
     kept = workspace.navigator.answers.get(key)
     complete = True
     if kept is not None:
@@ -192,7 +186,11 @@ def _find_references(arguments: Arguments, context: ToolContext) -> ToolResult:
 
 
 def _references(
-    asked: SymbolQuery, arguments: Arguments, context: ToolContext, workspace: Workspace, limit: int | None
+    asked: SymbolQuery,
+    arguments: FindReferencesArguments,
+    context: ToolContext,
+    workspace: Workspace,
+    limit: int | None,
 ) -> tuple[CachedReferences, bool]:
     """Find references, up to a limit; tell whether these are all."""
     import numpy as np
@@ -203,7 +201,7 @@ def _references(
 
     project = asked.document.project
     search = References(asked, workspace)
-    revisions = {project.key: arguments.get("revision", "")}
+    revisions = {project.key: arguments.revision or ""}
     rows: list[dict[str, Any]] = []
     complete, telling = True, _Telling(context, limit)
     for files, found in enumerate(search.found(), 1):
@@ -258,7 +256,7 @@ class _Telling:
         self._observer(ToolProgress("finding references", self._files, 0, f"{count:,} found", rows))
 
 
-def _render_references(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     rows = answer.table.to_pylist()
     workspace = workspace_of(context)
     references, texts = [], []
@@ -308,46 +306,7 @@ def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str,
     return [] if document is None else document.text.decode(errors="replace").split("\n")
 
 
-def _schema(path: str, **more: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "repo": REPO,
-            "path": {"type": "string", "minLength": 1, "description": path},
-            "symbol": _SYMBOL,
-            "revision": REVISION,
-            "line": _LINE,
-            "column": _COLUMN,
-            **more,
-        },
-        "required": ["repo", "path", "symbol"],
-        "additionalProperties": False,
-    }
-
-
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "go_to_definition",
-        "Go to a definition",
-        "Find where a symbol that a file uses is defined, in the same repository or another one. Give the file in "
-        "which the symbol is used, and its plain name; a line makes the answer exact. Up to ten candidates come back, "
-        "the best first, each with at most 50 lines of code and how it was found: scip, scope, import and type can be "
-        "relied on, name is a ranked guess. To find a symbol by name alone use keyword_search.",
-        _schema("Path of the file in which the symbol is used."),
-        _go_to_definition,
-        _render_definitions,
-    ),
-    Tool(
-        "find_references",
-        "Find references",
-        "Find the places that use a symbol, in its own repository and in those that import it. Give the file in which "
-        "the symbol is defined, and its plain name. Places that merely share the name are left out. To find where a "
-        "used symbol is defined use go_to_definition first.",
-        _schema(
-            "Path of the file in which the symbol is defined.",
-            limit={"type": "integer", "minimum": 1, "maximum": 10000, "description": "Most references to give."},
-        ),
-        _find_references,
-        _render_references,
-    ),
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(GO_TO_DEFINITION, _go_to_definition, _render_definitions),
+    Handler(FIND_REFERENCES, _find_references, _render_references),
 )

@@ -1,4 +1,4 @@
-"""Analyses of navigation: what clients offer beside the service's tools."""
+"""Handlers of the analyses of navigation: symbols, imports, dependencies and calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.navigation import (
+    CALLEES,
+    CALLERS,
+    DEPENDENCY_GRAPH,
+    IMPORTS,
+    OUTLINE,
+    REPO_MAP,
+    SYMBOLS,
+    CallGraphArguments,
+    DependencyGraphArguments,
+    ImportsArguments,
+    OutlineArguments,
+    RepoMapArguments,
+    SymbolsArguments,
+)
 from sourcelight.engines.symbols import KINDS, kind_code
-from sourcelight.engines.tools.context import Analysis, Arguments, ToolContext
-from sourcelight.engines.tools.navigation import REPO, REVISION, asked_of, begin, document_of, notices_of, workspace_of
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler
+from sourcelight.engines.tools.navigation import asked_of, begin, document_of, notices_of, workspace_of
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace
@@ -41,8 +57,8 @@ def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any],
     return ToolResult(columns, table(columns, rows), facts, complete, notices_of(workspace))
 
 
-def _project_of(arguments: Arguments, context: ToolContext, workspace: Workspace) -> Project:
-    project = workspace.project(arguments["repo"].strip("/"), arguments.get("revision", ""))
+def _project_of(repo: str, revision: str | None, context: ToolContext, workspace: Workspace) -> Project:
+    project = workspace.project(repo.strip("/"), revision or "")
     _wait(context, [project], workspace)
     return project
 
@@ -57,8 +73,8 @@ def _wait(context: ToolContext, projects: Iterable[Project], workspace: Workspac
     workspace.budget.check()
 
 
-def _where(project: Project, arguments: Arguments) -> dict[str, Any]:
-    return {"repository": project.name, "revision": arguments.get("revision", ""), "commit": project.commit}
+def _where(project: Project, revision: str | None) -> dict[str, Any]:
+    return {"repository": project.name, "revision": revision or "", "commit": project.commit}
 
 
 def _documents(project: Project, prefix: str) -> list[Document]:
@@ -73,57 +89,57 @@ def _below(path: bytes, folder: bytes) -> bool:
     return not folder or path == folder or path.startswith(folder + b"/")
 
 
-def _symbols(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
 
-    kinds = {name for name in arguments.get("kind", ()) if kind_code(name) is not None}
-    if unknown := sorted(set(arguments.get("kind", ())) - kinds):
+    kinds = {name for name in arguments.kind or () if kind_code(name) is not None}
+    if unknown := sorted(set(arguments.kind or ()) - kinds):
         raise ToolError(
             f"symbols: {', '.join(unknown)} is no kind of symbol", tool="symbols", argument="kind", accepted=KINDS
         )
     codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
     workspace = workspace_of(context)
-    project = _project_of(arguments, context, workspace)
-    documents = _documents(project, arguments.get("path", ""))
+    project = _project_of(arguments.repo, arguments.revision, context, workspace)
+    documents = _documents(project, arguments.path or "")
     teller = _Teller(context, "reading definitions", len(documents))
     rows: list[dict[str, Any]] = []
     for number, document in enumerate(documents):
         workspace.budget.check()
-        found = symbol_rows(document, outline_of(document, workspace), arguments.get("revision", ""))
+        found = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
         rows += [row for row in found if not codes or row["kind"] in codes]
         teller.tell(number, f"{len(rows):,} definitions")
-    workspace.note_missing([project], arguments.get("path", "").strip("/").encode())
-    facts = {**_where(project, arguments), "kind": sorted(codes), "path": arguments.get("path", "")}
+    workspace.note_missing([project], (arguments.path or "").strip("/").encode())
+    facts = {**_where(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
     return _answer("symbols", rows, facts, workspace)
 
 
-def _outline(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
 
     workspace = workspace_of(context)
     document = document_of("outline", arguments, workspace)
     begin(context, document)
-    rows = symbol_rows(document, outline_of(document, workspace), arguments.get("revision", ""))
+    rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
     workspace.note_missing([document.project], document.path)
-    facts = {**_where(document.project, arguments), "path": document.shown_path, "language": document.language}
+    facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "language": document.language}
     return _answer("symbols", rows, facts, workspace)
 
 
-def _imports(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import imports_in
     from sourcelight.engines.navigation.locations import file_columns
 
     workspace = workspace_of(context)
-    project = _project_of(arguments, context, workspace)
-    wanted = arguments.get("path", "").strip("/").encode()
+    project = _project_of(arguments.repo, arguments.revision, context, workspace)
+    wanted = (arguments.path or "").strip("/").encode()
     teller = _Teller(context, "reading imports")
     rows: list[dict[str, Any]] = []
     for number, found in enumerate(imports_in(project, workspace)):
         if not _below(found[0].document.path, wanted):
             continue
-        where = file_columns(found[0].document, arguments.get("revision", ""))
+        where = file_columns(found[0].document, arguments.revision or "")
         rows += [
             {
                 **where,
@@ -138,14 +154,14 @@ def _imports(arguments: Arguments, context: ToolContext) -> ToolResult:
         ]
         teller.tell(number, f"{len(rows):,} imports")
     workspace.note_missing([project], wanted)
-    return _answer("imports", rows, {**_where(project, arguments), "path": arguments.get("path", "")}, workspace)
+    return _answer("imports", rows, {**_where(project, arguments.revision), "path": arguments.path or ""}, workspace)
 
 
-def _dependency_graph(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import edges_of
 
     workspace = workspace_of(context)
-    names = arguments.get("repos") or [repository.name for repository in workspace.repositories]
+    names = list(arguments.repos or ()) or [repository.name for repository in workspace.repositories]
     projects = [workspace.project(name.strip("/")) for name in dict.fromkeys(names)]
     _wait(context, projects, workspace)
     teller = _Teller(context, "reading imports", len(projects))
@@ -161,23 +177,23 @@ def _dependency_graph(arguments: Arguments, context: ToolContext) -> ToolResult:
                 "imports": edge.imports,
             }
             for edge in edges
-            if arguments.get("external", True) or not edge.external
+            if arguments.external is not False or not edge.external
         ]
         teller.tell(number, edges[0].source if edges else "")
     workspace.note_missing(projects)
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
 
-def _repo_map(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import file_columns
     from sourcelight.engines.navigation.repo_map import map_lines
 
     workspace = workspace_of(context)
-    project = _project_of(arguments, context, workspace)
-    budget = arguments.get("budget_lines", 200)
+    project = _project_of(arguments.repo, arguments.revision, context, workspace)
+    budget = arguments.limit or 200
     rows = [
         {
-            **file_columns(line.document, arguments.get("revision", "")),
+            **file_columns(line.document, arguments.revision or ""),
             "line_number": line.one.line if line.one is not None else None,
             "text": line.text,
             "kind": line.one.kind if line.one is not None else None,
@@ -186,10 +202,10 @@ def _repo_map(arguments: Arguments, context: ToolContext) -> ToolResult:
         for line in map_lines(project, budget, workspace)
     ]
     workspace.note_missing([project])
-    return _answer("repository_map", rows, {**_where(project, arguments), "budget_lines": budget}, workspace)
+    return _answer("repository_map", rows, {**_where(project, arguments.revision), "budget_lines": budget}, workspace)
 
 
-def _calls(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
+def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import callees, callers
 
     workspace = workspace_of(context)
@@ -199,14 +215,14 @@ def _calls(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
     find = callers if name == "callers" else callees
     teller = _Teller(context, f"finding {name}")
     rows: list[dict[str, Any]] = []
-    for one in find(asked, arguments.get("depth", 1), workspace):
+    for one in find(asked, arguments.depth or 1, workspace):
         rows.append(_call_row(one))
         teller.tell(len(rows))
     workspace.note_missing_anywhere()
     if not rows:
         workspace.notice("none", f"No {name} of {asked.name} were found.")
-    facts = {**_where(document.project, arguments), "path": document.shown_path, "symbol": asked.name}
-    return _answer("calls", rows, {**facts, "depth": arguments.get("depth", 1)}, workspace)
+    facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "symbol": asked.name}
+    return _answer("calls", rows, {**facts, "depth": arguments.depth or 1}, workspace)
 
 
 def _call_row(one: CallSite) -> dict[str, Any]:
@@ -233,65 +249,20 @@ def _call_row(one: CallSite) -> dict[str, Any]:
     }
 
 
-def _callers(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _callers(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
     return _calls("callers", arguments, context)
 
 
-def _callees(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _callees(arguments: CallGraphArguments, context: ToolContext) -> ToolResult:
     return _calls("callees", arguments, context)
 
 
-_PATH = {"type": "string", "description": "A file, or a folder with all below it. Without it: the whole repository."}
-_FILE = {"type": "string", "minLength": 1, "description": "Path of the file."}
-
-
-def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-_CALLS = _schema(
-    ["repo", "path", "symbol"],
-    repo=REPO,
-    path=_FILE,
-    symbol={"type": "string", "minLength": 1, "description": "Name of the function or method."},
-    revision=REVISION,
-    line={"type": "integer", "minimum": 1, "description": "Line on which its name stands, counted from 1."},
-    depth={"type": "integer", "minimum": 1, "maximum": 20, "description": "How many calls far; 1 without it."},
-)
-
-ANALYSES: tuple[Analysis, ...] = (
-    Analysis(
-        "symbols",
-        _schema(
-            ["repo"],
-            repo=REPO,
-            path=_PATH,
-            revision=REVISION,
-            kind={"type": "array", "items": {"type": "string"}, "description": "Kinds to give, such as class."},
-        ),
-        _symbols,
-    ),
-    Analysis("outline", _schema(["repo", "path"], repo=REPO, path=_FILE, revision=REVISION), _outline),
-    Analysis("imports", _schema(["repo"], repo=REPO, path=_PATH, revision=REVISION), _imports),
-    Analysis(
-        "dependency_graph",
-        _schema(
-            [],
-            repos={"type": "array", "items": {"type": "string"}, "description": "Repositories; none: all of them."},
-            external={"type": "boolean", "description": "Whether modules that no repository has are given too."},
-        ),
-        _dependency_graph,
-    ),
-    Analysis(
-        "repo_map",
-        _schema(
-            ["repo"],
-            repo=REPO,
-            revision=REVISION,
-            budget_lines={"type": "integer", "minimum": 2, "description": "Most lines to give; 200 without it."},
-        ),
-        _repo_map,
-    ),
-    Analysis("callers", _CALLS, _callers),
-    Analysis("callees", _CALLS, _callees),
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(SYMBOLS, _symbols),
+    Handler(OUTLINE, _outline),
+    Handler(IMPORTS, _imports),
+    Handler(DEPENDENCY_GRAPH, _dependency_graph),
+    Handler(REPO_MAP, _repo_map),
+    Handler(CALLERS, _callers),
+    Handler(CALLEES, _callees),
 )

@@ -1,49 +1,29 @@
-"""All tools and analyses by name, and the one way to call them."""
+"""The handler of each tool, and the one way to call a tool."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import UnsupportedTool
-from sourcelight.core.tools.tool import check_arguments
-from sourcelight.engines.tools import (
-    conversations,
-    files,
-    history_analyses,
-    history_tools,
-    navigation,
-    navigation_analyses,
-    search,
-)
-from sourcelight.engines.tools.context import Analysis, Arguments, Tool, ToolContext
-from sourcelight.engines.tools.handler import PartialResult, SplitHandler
+from sourcelight.core.tools.catalog import find_tool
+from sourcelight.core.tools.tool import Tool, WireArguments
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Rendered, Split
 from sourcelight.engines.tools.missing_contents import missing_contents
 
-TOOLS: Mapping[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        *files.TOOLS,
-        *search.TOOLS,
-        *navigation.TOOLS,
-        *history_tools.TOOLS,
-        *conversations.TOOLS,
-    )
-}
-ANALYSES: Mapping[str, Analysis] = {
-    analysis.name: analysis
-    for analysis in (*history_analyses.ANALYSES, *navigation_analyses.ANALYSES, *conversations.ANALYSES)
-}
+_HANDLERS: dict[str, Handler[Any]] = {}
 
 
-def call(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
+def call(name: str, arguments: WireArguments, context: ToolContext) -> ToolResult:
     """Check the arguments and answer.
 
     Raises
     ------
     UnsupportedTool
-        When there is no tool or analysis of that name.
+        When there is no tool of that name.
     ToolError
         For arguments that can't be taken, or an answer that can't be given as asked.
     RepositoryError, QueryError
@@ -51,54 +31,104 @@ def call(name: str, arguments: Arguments, context: ToolContext) -> ToolResult:
     Cancelled
         After ``context.cancellation.cancel()``.
     """
-    return answer(named(name), arguments, context)
+    return answer(find_tool(name), arguments, context)
 
 
-def named(name: str) -> Tool | Analysis:
-    """The tool or analysis of a name; raises `UnsupportedTool`."""
-    found: Tool | Analysis | None = TOOLS.get(name) or ANALYSES.get(name)
-    if found is None:
-        raise UnsupportedTool(
-            f"there is no call {name!r}; there are {', '.join([*TOOLS, *ANALYSES])}",
-            tool=name,
-            accepted=(*TOOLS, *ANALYSES),
-        )
-    return found
-
-
-def part_of(name: str, arguments: Arguments, context: ToolContext) -> PartialResult:
-    """What the repositories that are here give for a call over more than these; raises what `call` raises."""
-    steps = steps_of(named(name))
-    if steps is None:
-        raise UnsupportedTool(f"{name} is answered in one piece", tool=name)
-    return steps.part(arguments, replace(context, parted=True))
-
-
-def steps_of(tool: Tool | Analysis) -> SplitHandler | None:
-    """The two steps of a call over many repositories; None for one that is answered in one piece."""
-    steps: SplitHandler | None = None if tool.steps is None else tool.steps()
-    return steps
-
-
-def answer(tool: Tool | Analysis, arguments: Arguments, context: ToolContext) -> ToolResult:
+def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> ToolResult:
     """Check the arguments and answer; raises what `call` raises."""
-    check_arguments(tool.name, tool.input_schema, arguments)
+    parsed = tool.parse(arguments)
+    if context.served:
+        tool.check_maximum(arguments)
     context.engine.refresh(context.cancellation)
     elsewhere = context.engine.delegate(tool.name, arguments, context)
-    found = tool.run(arguments, context) if elsewhere is None else elsewhere
-    lacks = (*missing_contents(tool.name, found, arguments, context), *_replaced(found, arguments, context))
-    return replace(found, notices=(*found.notices, *lacks), complete=False) if lacks else found
+    result = handler_of(tool).run(parsed, context) if elsewhere is None else elsewhere
+    missing = (*missing_contents(tool, result, arguments, context), *_replaced(result, arguments, context))
+    return replace(result, notices=(*result.notices, *missing), complete=False) if missing else result
 
 
-def _replaced(found: ToolResult, arguments: Arguments, context: ToolContext) -> list[str]:
-    """What to tell of repositories with replaced objects, which no call follows: those named, and those of rows."""
+def render(tool: Tool[Any], result: ToolResult, context: ToolContext) -> Rendered:
+    """Make the form of an answer for MCP; raises `UnsupportedTool` for a tool that only clients offer."""
+    handler = handler_of(tool)
+    if handler.render is None:
+        raise UnsupportedTool(f"{tool.name} is not offered over MCP", tool=tool.name)
+    return handler.render(result, context)
+
+
+def gather(name: str, arguments: WireArguments, context: ToolContext) -> PartialResult:
+    """Make a partial result of the repositories that are here; raises what `call` raises."""
+    tool = find_tool(name)
+    split = split_of(tool)
+    if split is None:
+        raise UnsupportedTool(f"{name} is answered in one piece", tool=name)
+    if context.served:
+        tool.check_maximum(arguments)
+    return split.gather(tool.parse(arguments), replace(context, parted=True))
+
+
+def split_of(tool: Tool[Any]) -> Split[Any] | None:
+    """Return the two steps of a tool over many repositories; None for one that is answered in one piece."""
+    run = handler_of(tool).run
+    return run if isinstance(run, Split) else None
+
+
+def handler_of(tool: Tool[Any]) -> Handler[Any]:
+    """Return the handler of a tool; its module loads with the first call of a tool of its domain."""
+    if tool.name not in _HANDLERS:
+        for handler in _load(tool.domain):
+            register(handler)
+    return _HANDLERS[tool.name]
+
+
+def register(handler: Handler[Any]) -> None:
+    """Let `handler` answer the calls of its tool."""
+    _HANDLERS[handler.tool.name] = handler
+
+
+def _load(domain: str) -> Sequence[Handler[Any]]:
+    """Import the handlers of the tools that ``sourcelight.core.tools.<domain>`` defines."""
+    match domain:
+        case "files":
+            from sourcelight.engines.tools import files, search
+
+            return (*files.HANDLERS, *search.HANDLERS)
+        case "navigation":
+            from sourcelight.engines.tools import navigation, navigation_analyses
+
+            return (*navigation.HANDLERS, *navigation_analyses.HANDLERS)
+        case "commits":
+            from sourcelight.engines.tools.history import commits, comparison, diffs
+
+            return (*commits.HANDLERS, *diffs.HANDLERS, *comparison.HANDLERS)
+        case "blame":
+            from sourcelight.engines.tools.history import blame
+
+            return blame.HANDLERS
+        case "analyses":
+            from sourcelight.engines.tools.history import behind, contributions, diffs, hotspots, identities
+
+            return (
+                *behind.HANDLERS,
+                *contributions.HANDLERS,
+                *diffs.HANDLERS,
+                *hotspots.HANDLERS,
+                *identities.HANDLERS,
+            )
+        case "conversations":
+            from sourcelight.engines.tools import conversations
+
+            return conversations.HANDLERS
+    raise UnsupportedTool(f"no module has handlers for the tools of {domain!r}")
+
+
+def _replaced(result: ToolResult, arguments: WireArguments, context: ToolContext) -> list[str]:
+    """Name the repositories of a call with replaced objects, which no tool follows."""
     objects = {r.name: r.facts.replaced_objects for r in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}
     if not objects:
         return []
     concerned = {name.strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
-    if "repository" in found.table.schema.names:
-        concerned.update(found.table.column("repository").unique().to_pylist())
+    if "repository" in result.table.schema.names:
+        concerned.update(result.table.column("repository").unique().to_pylist())
     return [
         f"{name}: refs/replace gives {count:,} objects in the place of others, which is not followed."
         for name, count in sorted(objects.items())

@@ -1,7 +1,4 @@
-"""Answers of `nls_search`: chunks of code ranked for a description in words.
-
-The tools that find text: `keyword_search`, `nls_search`.
-"""
+"""Handlers of `keyword_search` and `nls_search`."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH, KeywordSearchArguments, NlsSearchArguments
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
@@ -23,7 +21,8 @@ from sourcelight.engines.tools.chunks import (
     render_found,
     served_answer,
 )
-from sourcelight.engines.tools.context import Arguments, Tool, ToolContext
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler
 
 _WEAK = 0.25
 
@@ -133,55 +132,15 @@ def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
     )
 
 
-_FILTERS = (
-    "Filters: repo: and file: take regular expressions (repo:^github\\.com/owner/name$ is exactly one repository), "
-    "rev: takes a branch, tag or commit and needs a repo: beside it, and a - in front of repo: or file: leaves out "
-    "what matches."
-)
-_LIMITS = "At most 15 files are given, the best first, and at most 3 places in each; narrow the query for others."
+def _keyword_search(arguments: KeywordSearchArguments, context: ToolContext) -> ToolResult:
+    return keyword_answer(arguments.query, context)
 
 
-def _keyword_search(arguments: Arguments, context: ToolContext) -> ToolResult:
-    return keyword_answer(arguments["query"], context)
+def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResult:
+    return ranked_answer(arguments.query, context)
 
 
-def _nls_search(arguments: Arguments, context: ToolContext) -> ToolResult:
-
-    return ranked_answer(arguments["query"], context)
-
-
-def _schema(description: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"query": {"type": "string", "minLength": 1, "description": description}},
-        "required": ["query"],
-        "additionalProperties": False,
-    }
-
-
-TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "keyword_search",
-        "Find exact text",
-        "Find files that hold all terms of a query, in their text or path; upper and lower case are the same. "
-        'Put "double quotes" around text to be found as it stands, /slashes/ around a regular expression, and use AND, '
-        f"OR and parentheses for anything else. {_FILTERS} {_LIMITS} Use it when the words of the code are known; "
-        "nls_search is for questions in plain language.",
-        _schema(
-            "Terms and filters, such as: repo:owner/name file:\\.go$ parseConfig, or (repo:a OR repo:b) "
-            '"not found" /err(or)?/.'
-        ),
-        _keyword_search,
-        render_found,
-    ),
-    Tool(
-        "nls_search",
-        "Find code by a description",
-        "Find the parts of code that fit a description best. Words match in all their forms, and not all of them have "
-        f"to be there. {_FILTERS} {_LIMITS} Use it to find where something is done when the names in the code are not "
-        "known; keyword_search is for exact text.",
-        _schema("What is looked for, in a few words, and filters, such as: repo:owner/name retry failed requests."),
-        _nls_search,
-        render_found,
-    ),
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(KEYWORD_SEARCH, _keyword_search, render_found),
+    Handler(NLS_SEARCH, _nls_search, render_found),
 )

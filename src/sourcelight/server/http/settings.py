@@ -17,23 +17,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.tools.catalog import mcp_tools
 from sourcelight.core.wire.encode import ChunkText
 
-TOOLS = (
-    "commit_search",
-    "compare_revisions",
-    "deepsearch",
-    "deepsearch_read",
-    "diff_search",
-    "find_references",
-    "get_contributor_repos",
-    "go_to_definition",
-    "keyword_search",
-    "list_files",
-    "list_repos",
-    "nls_search",
-    "read_file",
-)
 DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"
 _BLANK = re.compile(r"[ \t\r\n]*")
 
@@ -161,7 +147,7 @@ def _choice(*words: str) -> Callable[[Any], str]:
 
 
 def _tool_names(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(name, str) and name in TOOLS for name in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) and name in mcp_tools() for name in value):
         raise TypeError
     return tuple(value)
 
@@ -205,7 +191,7 @@ _KEYS: dict[str, _SettingKey] = {
     ),
     "mcp.enabled": _SettingKey("mcp_enabled", "true or false", _boolean),
     "mcp.tools.disabled": _SettingKey(
-        "mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names
+        "mcp_tools_disabled", f"a list of tool names out of {', '.join(sorted(mcp_tools()))}", _tool_names
     ),
     "repositories.trustedPaths": _SettingKey("trusted_paths", "a list of absolute paths", _paths),
     "search.chunkText": _SettingKey(

@@ -26,10 +26,11 @@ from sourcelight.core.errors import (
     RevisionNotFound,
     ToolError,
 )
+from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.engines import tools
 from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import Conversations, Tool, ToolContext
+from sourcelight.engines.tools import Conversations, ToolContext
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull
 
@@ -88,7 +89,7 @@ class ToolRunner:
             cancellation.cancel()
 
     async def answer(
-        self, tool: Tool, arguments: Mapping[str, Any], caller: CallIdentity, report: Report | None = None
+        self, tool: Tool[Any], arguments: Mapping[str, Any], caller: CallIdentity, report: Report | None = None
     ) -> Said:
         """Structured content and text of a call; cancelling stops the work.
 
@@ -136,24 +137,27 @@ class ToolRunner:
             cancellation.cancel()
             self._running.discard(cancellation)
 
-    async def _in_thread(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Said:
-        queue = self._queues.get(tool.read_only)
+    async def _in_thread(self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Said:
+        read_only = tool.mcp is None or tool.mcp.read_only
+        queue = self._queues.get(read_only)
         if queue is None:
             queue = FairQueue(self.at_once, self.at_once - self.at_once // 4, self.waiting)
-            self._queues[tool.read_only] = queue
-            self._threads[tool.read_only] = anyio.CapacityLimiter(self.at_once)
+            self._queues[read_only] = queue
+            self._threads[read_only] = anyio.CapacityLimiter(self.at_once)
         try:
             await queue.acquire(context.viewer.name)
         except QueueFull:
             told = f"{tool.name}: the service is busy, and {self.waiting} calls wait already; ask again in some seconds"
             raise ToolFailed(told) from None
         try:
-            run, limiter = anyio.to_thread.run_sync, self._threads[tool.read_only]
+            run, limiter = anyio.to_thread.run_sync, self._threads[read_only]
             return await run(_run, tool, arguments, context, abandon_on_cancel=True, limiter=limiter)
         finally:
             queue.release(context.viewer.name)
 
-    async def _reporting(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext, report: Report) -> Said:
+    async def _reporting(
+        self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext, report: Report
+    ) -> Said:
         # Reports that nobody has taken yet are replaced by later ones: a slow reader never holds up the work.
         latest: list[ToolProgress] = []
         news = anyio.Event()
@@ -218,10 +222,10 @@ class _Steps:
         return now, None if total is not None and total < now else total, f"{progress.stage}{far}{detail}"
 
 
-def _run(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Said:
+def _run(tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Said:
     """Answer in this thread; raises `ToolFailed` and nothing else."""
     try:
-        payload, text = tool.render(tools.answer(tool, arguments, context), context)
+        payload, text = tools.render(tool, tools.answer(tool, arguments, context), context)
         return _readable(payload), _clean(text)
     except _TOLD as fault:
         raise ToolFailed(_clean(str(fault))) from fault
@@ -233,7 +237,7 @@ def _run(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Said
     except Exception as fault:
         # The last stop: the caller gets an id, the log the fault.
         fault_id = secrets.token_hex(6)
-        if tool.name.startswith("deepsearch"):
+        if tool.scope is Scope.CONVERSATION:
             told = without_text(fault)
             log.error("%s failed, id %s: %s", tool.name, fault_id, told)  # noqa: TRY400 - no text of questions in logs
         else:

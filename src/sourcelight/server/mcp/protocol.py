@@ -22,8 +22,10 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight import __version__
+from sourcelight.core.tools.catalog import mcp_tools
+from sourcelight.core.tools.tool import Tool
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.tools import TOOLS, Conversations, Tool
+from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp.calls import CallIdentity, ToolFailed, ToolRunner
 from sourcelight.server.mcp.suites import find_tool, is_quick_tool
@@ -44,7 +46,7 @@ MOST_LOOKED_AT_BYTES = 64 * 1024
 logging.getLogger("mcp").setLevel(logging.WARNING)
 
 
-def make_server(tools: Mapping[str, Tool], calls: ToolRunner, caller_of: CallerOf) -> Server[Any]:
+def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: CallerOf) -> Server[Any]:
     """A server of `tools`; `caller_of` finds out for whom a request runs."""
     listed = types.ListToolsResult(tools=[_listed(tool) for tool in tools.values()])
     schemas = {name: tool.input_schema for name, tool in tools.items()}
@@ -79,17 +81,19 @@ def make_server(tools: Mapping[str, Tool], calls: ToolRunner, caller_of: CallerO
     )
 
 
-def _listed(tool: Tool) -> types.Tool:
+def _listed(tool: Tool[Any]) -> types.Tool:
+    text = tool.mcp
+    assert text is not None  # noqa: S101 - narrows for the type checker
     return types.Tool(
         name=tool.name,
-        title=tool.title,
-        description=tool.description,
+        title=text.title,
+        description=text.description,
         input_schema=dict(tool.input_schema),
         annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.read_only,
+            title=text.title,
+            read_only_hint=text.read_only,
             destructive_hint=False,
-            idempotent_hint=tool.read_only,
+            idempotent_hint=text.read_only,
             open_world_hint=False,
         ),
     )
@@ -161,7 +165,7 @@ def serve_stdio(
     """
     caller = CallIdentity(viewer or Viewer.owner())
     calls = ToolRunner(engine, conversations)
-    server = make_server(TOOLS, calls, lambda _: caller)
+    server = make_server(mcp_tools(), calls, lambda _: caller)
 
     async def run() -> None:
         async with stdio_server() as (read, write):

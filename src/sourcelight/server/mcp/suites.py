@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.tools.catalog import TOOLS, is_conversation, mcp_tools
+
 if TYPE_CHECKING:
-    from sourcelight.engines.tools import Tool
+    from sourcelight.core.tools.tool import Tool
 
 
 PREFIX = "/.api/mcp"
@@ -21,8 +23,6 @@ ENDPOINTS: Mapping[str, str] = {
     f"{PREFIX}/all": "all",
     f"{PREFIX}/deepsearch": "deepsearch",
 }
-_DEEPSEARCH = ("deepsearch", "deepsearch_read")
-_QUICK = frozenset({"read_file", "list_files", "list_repos"})
 _OLD_PREFIX = "sg_"
 
 
@@ -54,27 +54,26 @@ class McpOptions:
     calls: int = 16
 
 
-def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool]:
+def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
     """The tools of a suite by canonical name."""
-    from sourcelight.engines.tools import TOOLS
-
     return {
         name: tool
-        for name, tool in TOOLS.items()
+        for name, tool in mcp_tools().items()
         if name not in options.disabled_tools
-        and (suite != "deepsearch" or name in _DEEPSEARCH)
+        and (suite != "deepsearch" or is_conversation(name))
         and not (name == "deepsearch" and options.without_deepsearch and suite in {"default", "v1"})
     }
 
 
-def find_tool(tools: Mapping[str, Tool], name: str) -> Tool | None:
+def find_tool(tools: Mapping[str, Tool[Any]], name: str) -> Tool[Any] | None:
     """The tool of a name; the names of early 2026, with ``sg_`` in front, mean the same."""
     return tools.get(name) or tools.get(name.removeprefix(_OLD_PREFIX))
 
 
 def is_quick_tool(name: str) -> bool:
     """Whether a tool answers so soon that its caller needs no signs of life meanwhile."""
-    return name.removeprefix(_OLD_PREFIX) in _QUICK
+    tool = TOOLS.get(name.removeprefix(_OLD_PREFIX))
+    return tool is not None and tool.immediate
 
 
 METADATA_PREFIX = "/.well-known/oauth-protected-resource"

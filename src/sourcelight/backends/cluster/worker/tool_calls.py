@@ -29,6 +29,7 @@ from sourcelight.backends.cluster.worker.search import viewer_of
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SearchIndexError
+from sourcelight.core.tools.catalog import find_tool
 from sourcelight.engines.execution import LocalEngine
 
 WAIT_S = 30.0
@@ -159,9 +160,9 @@ def _part(
     if not names:
         return _carried("part", tools.PartialResult(()))
     arguments = dict(order.arguments)
-    if "repos" in tools.named(order.tool).input_schema["properties"]:
+    if find_tool(order.tool).takes_repos:
         arguments["repos"] = names
-    return _carried("part", tools.part_of(order.tool, arguments, context))
+    return _carried("part", tools.gather(order.tool, arguments, context))
 
 
 def _ranked(

@@ -12,6 +12,7 @@ from sourcelight.backends.remote.mcp.request import Stream, ToolRequest
 from sourcelight.backends.remote.mcp.session import McpSession, ServerTool
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.errors import NotFound, UnsupportedTool
+from sourcelight.core.tools.catalog import is_conversation
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
@@ -73,7 +74,7 @@ class RemoteTools:
     async def _having(self, name: str) -> McpSession:
         there: dict[str, None] = {}
         absent: NotFound | None = None
-        paths = (*_PATHS, _DEEP_SEARCH) if name.startswith("deepsearch") else _PATHS
+        paths = (*_PATHS, _DEEP_SEARCH) if is_conversation(name) else _PATHS
         for path in paths:
             endpoint = self._endpoints[path]
             try:

@@ -280,7 +280,10 @@ class _ModelRun:
 
         held = [
             Tool.from_schema(
-                made(tool.name), name=tool.name, description=tool.description, json_schema=dict(tool.input_schema)
+                made(tool.name),
+                name=tool.name,
+                description=tool.mcp.description if tool.mcp else "",
+                json_schema=dict(tool.input_schema),
             )
             for tool in (offered() if tools else [])
         ]

@@ -15,13 +15,15 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.tools.catalog import find_tool, mcp_tools
+from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import ResearchBudget
 from sourcelight.engines.search import Target
-from sourcelight.engines.tools import TOOLS, Tool, call
+from sourcelight.engines.tools import call, render
 
 FOLLOW_UPS = "Follow-up questions"
 _MOST_BEFORE = 8_000
@@ -83,14 +85,17 @@ RESULT_BYTES = 8_000
 NOTHING_NEW = 3
 """Calls in a row that bring no new evidence, after which the model is told to answer."""
 
-_OWN = ("deepsearch", "deepsearch_read")
 _REPO_ARGUMENTS = ("repo",)
 _REVISIONS = ("revision", "base", "head")
 
 
-def offered() -> list[Tool]:
+def offered() -> list[Tool[Any]]:
     """The tools that a model may call: all that only read, those of deep search itself left out."""
-    return [tool for tool in TOOLS.values() if tool.name not in _OWN and tool.read_only]
+    return [
+        tool
+        for tool in mcp_tools().values()
+        if tool.scope is not Scope.CONVERSATION and tool.mcp is not None and tool.mcp.read_only
+    ]
 
 
 @dataclass(slots=True)
@@ -252,7 +257,7 @@ class Toolbox:
             lines = [" ".join(str(value) for value in row.values() if value not in {None, ""}) for row in rows]
             text = "\n".join(lines) or "No results in scope."
         else:
-            text = TOOLS[name].render(answer, self.inquiry.context)[1]
+            text = render(find_tool(name), answer, self.inquiry.context)[1]
         raw = redact(text).encode()
         cut = raw[:RESULT_BYTES].decode("utf-8", "ignore")
         note = "\n(The rest was left out to keep this short.)" if len(raw) > RESULT_BYTES else ""

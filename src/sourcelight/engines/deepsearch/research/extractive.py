@@ -30,7 +30,7 @@ from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Par
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import RankQuery, analyse
-from sourcelight.engines.tools import TOOLS, call
+from sourcelight.engines.tools import call
 
 MOST = 3
 
@@ -217,8 +217,6 @@ def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:
 
 def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts, emit: Emit) -> list[FileEvidence]:
     """Give uses of a definition outside tests."""
-    if "find_references" not in TOOLS:
-        return []
     name = defined.definition.name
     arguments = {"repo": defined.target.repository.name, "path": defined.path, "symbol": name, "limit": 60}
     if defined.target.revision:

@@ -5,15 +5,19 @@ Names of files alone can't say it: a file has earlier names, and these may have 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import ScanStopped
+from sourcelight.core.tools.analyses import COMMITS_BEHIND, CommitsBehindArguments
 from sourcelight.engines.history.search.find import commits_passing, newest_first
 from sourcelight.engines.history.search.query import CommitFilter
-from sourcelight.engines.tools.context import Arguments, ToolContext
-from sourcelight.engines.tools.handler import PartialResult, SplitHandler
-from sourcelight.engines.tools.history.commits import commit_part, search_commits
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
+from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
 from sourcelight.engines.tools.history.contributions import changes_of_row, chosen
 from sourcelight.engines.tools.history.histories import dates_of, one_of, open_histories, revisions_of
 from sourcelight.engines.tools.history.hotspots import hot_commits, paired_commits
@@ -22,23 +26,27 @@ CALL = "commits_behind"
 _ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
 
 
-def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
-    after, before, echoed = dates_of(CALL, arguments)
-    which = CommitFilter(authors=one_of(CALL, "authors", arguments.get("authors"), regexp=False, one_line=True))
-    histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
+def _gather(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:
+    after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
+    which = CommitFilter(authors=one_of(CALL, "authors", arguments.authors, regexp=False, one_line=True))
+    histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     found = []
     for opened in histories.opened:
         context.cancellation.check()
         mask: NDArray[np.bool_] = np.zeros(len(opened.history.commits), np.bool_)
-        mask[_ROWS[arguments["of"]](opened, arguments, (after, before), context)] = True
+        mask[_ROWS[arguments.of](opened, arguments, (after, before), context)] = True
         try:
             mask &= commits_passing(opened.history, which, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
         found.append((opened, newest_first(opened.history, np.flatnonzero(mask & chosen(opened, after, before)))))
-    return histories.part(commit_part(found, arguments, context), echoed)
+    return histories.part(newest_commits(found, None), echoed)
 
 
-commits_behind = SplitHandler(_find, search_commits.join)
-"""The commits behind a row, newest first."""
+def _combine(arguments: CommitsBehindArguments, context: ToolContext, part: PartialResult) -> ToolResult:
+    del arguments, context
+    return commits_answer(part, None)
+
+
+HANDLERS: tuple[Handler[Any], ...] = (Handler(COMMITS_BEHIND, Split(_gather, _combine)),)

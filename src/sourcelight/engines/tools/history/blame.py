@@ -11,9 +11,20 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import GitFailed, PathNotFound, ToolError
+from sourcelight.core.tools.blame import (
+    BLAME,
+    BUS_FACTOR,
+    OWNERSHIP,
+    SURVIVAL,
+    BlameArguments,
+    BusFactorArguments,
+    OwnershipArguments,
+    SurvivalArguments,
+)
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.people import BOT_RULE, is_bot
-from sourcelight.engines.tools.context import Arguments, ToolContext, clean_path
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kept_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
@@ -29,12 +40,12 @@ _YEAR_S = 1970
 _FEW_FILES = 8
 
 
-def blame(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
     """Which commit brought each line of a file, by git blame."""
-    repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
-    revision = arguments.get("revision", "")
+    repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
+    revision = arguments.revision or ""
     commit = resolve(repository, revision)
-    path = clean_path(arguments["path"])
+    path = clean_path(arguments.path)
     if repository.kind != "git":
         raise ToolError(f"blame: {repository.name} is a folder without git and has no history", tool="blame")
     with ObjectReader(repository) as reader:
@@ -115,6 +126,19 @@ def _raw_path(reader: ObjectReader, commit: str, path: str) -> bytes:
     return raw
 
 
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """Which files are counted: those at or below `path`, of `kinds` (None: all); and whether to prove each line."""
+
+    path: str
+    kinds: frozenset[str] | None = None
+    exact: bool = False
+
+
+def _selected(arguments: OwnershipArguments | BusFactorArguments) -> _Selected:
+    return _Selected(clean_path(arguments.path or ""), kept_kinds(arguments.file_kinds), exact=bool(arguments.exact))
+
+
 @dataclass(slots=True)
 class _Owned:
     """Lines of the files of some histories, a row each run of lines that one commit brought to a file.
@@ -134,14 +158,18 @@ class _Owned:
 
 
 def _owned(
-    call: str, arguments: Arguments, context: ToolContext, histories: OpenedHistories, people: PersonNumbers
+    call: str,
+    selected: _Selected,
+    context: ToolContext,
+    histories: OpenedHistories,
+    people: PersonNumbers,
 ) -> _Owned:
-    path = clean_path(arguments.get("path", ""))
+    path = selected.path
     parts: list[list[Any]] = []
     names: list[str] = []
     left_out = inexact = 0
     for number, opened in enumerate(histories.opened):
-        files, skipped = _files(call, opened, arguments, context, path=path)
+        files, skipped = _files(call, opened, selected, context)
         left_out += skipped
         persons = people.of_identities(opened)
         authors, times = opened.history.commits.author, opened.history.commits.commit_time
@@ -160,7 +188,7 @@ def _owned(
                 ]
             )
             names.append(name)
-    if path and not names and kept_kinds(arguments) is None:
+    if path and not names and selected.kinds is None:
         raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 6
     history, place, person, time, lines, exact = merged
@@ -168,12 +196,11 @@ def _owned(
 
 
 def _files(
-    call: str, opened: OpenedHistory, arguments: Arguments, context: ToolContext, *, path: str
+    call: str, opened: OpenedHistory, selected: _Selected, context: ToolContext
 ) -> tuple[Mapping[str, OwnedFile], int]:
     """Files below a path with the commits of their lines; with `exact`, git blame decides where it is not proven."""
     observer = context.observer
-    exact: bool = arguments.get("exact", False)
-    kinds = kept_kinds(arguments)
+    path, exact, kinds = selected.path, selected.exact, selected.kinds
 
     def inside_of(owned: Ownership) -> dict[bytes, OwnedFile]:
         inside = _inside(owned, path)
@@ -232,15 +259,15 @@ def _below(raw: bytes, path: str) -> bool:
     return not path or raw == prefix or raw.startswith(prefix + b"/")
 
 
-def ownership(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResult:
     """Lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
-    histories = _opened(call, arguments, context)
-    people = PersonNumbers(call, arguments)
-    owned = _owned(call, arguments, context, histories, people)
-    by = arguments.get("by", "total")
-    depth = arguments.get("depth", 1)
-    top = clean_path(arguments.get("path", ""))
+    histories = _opened(call, arguments.repo, arguments.revision, context)
+    people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
+    owned = _owned(call, _selected(arguments), context, histories, people)
+    by = arguments.by or "total"
+    depth = arguments.depth or 1
+    top = clean_path(arguments.path or "")
     shown, place = _places(owned, by, depth, f"{top}/" if top and top not in owned.names else top or "/")
     codes, (history, path, person) = group([owned.history, place[owned.file], owned.person])
     count = len(person)
@@ -265,7 +292,7 @@ def ownership(arguments: Arguments, context: ToolContext) -> ToolResult:
     facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
     made = tables.table("ownership", table, count).take(pa.array(order))
     notices = (
-        *histories.notices, *kind_notices(arguments), *people.join_notices(person.tolist()), *_said(owned),
+        *histories.notices, *kind_notices(arguments.file_kinds), *people.join_notices(person.tolist()), *_said(owned),
     )  # fmt: skip
     return ToolResult("ownership", made, facts, histories.complete, notices)
 
@@ -292,15 +319,15 @@ def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Nu
     return list(known), place
 
 
-def bus_factor(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
     """For each folder the fewest authors who own more than half of its lines."""
     call = "bus_factor"
-    histories = _opened(call, arguments, context)
-    people = PersonNumbers(call, arguments)
-    owned = _owned(call, arguments, context, histories, people)
-    depth = arguments.get("depth", 1)
+    histories = _opened(call, arguments.repo, arguments.revision, context)
+    people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
+    owned = _owned(call, _selected(arguments), context, histories, people)
+    depth = arguments.depth or 1
     below, at_depth = _places(owned, "directory", depth, "/")
-    top = clean_path(arguments.get("path", ""))
+    top = clean_path(arguments.path or "")
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
     kept = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
@@ -348,17 +375,17 @@ def bus_factor(arguments: Arguments, context: ToolContext) -> ToolResult:
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
     )
     joined = people.join_notices(owned.person[kept].tolist())
-    notices = (*histories.notices, *kind_notices(arguments), *joined, *said, *_said(owned))
+    notices = (*histories.notices, *kind_notices(arguments.file_kinds), *joined, *said, *_said(owned))
     return ToolResult("bus_factor", table, facts, histories.complete, notices)
 
 
-def survival(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     """Lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
-    histories = _opened(call, arguments, context)
-    people = PersonNumbers(call, {})
-    owned = _owned(call, arguments, context, histories, people)
-    top = clean_path(arguments.get("path", ""))
+    histories = _opened(call, arguments.repo, arguments.revision, context)
+    people = PersonNumbers(call)
+    top = clean_path(arguments.path or "")
+    owned = _owned(call, _Selected(top, exact=bool(arguments.exact)), context, histories, people)
     rows: list[tuple[Any, ...]] = []
     for number, opened in enumerate(histories.opened):
         own_rows = owned.history == number
@@ -390,9 +417,8 @@ def _years(seconds: Any) -> Numbers:
     return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
 
 
-def _opened(call: str, arguments: Arguments, context: ToolContext) -> OpenedHistories:
-    revision = arguments.get("revision")
-    return open_histories(call, context, [arguments["repo"]], [revision] if revision else ())
+def _opened(call: str, repo: str, revision: str | None, context: ToolContext) -> OpenedHistories:
+    return open_histories(call, context, [repo], [revision] if revision else ())
 
 
 def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
@@ -418,3 +444,11 @@ def _said(owned: _Owned) -> list[str]:
 
 def _files_are(count: int) -> str:
     return f"{count:,} file is" if count == 1 else f"{count:,} files are"
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(BLAME, _blame),
+    Handler(OWNERSHIP, _ownership),
+    Handler(BUS_FACTOR, _bus_factor),
+    Handler(SURVIVAL, _survival),
+)

@@ -1,7 +1,4 @@
-"""`commit_search`: commits by message, author, changed lines, files and dates.
-
-`get_contributor_repos`: where someone has committed.
-"""
+"""Handlers of `commit_search` and `get_contributor_repos`."""
 
 from __future__ import annotations
 
@@ -16,12 +13,18 @@ import pyarrow as pa
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.commits import (
+    COMMIT_SEARCH,
+    GET_CONTRIBUTOR_REPOS,
+    CommitSearchArguments,
+    GetContributorReposArguments,
+)
 from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import find_commits, people_passing
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
-from sourcelight.engines.tools.context import Arguments, ToolContext
-from sourcelight.engines.tools.handler import NOTHING, PartialResult, SplitHandler, tail, with_notices
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.histories import (
@@ -35,7 +38,6 @@ from sourcelight.engines.tools.history.histories import (
 
 CALL = "commit_search"
 DEFAULT_COUNT = 50
-MOST_COUNT = 100
 _BODY_CHARACTERS = 2000
 
 
@@ -48,21 +50,21 @@ class _CommitMatches:
     commits: list[str]
 
 
-def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
-    regexp = arguments.get("useRegex", False)
-    after, before, echoed = dates_of(CALL, arguments)
+def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> PartialResult:
+    regexp = bool(arguments.use_regex)
+    after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
     which = CommitFilter(
-        authors=one_of(CALL, "authors", arguments.get("authors"), regexp=regexp, one_line=True),
-        messages=one_of(CALL, "messageTerms", arguments.get("messageTerms"), regexp=regexp),
+        authors=one_of(CALL, "authors", arguments.authors, regexp=regexp, one_line=True),
+        messages=one_of(CALL, "messageTerms", arguments.message_terms, regexp=regexp),
         after=after,
         before=before,
     )
     query = CommitQuery(
         which,
-        files=files_of(CALL, arguments.get("files"), regexp=regexp),
-        changed=one_of(CALL, "contentTerms", arguments.get("contentTerms"), regexp=regexp, one_line=True),
+        files=files_of(CALL, arguments.files, regexp=regexp),
+        changed=one_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
     )
-    histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
+    histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     found: list[tuple[OpenedHistory, Ints]] = []
     for opened in histories.opened:
         try:
@@ -72,14 +74,11 @@ def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
             context.cancellation.check()
             raise
         found.append((opened, numbers[opened.mask[numbers]]))
-    return histories.part(commit_part(found, arguments, context), echoed)
+    return histories.part(newest_commits(found, limit_of(arguments.limit, context, DEFAULT_COUNT)), echoed)
 
 
-def commit_part(
-    found: Sequence[tuple[OpenedHistory, Ints]], arguments: Arguments, context: ToolContext
-) -> dict[str, _CommitMatches]:
-    """The newest of the commits of each repository, as many as are asked for; numbers stand newest first."""
-    limit = limit_of(arguments, context, DEFAULT_COUNT)
+def newest_commits(found: Sequence[tuple[OpenedHistory, Ints]], limit: int | None) -> dict[str, _CommitMatches]:
+    """Return the newest commits of all repositories, at most `limit`; numbers stand newest first."""
     stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in found]
     counts = newest(stamps, limit)
     return {
@@ -88,11 +87,16 @@ def commit_part(
     }
 
 
-def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:
+def _combine_commits(arguments: CommitSearchArguments, context: ToolContext, part: PartialResult) -> ToolResult:
+    return commits_answer(part, limit_of(arguments.limit, context, DEFAULT_COUNT))
+
+
+def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
+    """Make the table ``commits`` of what `newest_commits` gave: newest first over all repositories."""
     found: list[_CommitMatches] = list(part.found.values())
     total = sum(each.total for each in found)
     stamps = [each.rows.column("commit_date").cast(pa.int64()).to_numpy() for each in found]
-    counts = newest(stamps, limit_of(arguments, context, DEFAULT_COUNT))
+    counts = newest(stamps, limit)
     table = columns.joined("commits", [_first(each.rows, n) for each, n in zip(found, counts, strict=True)])
     if len(found) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
@@ -113,14 +117,9 @@ def _first(rows: Any, count: int) -> Any:
     return rows if count == rows.num_rows else columns.compact(rows.slice(0, count))
 
 
-search_commits = SplitHandler(_find, _join)
-"""Find commits; without a count, and not served, all of them. Newest first over all repositories."""
-
-
-def limit_of(arguments: Arguments, context: ToolContext, default: int) -> int | None:
-    """How many to give: what was asked; None for all."""
-    count: int | None = arguments.get("count")
-    return default if count is None and context.served else count
+def limit_of(limit: int | None, context: ToolContext, default: int) -> int | None:
+    """Return how many to give: what the caller asked for, the default over MCP, else None, all."""
+    return default if limit is None and context.served else limit
 
 
 def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
@@ -146,7 +145,7 @@ def commit_rows(opened: OpenedHistory, numbers: Ints) -> Any:
     return columns.table("commits", made, len(numbers))
 
 
-def render_commits(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
     """Commits as objects, and as headings with their messages."""
     rows = answer.table.to_pylist()
     found, text = [], []
@@ -220,13 +219,12 @@ def _shortened(body: str) -> str:
 
 REPOSITORIES_CALL = "get_contributor_repos"
 DEFAULT_LIMIT = 20
-MOST_LIMIT = 100
 _MOST_SHOWN = 100
 
 
-def _find_repositories(arguments: Arguments, context: ToolContext) -> PartialResult:
+def _gather_repositories(arguments: GetContributorReposArguments, context: ToolContext) -> PartialResult:
     authors = _authors(arguments)
-    (wanted,) = one_of(REPOSITORIES_CALL, "author", authors, regexp=arguments.get("useRegex", False), one_line=True)
+    (wanted,) = one_of(REPOSITORIES_CALL, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     if not names:
         return PartialResult(())
@@ -235,27 +233,27 @@ def _find_repositories(arguments: Arguments, context: ToolContext) -> PartialRes
     for opened in histories.opened:
         context.cancellation.check()
         chosen = np.flatnonzero(people_passing(opened.history, wanted)[opened.history.commits.author] & opened.mask)
-        if len(chosen) and len(chosen) >= arguments.get("minCommits", 1):
+        if len(chosen) and len(chosen) >= (arguments.min_commits or 1):
             times = opened.history.commits.commit_time[chosen]
             found[opened.name] = len(chosen), int(times.min()), int(times.max()), _who(opened, chosen)
     return histories.part(found)
 
 
-def _authors(arguments: Arguments) -> list[str]:
-    authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
+def _authors(arguments: GetContributorReposArguments) -> list[str]:
+    authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
     if not authors:
         raise ToolError(f"{REPOSITORIES_CALL} needs the argument 'author'", tool=REPOSITORIES_CALL, argument="author")
     return authors
 
 
-def _join_repositories(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:
+def _combine_repositories(
+    arguments: GetContributorReposArguments, context: ToolContext, part: PartialResult
+) -> ToolResult:
     authors = _authors(arguments)
     found = [(count, name, first, last, who) for name, (count, first, last, who) in part.found.items()]
     found.sort(key=lambda item: (-item[0], item[1]))
     total = len(found)
-    limit = arguments.get("limit")
-    if limit is None and context.served:
-        limit = DEFAULT_LIMIT
+    limit = limit_of(arguments.limit, context, DEFAULT_LIMIT)
     found = found if limit is None else found[:limit]
     notices = part.notices
     if len(found) < total:
@@ -276,16 +274,12 @@ def _join_repositories(arguments: Arguments, context: ToolContext, part: Partial
         "total": total,
         "drill_down": {
             "call": "commit_search",
-            "arguments": {"authors": authors, **({"useRegex": True} if arguments.get("useRegex") else {})},
+            "arguments": {"authors": authors, **({"useRegex": True} if arguments.use_regex else {})},
             "columns": {"repos": "repository"},
         },
     }
     whole = len(found) == total and part.complete
     return ToolResult("contributor_repositories", table, facts, whole, tuple(notices))
-
-
-contributor_repos = SplitHandler(_find_repositories, _join_repositories)
-"""List the repositories with commits of some authors, most commits first."""
 
 
 def _who(opened: OpenedHistory, chosen: Any) -> list[str]:
@@ -296,7 +290,7 @@ def _who(opened: OpenedHistory, chosen: Any) -> list[str]:
     return [who for _, who in sorted(zip((-counts).tolist(), people, strict=True))]
 
 
-def render_contributor_repos(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001
+def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001
     """Repositories as objects, and a line each."""
     repos, text = [], []
     for row in answer.table.to_pylist():
@@ -316,3 +310,9 @@ def render_contributor_repos(answer: ToolResult, context: ToolContext) -> tuple[
         text.append(f"{row['repository']} - {row['commits']} {noun} (first {first}, last {last})\n")
     payload = {"repos": repos, "totalCount": answer.attributes["total"], **tail(answer)}
     return payload, with_notices("".join(text) or NOTHING, answer)
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(COMMIT_SEARCH, Split(_gather_commits, _combine_commits), _render_commits),
+    Handler(GET_CONTRIBUTOR_REPOS, Split(_gather_repositories, _combine_repositories), _render_contributor_repos),
+)

@@ -1,7 +1,4 @@
-"""`compare_revisions`, and what one commit did.
-
-`last_changes`: which commit changed a file last.
-"""
+"""Handlers of `compare_revisions`, `commit_details` and `last_changes`."""
 
 from __future__ import annotations
 
@@ -13,13 +10,21 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import RevisionNotFound, SearchIndexError
+from sourcelight.core.tools.commits import (
+    COMMIT_DETAILS,
+    COMPARE_REVISIONS,
+    LAST_CHANGES,
+    CommitDetailsArguments,
+    CompareRevisionsArguments,
+    LastChangesArguments,
+)
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.people import trailers_of
-from sourcelight.engines.tools.context import Arguments, ToolContext, clean_path
-from sourcelight.engines.tools.handler import tail, with_notices
+from sourcelight.engines.tools.context import ToolContext, clean_path
+from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
 from sourcelight.engines.tools.history.histories import open_histories
@@ -27,7 +32,6 @@ from sourcelight.repos import ObjectReader, Repository, resolve
 
 CALL = "compare_revisions"
 DEFAULT_FIRST = 50
-MOST_FIRST = 100
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name for a tree without files: as the base, everything that the head holds is new."""
 _MOST_PATCH = 100_000
@@ -37,15 +41,15 @@ _MOST_SOURCE = 1 << 20
 _TELL_EVERY = 20
 
 
-def compare_revisions(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContext) -> ToolResult:
     """Compare two revisions: a page of files when served or asked for, else all of them."""
-    repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
-    base = EMPTY if arguments["base"] == EMPTY_TREE else resolve(repository, arguments["base"])
-    head = resolve(repository, arguments["head"])
-    cursor = arguments.get("after")
+    repository = context.engine.catalog.get(arguments.repo.strip("/"), context.viewer)
+    base = EMPTY if arguments.base == EMPTY_TREE else resolve(repository, arguments.base)
+    head = resolve(repository, arguments.head)
+    cursor = arguments.cursor
     start = read_cursor(cursor, base, head) if cursor else 0
     comparison = compare(repository, base, head, context.cancellation, history=_kept_history(repository, context))
-    first = arguments.get("first")
+    first = arguments.limit
     if first is None and context.served:
         first = DEFAULT_FIRST
     total = len(comparison.changes)
@@ -73,8 +77,8 @@ def compare_revisions(arguments: Arguments, context: ToolContext) -> ToolResult:
         "repository": repository.name,
         "base": base,
         "head": head,
-        "base_revision": arguments["base"],
-        "head_revision": arguments["head"],
+        "base_revision": arguments.base,
+        "head_revision": arguments.head,
         "relation": comparison.relation,
         "total_files": total,
         "end_cursor": None if whole else write_cursor(base, head, end),
@@ -159,7 +163,7 @@ def _text(patch: bytes | None, *, cut: bool) -> str | None:
     return patch.decode("utf-8", "replace")
 
 
-def render_comparison(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001 - a renderer
+def _render_comparison(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001 - a renderer
     """File diffs as objects, and as fenced diffs."""
     facts = answer.attributes
     files, text = [], []
@@ -210,11 +214,11 @@ def render_comparison(answer: ToolResult, context: ToolContext) -> tuple[dict[st
     return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
 
 
-def commit_details(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> ToolResult:
     """What one commit did, against its first parent: its files, and the facts of the commit as attributes."""
-    histories = open_histories("commit_details", context, [arguments["repo"]], [arguments["revision"]])
+    histories = open_histories("commit_details", context, [arguments.repo], [arguments.revision])
     if not histories.opened:
-        raise RevisionNotFound(arguments["repo"], arguments["revision"])
+        raise RevisionNotFound(arguments.repo, arguments.revision)
     opened = histories.opened[0]
     history, (oid,) = opened.history, opened.commits
     number = history.position(oid)
@@ -232,7 +236,7 @@ def commit_details(arguments: Arguments, context: ToolContext) -> ToolResult:
         notices.append("This is a merge: its files are compared with its first parent.")
     facts = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
     facts["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
-    facts["revision"] = arguments["revision"]
+    facts["revision"] = arguments.revision
     complete = histories.complete and all(diff.patch is not None for diff in diffs)
     table = diff_table(comparison, diffs, [False] * len(diffs))
     return ToolResult("file_diffs", table, facts, complete, tuple(notices))
@@ -265,11 +269,11 @@ def _one(number: int) -> Any:
     return np.array([number])
 
 
-def last_changes(arguments: Arguments, context: ToolContext) -> ToolResult:
+def _last_changes(arguments: LastChangesArguments, context: ToolContext) -> ToolResult:
     """Name for each file the newest commit that changed it; files that no commit changed are left out."""
-    revision = arguments.get("revision")
-    histories = open_histories("last_changes", context, [arguments["repo"]], [revision] if revision else ())
-    asked = list(dict.fromkeys(clean_path(path) for path in arguments["paths"]))
+    revision = arguments.revision
+    histories = open_histories("last_changes", context, [arguments.repo], [revision] if revision else ())
+    asked = list(dict.fromkeys(clean_path(path) for path in arguments.paths))
     parts = []
     found: set[str] = set()
     for opened in histories.opened:
@@ -313,3 +317,10 @@ def _numbers(known: Mapping[bytes, int], asked: list[str]) -> dict[str, int]:
         shown = {raw.decode("utf-8", "replace"): number for raw, number in known.items()}
         numbers = {path: shown.get(path) if number is None else number for path, number in numbers.items()}
     return {path: number for path, number in numbers.items() if number is not None}
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(COMPARE_REVISIONS, _compare_revisions, _render_comparison),
+    Handler(LAST_CHANGES, _last_changes),
+    Handler(COMMIT_DETAILS, _commit_details),
+)

@@ -17,11 +17,18 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult
-from sourcelight.engines.tools.context import Arguments, ToolContext
-from sourcelight.engines.tools.handler import PartialResult, SplitHandler
+from sourcelight.core.tools.analyses import (
+    CHURN,
+    CONTRIBUTORS,
+    ChurnArguments,
+    CommitsBehindArguments,
+    ContributorsArguments,
+)
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, of_kinds
-from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, part_of
+from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
 from sourcelight.engines.tools.history.tables import (
     Numbers,
@@ -119,7 +126,7 @@ def key_columns(
 
 
 def facts_of(
-    arguments: Arguments,
+    revisions: Sequence[str] | None,
     part: PartialResult,
     people: PersonNumbers,
     by: Sequence[str],
@@ -128,8 +135,8 @@ def facts_of(
 ) -> dict[str, Any]:
     """What was asked, and how a row leads to its commits."""
     fixed: dict[str, Any] = {"repos": part.names, **part.echoed}
-    if arguments.get("revisions"):
-        fixed["revisions"] = list(arguments["revisions"])
+    if revisions:
+        fixed["revisions"] = list(revisions)
     drill |= {"repos": "repository"} if "repository" in by else {}
     drill |= {"after": "period", "before": "period_end"} if period else {}
     facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.echoed}
@@ -145,29 +152,29 @@ _PLACES = {"directory", "path", "file_kind"}
 _ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
 
 
-def _by(arguments: Arguments) -> list[str]:
-    return list(arguments.get("by") or ["directory"])
+def _by(arguments: ChurnArguments) -> list[str]:
+    return list(arguments.by or ["directory"])
 
 
-def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
+def _gather_churn(arguments: ChurnArguments, context: ToolContext) -> PartialResult:
     period_of(CALL, _by(arguments))
-    return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
+    return gather_dated(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
 
 
-def _sums(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> GroupSums:
+def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, context: ToolContext) -> GroupSums:
     """Changed lines of one repository by author, period and place."""
     by = _by(arguments)
-    people = PersonNumbers(CALL, arguments)
+    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     history = opened.history
     commits, changes = history.commits, history.changes
     layout = opened.layout(context)
     kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
-    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments, context)]
+    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments.file_kinds, context)]
     of = changes.commit[kept].astype(np.int64)
     persons = people.of_identities(opened)[commits.author[of]]
     place, places = None, [""]
     if _PLACES & set(by):
-        place, places = _places(opened, layout.path[kept], arguments, context)
+        place, places = _places(opened, layout.path[kept], by, arguments.depth, context)
     if "commit" in by:
         place, places = _of_commits(opened, of, place, places)
     codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
@@ -183,16 +190,18 @@ def _sums(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: To
     return GroupSums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()), touched)
 
 
-def _places(opened: OpenedHistory, paths: Any, arguments: Arguments, context: ToolContext) -> tuple[Numbers, list[str]]:
+def _places(
+    opened: OpenedHistory, paths: Any, by: Sequence[str], depth: int | None, context: ToolContext
+) -> tuple[Numbers, list[str]]:
     """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
-    by, layout = _by(arguments), opened.layout(context)
+    layout = opened.layout(context)
     used, which = np.unique(paths, return_inverse=True)
     texts = [layout.text(at) for at in used.tolist()]
     shown = [""] * len(texts)
     if "path" in by:
         shown = texts
     elif "directory" in by:
-        shown = directories(texts, arguments.get("depth", 1))
+        shown = directories(texts, depth or 1)
     kinds = [""] * len(texts)
     if "file_kind" in by:
         kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
@@ -201,17 +210,19 @@ def _places(opened: OpenedHistory, paths: Any, arguments: Arguments, context: To
     return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
 
 
-def changes_of_row(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> Numbers:
+def changes_of_row(
+    opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
+) -> Numbers:
     """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
     layout = opened.layout(context)
     kept = np.flatnonzero(chosen(opened, *dates)[opened.history.changes.commit])
-    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments, context)]
-    by = [name for name, argument in _ROW_PLACES.items() if arguments.get(argument) is not None]
+    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments.file_kinds, context)]
+    values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
+    by = [name for name, value in values.items() if value is not None]
     if by:
-        asked = {**arguments, "by": by}
-        place, places = _places(opened, layout.path[kept], asked, context)
-        shown = arguments.get("path", arguments.get("directory", ""))
-        wanted = f"{arguments.get('fileKind', '')}{_BREAK}{shown}"
+        place, places = _places(opened, layout.path[kept], by, arguments.depth, context)
+        shown = (arguments.directory or "") if arguments.path is None else arguments.path
+        wanted = f"{arguments.file_kind or ''}{_BREAK}{shown}"
         kept = kept[place == (places.index(wanted) if wanted in places else -1)]
     return np.unique(opened.history.changes.commit[kept])
 
@@ -224,10 +235,10 @@ def _of_commits(opened: OpenedHistory, of: Numbers, place: Any, places: list[str
     return codes, [f"{commit}{_BREAK}{places[at] or _BREAK}" for commit, at in texts] or [_BREAK * 2]
 
 
-def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(CALL, by)
-    people = PersonNumbers(CALL, arguments)
+    people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = together(part, people)
     unknown = sum(sums.unknown for sums in part.found.values())
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
@@ -251,16 +262,17 @@ def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> To
     starts = found[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
     notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
-    notices += kind_notices(arguments)
+    notices += kind_notices(arguments.file_kinds)
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
     notices += people.join_notices(found[0].tolist()) if "author" in by else []
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
-    facts = facts_of(arguments, part, people, by, period, drill)
+    facts = facts_of(arguments.revisions, part, people, by, period, drill)
     facts["changed_paths"] = {name: sums.touched for name, sums in part.found.items()}
     # Services tell commits and not their files: what needs no files is asked of them as a search.
-    if _PLACES & set(by) or arguments.get("fileKinds"):
-        fixed = {name: arguments[name] for name in ("depth", "fileKinds") if arguments.get(name)}
+    if _PLACES & set(by) or arguments.file_kinds:
+        given = arguments.to_wire()
+        fixed = {name: given[name] for name in ("depth", "fileKinds") if given.get(name)}
         facts["drill_down"]["call"] = "commits_behind"
         facts["drill_down"]["arguments"] |= {"of": CALL, **fixed}
     if "commit" in by:
@@ -277,18 +289,14 @@ def _place_columns(by: list[str], places: list[str], which: Numbers) -> dict[str
     return {name: tables.coded([text[at] for text in texts], which) for at, name in enumerate(names) if name in by}
 
 
-churn = SplitHandler(_find, _join)
-"""Changed lines by commit, folder or file, author and period as asked; merges have none."""
-
-
 CONTRIBUTORS_CALL = "contributors"
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
 _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files")
 
 
-def _find_contributors(arguments: Arguments, context: ToolContext) -> PartialResult:
-    period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
-    return part_of(
+def _gather_contributors(arguments: ContributorsArguments, context: ToolContext) -> PartialResult:
+    period_of(CONTRIBUTORS_CALL, arguments.by or ())
+    return gather_dated(
         CONTRIBUTORS_CALL,
         arguments,
         context,
@@ -296,9 +304,12 @@ def _find_contributors(arguments: Arguments, context: ToolContext) -> PartialRes
     )
 
 
-def _contributor_sums(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> GroupSums:
+def _contributor_sums(
+    opened: OpenedHistory, arguments: ContributorsArguments, dates: Dates, context: ToolContext
+) -> GroupSums:
     """Commits and changed lines of one repository by author and period; co-authors beside."""
-    people, period = PersonNumbers(CONTRIBUTORS_CALL, arguments), period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
+    people = PersonNumbers(CONTRIBUTORS_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
+    period = period_of(CONTRIBUTORS_CALL, arguments.by or ())
     history, layout = opened.history, opened.layout(context)
     commits = history.commits
     counted = chosen(opened, *dates)
@@ -314,7 +325,7 @@ def _contributor_sums(opened: OpenedHistory, arguments: Arguments, dates: Dates,
     place[kept] = own
     of = place[history.changes.commit]
     changed = np.flatnonzero(of >= 0)
-    changed = changed[of_kinds(opened, layout, layout.path[changed], arguments, context)]
+    changed = changed[of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
     of = of[changed]
     first, last = bounds(codes, time, count)
     values = {
@@ -330,10 +341,10 @@ def _contributor_sums(opened: OpenedHistory, arguments: Arguments, dates: Dates,
     return GroupSums(people.met, keys, values)
 
 
-def _join_contributors(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
-    by = arguments.get("by", ())
+def _combine_contributors(arguments: ContributorsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+    by = arguments.by or ()
     period = period_of(CONTRIBUTORS_CALL, by)
-    people = PersonNumbers(CONTRIBUTORS_CALL, arguments)
+    people = PersonNumbers(CONTRIBUTORS_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = together(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
@@ -357,12 +368,14 @@ def _join_contributors(arguments: Arguments, context: ToolContext, part: Partial
     starts = found[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, people.bots[found[0]], -sums["commits"]), table)
     notices = [*part.notices, _MERGES, *people.join_notices(found[0].tolist())]
-    notices += [f"{notice} Commits are all." for notice in kind_notices(arguments)]
+    notices += [f"{notice} Commits are all." for notice in kind_notices(arguments.file_kinds)]
     notices += people.bot_notices(found[0], sums["commits"])
-    facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
+    facts = facts_of(arguments.revisions, part, people, by, period, {"authors": "author"})
     made = tables.table("contributors", table, count).take(order)
     return ToolResult("contributors", made, facts, part.complete, tuple(notices))
 
 
-contributors = SplitHandler(_find_contributors, _join_contributors)
-"""Commits and changed lines by author, and by repository and period as asked."""
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(CHURN, Split(_gather_churn, _combine_churn)),
+    Handler(CONTRIBUTORS, Split(_gather_contributors, _combine_contributors)),
+)

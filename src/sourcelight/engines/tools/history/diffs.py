@@ -18,6 +18,8 @@ from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.patterns import CompiledPattern
+from sourcelight.core.tools.analyses import PICKAXE, PickaxeArguments
+from sourcelight.core.tools.commits import DIFF_SEARCH, DiffSearchArguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.changes import make_patch
@@ -26,8 +28,8 @@ from sourcelight.engines.history.search import tables as change_tables
 from sourcelight.engines.history.search.find import DiffMatches, changes_passing, find_diffs
 from sourcelight.engines.history.search.lines import changes_of, rows_with
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, DiffQuery, PatternTerm, Side
-from sourcelight.engines.tools.context import Arguments, ToolContext
-from sourcelight.engines.tools.handler import NOTHING, PartialResult, SplitHandler, tail, with_notices
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
@@ -37,9 +39,9 @@ from sourcelight.engines.tools.history.histories import (
     OpenedHistory,
     dates_of,
     files_of,
+    gather_dated,
     one_of,
     open_histories,
-    part_of,
     pattern_of,
     revisions_of,
 )
@@ -49,7 +51,6 @@ from sourcelight.repos.handles import UnusableRepository, open_handle
 
 CALL = "diff_search"
 DEFAULT_COUNT = 20
-MOST_COUNT = 50
 _ROWS_AT_ONCE = 500_000
 _MOST_FILES, _MOST_HUNKS, _MOST_LINES = 5, 3, 40
 _STATUS = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
@@ -67,23 +68,23 @@ class _DiffMatches:
     results: list[Any]
 
 
-def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
-    regexp = arguments.get("useRegex", False)
-    after, before, echoed = dates_of(CALL, arguments)
-    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
-    added, removed = arguments.get("added", False), arguments.get("removed", False)
+def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> PartialResult:
+    regexp = bool(arguments.use_regex)
+    after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
+    pattern = pattern_of(CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
+    added, removed = bool(arguments.added), bool(arguments.removed)
     sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
-    authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
+    authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
     query = DiffQuery(
         CommitFilter(
             authors=one_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
         ),
-        files_of(CALL, arguments.get("files"), regexp=regexp),
+        files_of(CALL, arguments.files, regexp=regexp),
         PatternTerm(pattern),
         sides,
-        arguments.get("changes", "lines"),
+        "count" if arguments.changes == "count" else "lines",
     )
-    histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
+    histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
     found: list[tuple[OpenedHistory, DiffMatches, Ints]] = []
     for opened in histories.opened:
         try:
@@ -92,7 +93,7 @@ def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
             context.cancellation.check()
             raise
         found.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
-    limit = limit_of(arguments, context, DEFAULT_COUNT)
+    limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
     counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in found], limit)
     of_each: dict[str, _DiffMatches] = {}
     for (opened, hits, all_commits), count in zip(found, counts, strict=True):
@@ -115,16 +116,16 @@ def _find(arguments: Arguments, context: ToolContext) -> PartialResult:
     return histories.part(of_each, echoed)
 
 
-def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:
+def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: PartialResult) -> ToolResult:
     found: list[_DiffMatches] = list(part.found.values())
-    counts = newest([each.stamps for each in found], limit_of(arguments, context, DEFAULT_COUNT))
+    counts = newest([each.stamps for each in found], limit_of(arguments.limit, context, DEFAULT_COUNT))
     chosen = [_first(each, count) for each, count in zip(found, counts, strict=True)]
     table = columns.joined("diff_lines", [each.rows for each in chosen])
     notices, given, total = part.notices, sum(counts), sum(each.total for each in found)
     if given < total:
         notices.append(f"Only the newest {given:,} of {total:,} commits are shown; raise count or narrow the search.")
     facts: dict[str, Any] = {
-        "pattern": arguments["pattern"],
+        "pattern": arguments.pattern,
         "repositories": part.names,
         "total": total,
         **part.echoed,
@@ -132,10 +133,6 @@ def _join(arguments: Arguments, context: ToolContext, part: PartialResult) -> To
     if context.served:
         facts["results"] = [result for each in chosen for result in each.results]
     return ToolResult("diff_lines", table, facts, part.complete and given == total, tuple(notices))
-
-
-search_diffs = SplitHandler(_find, _join)
-"""Find changed lines; `count` counts commits. Newest commit first in each repository."""
 
 
 def _first(found: _DiffMatches, count: int) -> _DiffMatches:
@@ -247,7 +244,7 @@ def _cut(hunk: dict[str, Any]) -> dict[str, Any]:
     return {**hunk, "lines": hunk["lines"][:_MOST_LINES], "truncated": True}
 
 
-def render_diffs(answer: ToolResult, context: ToolContext) -> tuple[dict[str, Any], str]:
+def _render_diffs(answer: ToolResult, context: ToolContext) -> Rendered:
     """Commits with their hunks as objects, and as fenced diffs."""
     results, text = [], []
     for result in answer.attributes.get("results", []):
@@ -283,21 +280,21 @@ PICKAXE_CALL = "pickaxe"
 _VALUES = ("added", "removed", "commits")
 
 
-def _by(arguments: Arguments) -> list[str]:
-    return list(arguments.get("by") or ["month"])
+def _by(arguments: PickaxeArguments) -> list[str]:
+    return list(arguments.by or ["month"])
 
 
-def _find_pickaxe(arguments: Arguments, context: ToolContext) -> PartialResult:
+def _gather_pickaxe(arguments: PickaxeArguments, context: ToolContext) -> PartialResult:
     period = period_of(PICKAXE_CALL, _by(arguments))
-    regexp = arguments.get("useRegex", False)
-    pattern = pattern_of(PICKAXE_CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
-    wanted = files_of(PICKAXE_CALL, arguments.get("files"), regexp=regexp)
+    regexp = bool(arguments.use_regex)
+    pattern = pattern_of(PICKAXE_CALL, "pattern", arguments.pattern, regexp=regexp, one_line=True)
+    wanted = files_of(PICKAXE_CALL, arguments.files, regexp=regexp)
 
     def find(opened: OpenedHistory, dates: Dates) -> GroupSums:
-        people = PersonNumbers(PICKAXE_CALL, arguments)
+        people = PersonNumbers(PICKAXE_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
         return _sums(opened, people, _Asked(pattern, wanted, period, dates), context)
 
-    return part_of(PICKAXE_CALL, arguments, context, find)
+    return gather_dated(PICKAXE_CALL, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,10 +337,10 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, asked: _Asked, context: 
     return GroupSums(people.met, keys, values)
 
 
-def _join_pickaxe(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(PICKAXE_CALL, by)
-    people = PersonNumbers(PICKAXE_CALL, arguments)
+    people = PersonNumbers(PICKAXE_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
     rows = together(part, people)
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
@@ -373,15 +370,17 @@ def _join_pickaxe(arguments: Arguments, context: ToolContext, part: PartialResul
         "last_date": tables.times(last),
     }
     drill = {"authors": "author"} if "author" in by else {}
-    facts = facts_of(arguments, part, people, by, period, drill)
-    fixed = {"contentTerms": [arguments["pattern"]], "useRegex": arguments.get("useRegex", False)}
-    facts["drill_down"]["arguments"] |= fixed | ({"files": arguments["files"]} if arguments.get("files") else {})
-    facts["pattern"] = arguments["pattern"]
+    facts = facts_of(arguments.revisions, part, people, by, period, drill)
+    fixed = {"contentTerms": [arguments.pattern], "useRegex": bool(arguments.use_regex)}
+    facts["drill_down"]["arguments"] |= fixed | ({"files": list(arguments.files)} if arguments.files else {})
+    facts["pattern"] = arguments.pattern
     notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
     notices += people.join_notices(found[0].tolist()) if "author" in by else []
     made = tables.table("pickaxe", table, count).take(pa.array(order))
     return ToolResult("pickaxe", made, facts, part.complete, tuple(notices))
 
 
-pickaxe = SplitHandler(_find_pickaxe, _join_pickaxe)
-"""When lines that match came and went."""
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(DIFF_SEARCH, Split(_gather_diffs, _combine_diffs), _render_diffs),
+    Handler(PICKAXE, Split(_gather_pickaxe, _combine_pickaxe)),
+)

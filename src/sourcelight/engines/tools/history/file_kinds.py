@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
 from sourcelight.engines.history.subtrees import Layout
-from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.history.histories import OpenedHistory
 from sourcelight.engines.tools.history.tables import Numbers
 from sourcelight.repos import ObjectReader
@@ -76,17 +76,16 @@ def kinds_of(opened: OpenedHistory, paths: Iterable[bytes], context: ToolContext
     return made.of(paths, context.cancellation)
 
 
-def kept_kinds(arguments: Arguments) -> frozenset[str] | None:
+def kept_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
     """The kinds of files that a call is about; None: all."""
-    kinds = arguments.get("fileKinds")
     return None if not kinds or set(kinds) >= set(FILE_KINDS) else frozenset(kinds)
 
 
 def of_kinds(
-    opened: OpenedHistory, layout: Layout, paths: Numbers, arguments: Arguments, context: ToolContext
+    opened: OpenedHistory, layout: Layout, paths: Numbers, file_kinds: Sequence[str] | None, context: ToolContext
 ) -> NDArray[np.bool_]:
     """Tell for numbers of paths in `layout` whether they are of the kinds that a call is about."""
-    kinds = kept_kinds(arguments)
+    kinds = kept_kinds(file_kinds)
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     used, which = np.unique(paths, return_inverse=True)
@@ -95,9 +94,9 @@ def of_kinds(
     return mask
 
 
-def kind_notices(arguments: Arguments) -> list[str]:
+def kind_notices(file_kinds: Sequence[str] | None) -> list[str]:
     """A notice on files that are left out by their kind."""
-    kinds = kept_kinds(arguments)
+    kinds = kept_kinds(file_kinds)
     if kinds is None:
         return []
     return [f"Only files of these kinds are counted: {', '.join(k for k in FILE_KINDS if k in kinds)}."]

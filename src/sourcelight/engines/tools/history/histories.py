@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.history import Mask
 from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, fits_a_line
 from sourcelight.engines.history.subtrees import Layout, layout_of
-from sourcelight.engines.tools.context import Arguments, ToolContext
+from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import PartialResult
 from sourcelight.repos import Repository, resolve
 
@@ -77,15 +77,14 @@ def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Changed
     return ChangedFileFilter((AnyPattern(tuple(patterns)),))
 
 
-def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, dict[str, str]]:
+def dates_of(call: str, after: str | None, before: str | None) -> tuple[int | None, int | None, dict[str, str]]:
     """The bounds of committer times in seconds, both exclusive, and the instants as they were understood.
 
     Raises `ToolError` for what is no date.
     """
     bounds: list[int | None] = []
     echoed: dict[str, str] = {}
-    for name in ("after", "before"):
-        text = arguments.get(name)
+    for name, text in (("after", after), ("before", before)):
         if not text:
             bounds.append(None)
             continue
@@ -96,12 +95,12 @@ def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, d
         echoed[name] = instant.isoformat().replace("+00:00", "Z")
         seconds = instant.timestamp()
         bounds.append(math.floor(seconds) if name == "after" else math.ceil(seconds))
-    after, before = bounds
-    if after is not None and before is not None and after + 1 >= before:
+    start, end = bounds
+    if start is not None and end is not None and start + 1 >= end:
         raise ToolError(
             f"{call}: nothing is after {echoed['after']} and before {echoed['before']}", tool=call, argument="after"
         )
-    return after, before, echoed
+    return start, end, echoed
 
 
 @dataclass(eq=False)
@@ -158,23 +157,53 @@ class OpenedHistories:
         return self.told
 
 
-def part_of(
-    call: str, arguments: Arguments, context: ToolContext, find: Callable[[OpenedHistory, Dates], Any]
+class DatedArguments(Protocol):
+    """Arguments of a tool over histories between two dates."""
+
+    @property
+    def repos(self) -> Sequence[str] | None:
+        """Exact names of repositories."""
+
+    @property
+    def revisions(self) -> Sequence[str] | None:
+        """Revisions as `revisions_of` reads them."""
+
+    @property
+    def after(self) -> str | None:
+        """Earliest committer date, exclusive."""
+
+    @property
+    def before(self) -> str | None:
+        """Latest committer date, exclusive."""
+
+
+def gather_dated(
+    call: str, arguments: DatedArguments, context: ToolContext, find: Callable[[OpenedHistory, Dates], Any]
 ) -> PartialResult:
-    """What `find` gives for each of the repositories of a call, between the dates of it; raises as `open_histories`."""
-    after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
+    """Make a partial result of what `find` gives for each repository between two dates; raises as `open_histories`."""
+    after, before, echoed = dates_of(call, arguments.after, arguments.before)
+    histories = open_histories(call, context, arguments.repos or (), *revisions_of(arguments.revisions))
+    return gather_each(histories, context, lambda opened: find(opened, (after, before)), echoed)
+
+
+def gather_each(
+    histories: OpenedHistories,
+    context: ToolContext,
+    find: Callable[[OpenedHistory], Any],
+    echoed: dict[str, str] | None = None,
+) -> PartialResult:
+    """Make a partial result of what `find` gives for each history."""
     found = {}
     for opened in histories.opened:
         context.cancellation.check()
-        found[opened.name] = find(opened, (after, before))
+        found[opened.name] = find(opened)
     return histories.part(found, echoed)
 
 
-def revisions_of(arguments: Arguments) -> tuple[list[str], list[str]]:
-    """The argument `revisions`, parted into what counts and what, with ``^`` before it, does not count."""
-    asked: Sequence[str] = arguments.get("revisions") or ()
-    return [each for each in asked if each[:1] != "^"], [each[1:] for each in asked if each[:1] == "^"]
+def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Part the argument `revisions` into what counts and what, with ``^`` before it, does not count."""
+    given = revisions or ()
+    return [name for name in given if name[:1] != "^"], [name[1:] for name in given if name[:1] == "^"]
 
 
 def open_histories(

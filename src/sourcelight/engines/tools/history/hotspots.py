@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,17 +13,20 @@ import pyarrow as pa
 
 from sourcelight.core.batches.ordering import columns_of, group_order
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools import analyses as tools
+from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments
+from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary, line_count
 from sourcelight.engines.history.search.find import changes_passing
 from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.history.subtrees import Layout
-from sourcelight.engines.tools.context import Arguments, ToolContext
-from sourcelight.engines.tools.handler import PartialResult, SplitHandler
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.contributions import chosen
 from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
-from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, part_of
+from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import Numbers, bounds, count_distinct, total
 from sourcelight.repos import CommitTree, ObjectReader
@@ -33,13 +37,13 @@ _NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
 _NEVER = -(1 << 62)
 
 
-def _hot(arguments: Arguments, context: ToolContext) -> PartialResult:
-    wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
+def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> PartialResult:
+    wanted = files_of(HOTSPOTS, arguments.files, regexp=False)
 
     def find(opened: OpenedHistory, dates: Dates) -> _Hot:
         return _hot_files(opened, wanted, dates, arguments, context)
 
-    return part_of(HOTSPOTS, arguments, context, find)
+    return gather_dated(HOTSPOTS, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +56,18 @@ class _Hot:
 
 
 def _hot_files(
-    opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: ToolContext
+    opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: HotspotsArguments, context: ToolContext
 ) -> _Hot:
-    limit: int | None = arguments.get("limit")
+    limit: int | None = arguments.limit
     history = opened.history
     changes = history.changes
-    kept, of, tree = _counted(opened, wanted, dates, arguments, context)
+    kept, of, tree = _counted(opened, wanted, dates, arguments.file_kinds, context)
     used, codes = np.unique(of, return_inverse=True)
     count = len(used)
     commit = changes.commit[kept].astype(np.int64)
     commits = count_distinct(codes, commit, count)
-    people = PersonNumbers(HOTSPOTS, arguments).of_identities(opened)[history.commits.author[commit]]
+    persons = PersonNumbers(HOTSPOTS, join_addresses=arguments.join_addresses).of_identities(opened)
+    people = persons[history.commits.author[commit]]
     lines = _lines(opened, tree, used, context)
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
@@ -89,7 +94,11 @@ def _hot_files(
 
 
 def _counted(
-    opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: Arguments, context: ToolContext
+    opened: OpenedHistory,
+    wanted: ChangedFileFilter,
+    dates: Dates,
+    file_kinds: Sequence[str] | None,
+    context: ToolContext,
 ) -> tuple[Numbers, Numbers, CommitTree]:
     """The changes that count, the place of the file of each among today's, and today's files."""
     mask = chosen(opened, *dates)[opened.history.changes.commit]
@@ -97,27 +106,30 @@ def _counted(
     newest, tree, places = _today(opened, layout)
     passing = changes_passing(opened.history, wanted, layout=layout)
     kept = np.flatnonzero(mask if passing is None else mask & passing)
-    kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], arguments, context)]
+    kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], file_kinds, context)]
     of = places[newest[layout.path[kept]]]
     return kept[of >= 0], of[of >= 0], tree
 
 
-def hot_commits(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> Numbers:
+def hot_commits(
+    opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
+) -> Numbers:
     """Numbers of the commits that the row of today's file `path` counts."""
-    wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
-    kept, of, tree = _counted(opened, wanted, dates, arguments, context)
-    return np.unique(opened.history.changes.commit[kept[np.isin(of, _named(tree, arguments.get("path")))]])
+    wanted = files_of(HOTSPOTS, arguments.files, regexp=False)
+    kept, of, tree = _counted(opened, wanted, dates, arguments.file_kinds, context)
+    return np.unique(opened.history.changes.commit[kept[np.isin(of, _named(tree, arguments.path))]])
 
 
-def paired_commits(opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext) -> Numbers:
+def paired_commits(
+    opened: OpenedHistory, arguments: CommitsBehindArguments, dates: Dates, context: ToolContext
+) -> Numbers:
     """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
-    kept, of, tree = _counted(opened, ChangedFileFilter(), dates, arguments, context)
+    kept, of, tree = _counted(opened, ChangedFileFilter(), dates, arguments.file_kinds, context)
     commit = opened.history.changes.commit[kept]
-    one, other = (np.unique(commit[np.isin(of, _named(tree, arguments.get(name)))]) for name in ("path", "otherPath"))
+    one, other = (np.unique(commit[np.isin(of, _named(tree, path))]) for path in (arguments.path, arguments.other_path))
     both = np.intersect1d(one, other)
     sizes = np.diff(opened.history.commits.change_starts)[both]
-    paired: Numbers = both[sizes <= arguments.get("maxFiles", _LARGE)]
-    return paired
+    return both[sizes <= (arguments.max_files or _LARGE)].astype(np.int64)
 
 
 def _named(tree: CommitTree, path: str | None) -> list[int]:
@@ -125,7 +137,7 @@ def _named(tree: CommitTree, path: str | None) -> list[int]:
     return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
 
 
-def _join_hot(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     found: list[_Hot] = list(part.found.values())
     table = tables.joined("hotspots", [each.rows for each in found])
     scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
@@ -133,28 +145,24 @@ def _join_hot(arguments: Arguments, context: ToolContext, part: PartialResult) -
     place = table.schema.get_field_index("score")
     table = table.set_column(place, table.schema.field(place), pa.array(scores / most))
     order = group_order((-scores,), columns_of(table))
-    limit = arguments.get("limit")
+    limit = arguments.limit
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
-    notices += kind_notices(arguments)
+    notices += kind_notices(arguments.file_kinds)
     facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(HOTSPOTS, arguments, part)}
     table = table.take(order[:limit] if limit else order)
     return ToolResult("hotspots", table, facts, part.complete, tuple(notices))
 
 
-hotspots = SplitHandler(_hot, _join_hot)
-"""Today's files by how often they changed and how long they are."""
-
-
-def _coupled(arguments: Arguments, context: ToolContext) -> PartialResult:
-    return part_of(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates, context))
+def _gather_coupling(arguments: CouplingArguments, context: ToolContext) -> PartialResult:
+    return gather_dated(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates, context))
 
 
 def _pairs(
-    opened: OpenedHistory, arguments: Arguments, dates: Dates, context: ToolContext
+    opened: OpenedHistory, arguments: CouplingArguments, dates: Dates, context: ToolContext
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Pairs of files of one repository, and how many commits have too many files to count."""
-    least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
-    most = arguments.get("maxFiles", _LARGE)
+    least, degree = _thresholds(arguments)
+    most = arguments.max_files or _LARGE
     history, layout = opened.history, opened.layout(context)
     newest, tree, places = _today(opened, layout)
     starts = history.commits.change_starts
@@ -164,7 +172,7 @@ def _pairs(
     times = history.commits.commit_time
     skipped = 0
     numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
-    counted = of_kinds(opened, layout, newest[layout.path], arguments, context)
+    counted = of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
     files = np.where(counted, places[newest[layout.path]], -1).tolist()
     sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
@@ -186,32 +194,34 @@ def _pairs(
     return rows, skipped
 
 
-def _join_coupled(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
+def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
     rows = [row for pairs, _ in part.found.values() for row in pairs]
     skipped = sum(count for _, count in part.found.values())
     rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
     total_rows = len(rows)
-    rows = rows[: arguments.get("limit") or total_rows]
+    rows = rows[: arguments.limit or total_rows]
     names = ("repository", "path", "other_path", "shared_commits", "commits", "other_commits", "degree")
     table: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     table["last_date"] = tables.times([row[7] for row in rows])
-    least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
+    least, degree = _thresholds(arguments)
     notices = [
         *part.notices,
         f"Pairs need {least} commits together and a degree of {degree}; merges are left out.",
-        f"{skipped:,} commits with more than {arguments.get('maxFiles', _LARGE)} files count for no pair.",
+        f"{skipped:,} commits with more than {arguments.max_files or _LARGE} files count for no pair.",
     ]
-    notices += kind_notices(arguments)
+    notices += kind_notices(arguments.file_kinds)
     facts = {**part.echoed, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
     return ToolResult("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 
-coupling = SplitHandler(_coupled, _join_coupled)
-"""Pairs of today's files that commits change together."""
+def _thresholds(arguments: CouplingArguments) -> tuple[int, float]:
+    """Return the fewest commits together and the least degree of a pair."""
+    return arguments.min_commits or 5, 0.3 if arguments.min_degree is None else arguments.min_degree
 
 
 def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, Any]:
-    fixed = {name: arguments[name] for name in _NARROWING if arguments.get(name)}
+    given = arguments.to_wire()
+    fixed = {name: given[name] for name in _NARROWING if given.get(name)}
     columns_by_argument = {"repos": "repository", "path": "path"}
     columns_by_argument |= {"otherPath": "other_path"} if call == COUPLING else {}
     return {
@@ -260,3 +270,9 @@ def _lines(opened: OpenedHistory, tree: CommitTree, files: Numbers, context: Too
 
 def _times(history: History, codes: Numbers, commits: Numbers, count: int) -> tuple[Numbers, Numbers]:
     return bounds(codes, history.commits.commit_time[commits], count)
+
+
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(tools.HOTSPOTS, Split(_gather_hotspots, _combine_hotspots)),
+    Handler(tools.COUPLING, Split(_gather_coupling, _combine_coupling)),
+)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools import analyses as tools
+from sourcelight.core.tools.analyses import IdentitiesArguments, IdentitySuggestionsArguments
 from sourcelight.engines.history.people import BOT_RULE, IdentityUsage, is_bot, suggest
-from sourcelight.engines.tools.context import Arguments, ToolContext
-from sourcelight.engines.tools.handler import PartialResult, SplitHandler
+from sourcelight.engines.tools.context import ToolContext
+from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, part_of
+from sourcelight.engines.tools.history.histories import OpenedHistory, gather_each, open_histories
 from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
 
 IDENTITIES, SUGGESTIONS = "identities", "identity_suggestions"
@@ -46,11 +49,11 @@ class _Uses:
     co_authors: list[tuple[tuple[str, str], int, int, int]]
 
 
-def _find_identities(arguments: Arguments, context: ToolContext) -> PartialResult:
-    def find(opened: OpenedHistory, _: Dates) -> _Uses:
-        return _uses(opened, PersonNumbers(IDENTITIES, {**arguments, "joinAddresses": False}), context)
+def _gather_identities(arguments: IdentitiesArguments, context: ToolContext) -> PartialResult:
+    def find(opened: OpenedHistory) -> _Uses:
+        return _uses(opened, PersonNumbers(IDENTITIES, arguments.mailmap, join_addresses=False), context)
 
-    return part_of(IDENTITIES, arguments, context, find)
+    return gather_each(open_histories(IDENTITIES, context, arguments.repos or ()), context, find)
 
 
 def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) -> _Uses:
@@ -79,7 +82,7 @@ def _uses(opened: OpenedHistory, people: PersonNumbers, context: ToolContext) ->
     return _Uses(roles, co_authors)
 
 
-def _join_identities(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all
+def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all
     uses: dict[_Key, _Use] = {}
     of_pair: dict[tuple[str, str], _Key] = {}
 
@@ -120,10 +123,6 @@ def _join_identities(arguments: Arguments, context: ToolContext, part: PartialRe
     return ToolResult("identities", table, facts, part.complete, tuple(notices))
 
 
-identities = SplitHandler(_find_identities, _join_identities)
-"""Every name and address that commits have, and what mailmaps make of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Usages:
     """Commits of one repository by person, with their first and last second."""
@@ -132,9 +131,9 @@ class _Usages:
     rows: list[tuple[int, int, int, int]]
 
 
-def _find_usages(arguments: Arguments, context: ToolContext) -> PartialResult:
-    def find(opened: OpenedHistory, _: Dates) -> _Usages:
-        people = PersonNumbers(SUGGESTIONS, arguments)
+def _gather_suggestions(arguments: IdentitySuggestionsArguments, context: ToolContext) -> PartialResult:
+    def find(opened: OpenedHistory) -> _Usages:
+        people = PersonNumbers(SUGGESTIONS, arguments.mailmap, join_addresses=arguments.join_addresses)
         commits = opened.history.commits
         owners = people.of_identities(opened)[commits.author[opened.mask]]
         times = commits.commit_time[opened.mask]
@@ -144,11 +143,14 @@ def _find_usages(arguments: Arguments, context: ToolContext) -> PartialResult:
             rows.append((person, len(chosen), int(chosen.min()), int(chosen.max())))
         return _Usages(people.met, rows)
 
-    return part_of(SUGGESTIONS, arguments, context, find)
+    return gather_each(open_histories(SUGGESTIONS, context, arguments.repos or ()), context, find)
 
 
-def _join_usages(arguments: Arguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
-    people = PersonNumbers(SUGGESTIONS, arguments)
+def _combine_suggestions(
+    arguments: IdentitySuggestionsArguments, context: ToolContext, part: PartialResult
+) -> ToolResult:
+    del context
+    people = PersonNumbers(SUGGESTIONS, arguments.mailmap, join_addresses=arguments.join_addresses)
     counts: dict[int, tuple[int, int, int]] = {}
     for usages in part.found.values():
         numbers = people.take(usages.met)
@@ -179,5 +181,7 @@ def _join_usages(arguments: Arguments, context: ToolContext, part: PartialResult
     return ToolResult("identity_suggestions", table, {"drill_down": drill}, part.complete, notices)
 
 
-identity_suggestions = SplitHandler(_find_usages, _join_usages)
-"""Identities that may be one person: to be looked through, nothing is merged by it."""
+HANDLERS: tuple[Handler[Any], ...] = (
+    Handler(tools.IDENTITIES, Split(_gather_identities, _combine_identities)),
+    Handler(tools.IDENTITY_SUGGESTIONS, Split(_gather_suggestions, _combine_suggestions)),
+)

@@ -14,7 +14,6 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ToolError
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors
-from sourcelight.engines.tools.context import Arguments
 from sourcelight.engines.tools.history.histories import OpenedHistory
 from sourcelight.engines.tools.history.tables import Numbers
 
@@ -46,16 +45,18 @@ class PersonNumbers:
     ----------
     call
         Name of the call, for errors.
-    arguments
-        Arguments of the call: ``mailmap`` and ``joinAddresses``.
+    mailmap
+        Lines of a mailmap that the reader accepted.
+    join_addresses
+        Whether identities with the same address are one person; None: they are.
     """
 
-    def __init__(self, call: str, arguments: Arguments) -> None:
+    def __init__(self, call: str, mailmap: str | None = None, *, join_addresses: bool | None = None) -> None:
         try:
-            self._accepted = parse_mailmap(arguments.get("mailmap") or "")
+            self._accepted = parse_mailmap(mailmap or "")
         except ValueError as error:
             raise ToolError(f"{call}: mailmap: {error}", tool=call, argument="mailmap") from error
-        self.join_addresses: bool = arguments.get("joinAddresses", True)
+        self.join_addresses: bool = join_addresses is not False
         self._numbers: dict[Pair, int] = {}
         self._members: list[dict[Pair, int]] = []
         self._pairs: dict[Pair, int] = {}

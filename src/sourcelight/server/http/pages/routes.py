@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
 from sourcelight.core.errors import ClusterError, RepositoryError, ToolError
+from sourcelight.core.tools.conversations import DEEPSEARCH_READ
 from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
@@ -147,7 +148,7 @@ class Pages:
         except ClusterError as said:
             return self._unanswered(said)
         if identifier.endswith(".md"):
-            text = tools.TOOLS["deepsearch_read"].render(answer, context)[1]
+            text = tools.render(DEEPSEARCH_READ, answer, context)[1]
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
         name = quote(identifier)
         return conversation_page(answer, turns, prefix=self._prefix, markdown=f"{name}.md")
