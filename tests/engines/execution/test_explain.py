@@ -123,7 +123,8 @@ def test_the_choice_of_pattern_type_is_told(engine: LocalEngine, query: str, ask
 def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: LocalEngine) -> None:
     for query, part in [
         ("-repo:web rev:nowhere handleError", "rev: is about the repositories"),
-        ("visibility:privat handleError", "visibility:privat is read as any"),
+        ("visibility:privat handleError", "visibility:privat is read as any; did you mean visibility:private?"),
+        ("patternType:regxp handleError", "there is no such type; did you mean patternType:regexp?"),
         ("patternType:structural handleError", "structural search is not offered"),
         ("type:File type:file handleError", "type:File is no kind of result"),
     ]:
@@ -210,6 +211,7 @@ def test_no_repository_is_a_warning(engine: LocalEngine) -> None:
         ("repo:has.path(x) rev:v1 y", "keyword", "no-effect"),
         ("visibility:privat x", "keyword", "no-effect"),
         ("type:File type:path x", "keyword", "no-effect"),
+        ("type:comit x", "keyword", "unknown-value"),
         ("patternType:structural x", "keyword", "no-effect"),
         ("type:repo file:x", "keyword", "contradiction"),
     ],
@@ -246,6 +248,7 @@ def test_plain_queries_are_left_alone(query: str, pattern_type: str) -> None:
         ("hello say", "standard", ["hello say patternType:keyword"]),
         ("handle.*err", "keyword", ["/handle.*err/"]),
         ("lnag:go handleError", "keyword", ["lang:go handleError"]),
+        ("type:flie handleError", "keyword", ["type:file handleError"]),
         ("lang:go lang:python main", "keyword", ["(lang:Go or lang:Python) main"]),
     ],
 )

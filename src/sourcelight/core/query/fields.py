@@ -30,6 +30,19 @@ _SELECT: Mapping[str, Mapping[str, object]] = {
     "symbol": {kind: {} for kind in SYMBOL_KINDS},
     "commit": {"diff": {"added": {}, "removed": {}}},
 }
+_VALUES: Mapping[str, tuple[str, ...]] = {
+    "type": RESULT_TYPES,
+    "visibility": ("any", "public", "private"),
+    "patterntype": ("keyword", "standard", "regexp", "literal"),
+    "case": ("yes", "no"),
+    "count": ("all",),
+    **dict.fromkeys(("fork", "archived", "index"), ("yes", "no", "only")),
+}
+"""The values of fields that take nothing else, in the spelling that is offered."""
+
+_MAX_COMPARED_CHARS = 40
+"""Characters of a value that are compared with a vocabulary: more than the longest name, and the time is quadratic."""
+
 _UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
@@ -83,12 +96,34 @@ def duration_s(value: str) -> float | None:
     return -seconds if value.startswith("-") else seconds
 
 
+def nearest_value(name: str, value: str) -> str | None:
+    """Return the value of a field with a closed vocabulary that a misspelled `value` may mean; None when none is near.
+
+    Parameters
+    ----------
+    name
+        A field: ``lang``, ``type``, ``visibility``, ``case`` … Others have no vocabulary, and the answer is None.
+    """
+    from sourcelight.core.query.languages import find_language, names_and_aliases
+
+    spellings = names_and_aliases() if name == "lang" else _VALUES.get(name, ())
+    near = difflib.get_close_matches(value.lower()[:_MAX_COMPARED_CHARS], spellings, 1)
+    return (find_language(near[0]) if name == "lang" else near[0]) if near else None
+
+
+def _did_you_mean(name: str, value: str, otherwise: str) -> str:
+    near = nearest_value(name, value)
+    return f"did you mean {name}:{near}?" if near else otherwise
+
+
 def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
-    return None if boolean(value) is not None else (f"invalid boolean {quoted(value)}", "write case:yes or case:no")
+    if boolean(value) is not None:
+        return None
+    return f"invalid boolean {quoted(value)}", _did_you_mean("case", value, "write case:yes or case:no")
 
 
 def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
-    hint = "write a number above zero, or count:all"
+    hint = _did_you_mean("count", value, "write a number above zero, or count:all")
     if _INTEGER.match(value) is None:
         return f"field count has value {value}, {value} is not a number", hint
     if len(value) > 12 or not -(2**31) <= int(value) < 2**31:
@@ -109,7 +144,8 @@ def _check_yes_no_only(name: str) -> Callable[[str, datetime], tuple[str, str] |
     def check(value: str, _now: datetime) -> tuple[str, str] | None:
         if yes_no_only(value) is not None:
             return None
-        return f'invalid value {quoted(value)} for field "{name}". Valid values are: yes, only, no', f"write {name}:yes"
+        message = f'invalid value {quoted(value)} for field "{name}". Valid values are: yes, only, no'
+        return message, _did_you_mean(name, value, f"write {name}:yes")
 
     return check
 
@@ -127,13 +163,11 @@ def _check_select(value: str, _now: datetime) -> tuple[str, str] | None:
 
 
 def _check_language(value: str, _now: datetime) -> tuple[str, str] | None:
-    from sourcelight.core.query.languages import LANGUAGES, find_language
+    from sourcelight.core.query.languages import find_language
 
     if find_language(value) is not None:
         return None
-    names = {name.lower(): name for name in LANGUAGES}
-    near = difflib.get_close_matches(value.lower()[:40], names, 1)
-    return f"unknown language: {quoted(value)}", f"did you mean lang:{names[near[0]]}?" if near else ""
+    return f"unknown language: {quoted(value)}", _did_you_mean("lang", value, "")
 
 
 def _check_date(value: str, now: datetime) -> tuple[str, str] | None:

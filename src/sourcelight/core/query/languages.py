@@ -65,6 +65,11 @@ def find_language(name: str) -> str | None:
     return _BY_NAME.get(name.lower())
 
 
+def names_and_aliases() -> tuple[str, ...]:
+    """Return all spellings that `find_language` knows, in lower case."""
+    return tuple(_BY_NAME)
+
+
 def language_of(path: str) -> str:
     """Return the one language to show for `path`: the most common one; ``""`` when none is known."""
     base = path.rpartition("/")[2].lower()

@@ -186,7 +186,8 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
         raise QueryError(f"the query has no {name}: filter, or several alternatives", query=query.text, stage="parse")
     choice = combine("or", [Filter(name, value) for value in values])
     written = " or ".join(f"{name}:{quote_value(value)}" for value in values)
-    return _written(combine("and", [choice, *rest]), query.pattern_type, (f"({written}) {_cut(query.text, {name})}",))
+    written = f"({written})" if len(values) > 1 else written
+    return _written(combine("and", [choice, *rest]), query.pattern_type, (f"{written} {_cut(query.text, {name})}",))
 
 
 def in_pattern_type(text: str, pattern_type: str) -> str:

@@ -15,7 +15,7 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.alternatives import patterns_of
-from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
+from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES, nearest_value
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
@@ -142,6 +142,7 @@ def _all(query: Query) -> Iterator[Advice]:
     yield from cut_short(query)
     for alternative in query.plan:
         yield from without_effect(alternative)
+        yield from _unknown_types(alternative, query)
         yield from _contradictions(alternative, query)
         yield from _values(alternative)
         leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
@@ -185,15 +186,39 @@ def without_effect(alternative: Alternative) -> Iterator[Advice]:
         )
     for item in alternative.all("visibility"):
         if item.value and item.value.lower() not in _VISIBLE:
-            yield Advice("no-effect", f"visibility:{item.value} is read as any", "write public or private")
+            fix = _did_you_mean(item, "write public or private")
+            yield Advice("no-effect", f"visibility:{item.value} is read as any", fix)
     for item in alternative.all("type") if types else ():
         if item.value and item.value not in RESULT_TYPES:
-            yield Advice("no-effect", f"type:{item.value} is no kind of result", f"use {', '.join(RESULT_TYPES)}")
+            yield Advice("no-effect", f"type:{item.value} is no kind of result", _type_fix(item))
     for item in alternative.all("patterntype"):
         if item.value and effective_type(item.value) is None:
             kinds = "keyword, standard, regexp or literal"
             offered = "structural search is not offered" if item.value == "structural" else "there is no such type"
-            yield Advice("no-effect", f"patternType:{item.value} is passed over: {offered}", f"use {kinds}")
+            fix = _did_you_mean(item, f"use {kinds}")
+            yield Advice("no-effect", f"patternType:{item.value} is passed over: {offered}", fix)
+
+
+def _did_you_mean(item: Filter, otherwise: str) -> str:
+    near = nearest_value(item.name, item.value)
+    return f"did you mean {'patternType' if item.name == 'patterntype' else item.name}:{near}?" if near else otherwise
+
+
+def _type_fix(item: Filter) -> str:
+    return _did_you_mean(item, f"use {', '.join(RESULT_TYPES)}")
+
+
+def _unknown_types(alternative: Alternative, query: Query) -> Iterator[Advice]:
+    """Values of ``type:`` that leave nothing to search for."""
+    if alternative.types:
+        return
+    for item in alternative.all("type"):
+        near = nearest_value("type", item.value)
+        try:
+            meant = with_choice(query, "type", [near]) if near else ""
+        except QueryError:
+            meant = ""
+        yield Advice("unknown-value", f"type:{item.value} is no kind of result", _type_fix(item), meant)
 
 
 def _operators(query: Query) -> Iterator[Advice]:

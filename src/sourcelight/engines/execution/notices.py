@@ -215,7 +215,7 @@ LONGEST = 2_000
 
 _SHOWN = frozenset({
     *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
-    *("predicate-as-regexp", "account"),
+    *("predicate-as-regexp", "account", "unknown-value"),
 })  # fmt: skip
 
 
@@ -276,6 +276,7 @@ def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]
         "quotes": "with quotes around a phrase",
         "regexp-as-text": "as a regular expression",
         "filter-as-text": "with the filter that may be meant",
+        "unknown-value": "with the value that may be meant",
         "contradiction": "with either language",
         "keyword": "with all words anywhere in the file",
     }
