@@ -20,7 +20,7 @@ from attacks.bombs import append_commit
 from attacks.memory import peak_bytes
 from sourcelight.repos import Catalog, ObjectReader
 from sourcelight.repos.handles import open_handle
-from sourcelight.repos.pack_limits import MAX_UNFOLDED_BYTES, largest_unfolded
+from sourcelight.repos.objects.packs import MAX_UNFOLDED_BYTES, largest_unfolded
 from sourcelight.testing import RepositoryBuilder, git_environment, make_repo
 
 LARGE = 400 << 20

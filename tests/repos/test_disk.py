@@ -151,7 +151,7 @@ def test_the_status_counts_files_that_a_search_of_head_does_not_see(dirty: Repos
 def test_a_status_is_kept_for_a_while_in_proportion_to_its_cost(
     dirty: RepositoryBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sourcelight.repos.worktrees.STATUS_SHARE", 1_000_000)
+    monkeypatch.setattr("sourcelight.repos.worktree_changes.STATUS_SHARE", 1_000_000)
     repository = only(dirty.path)
     first = worktree_status(repository)
     dirty.write({"one-more": "1"})
@@ -307,7 +307,7 @@ def test_a_hidden_file_behind_a_link_out_of_the_work_tree_is_not_read(tmp_path: 
 
 
 def test_a_broken_index_hides_nothing(tmp_path: Path) -> None:
-    from sourcelight.repos.index_flags import hidden_entries
+    from sourcelight.repos.worktree_changes import hidden_entries
 
     repo = make_repo(tmp_path / "r", {"a": "a\n", "b": "b\n"})
     repo.git("update-index", "--skip-worktree", "b")

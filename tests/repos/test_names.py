@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.repos.description import clean, name_from_folder, name_from_origin, web_address
+from sourcelight.repos.names import clean, name_from_folder, name_from_origin, web_address
 
 word = st.text(string.ascii_letters + string.digits + "_-", min_size=2, max_size=12).filter(lambda w: w[0] != "-")
 host = st.builds("{}.{}".format, word, st.sampled_from(["org", "example.com", "io"]))

@@ -9,7 +9,7 @@ import pytest
 
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos import Catalog, Viewer, resolve
-from sourcelight.repos.near_names import near_names
+from sourcelight.repos.names import near_names
 from sourcelight.testing import RepositoryBuilder
 
 NAMES = ["github.com/encode/httpx", "github.com/pallets/click", "github.com/psf/requests"]

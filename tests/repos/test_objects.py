@@ -131,7 +131,7 @@ def test_nested_trees_that_name_endless_files_are_refused(tmp_path: Path, monkey
         tree = repo.git("mktree", stdin="".join(f"040000 tree {tree}\td{n}\n" for n in range(10)).encode())
     commit = repo.git("-c", "user.name=A", "-c", "user.email=a@b", "commit-tree", tree, "-m", "bomb")
     repo.git("update-ref", "refs/heads/main", commit)
-    monkeypatch.setattr("sourcelight.repos.tree_limits.MAX_FILES", 1000)
+    monkeypatch.setattr("sourcelight.repos.objects.trees.MAX_FILES", 1000)
     with ObjectReader(only(tmp_path)) as reader, pytest.raises(Exception, match="more than 1,000 files"):
         reader.tree(commit)
 

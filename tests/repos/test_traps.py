@@ -12,7 +12,7 @@ from repos.traps import EVIL, HOSTILE_TEXT, PAYMENTS, Trapped, set_traps
 from sourcelight.core.errors import NoRepositories, RepositoryError
 from sourcelight.repos import Catalog, ObjectReader, Repository, ServicePolicy, Viewer, resolve
 from sourcelight.repos.state import State
-from sourcelight.repos.worktrees import worktree_status
+from sourcelight.repos.worktree_changes import worktree_status
 from sourcelight.testing import RepositoryBuilder, make_repo
 from sourcelight.testing.repositories import BareBuilder
 

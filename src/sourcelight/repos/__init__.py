@@ -1,13 +1,13 @@
-"""Repositories on this machine: finding, naming, reading and mirroring them, and who may see which.
+"""Repositories on this machine: they are found, named, read and mirrored here, and shown to those who may see them.
 
-pygit2 reads; git is spawned for mirrors alone. Nothing here knows of queries, indexes or the wire. Whatever a
-repository's own configuration asks to run is never run: repositories are data here, and may be hostile.
+pygit2 reads; git is started for mirrors alone, and nothing that a repository's configuration names ever runs, since
+repositories may be hostile. Queries, indexes and the wire live elsewhere. Start with `repository`, then `catalog`.
 """
 
-from sourcelight.repos.catalog import Catalog
+from sourcelight.repos.catalog import Catalog, ServicePolicy
 from sourcelight.repos.discovery import place_at
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
-from sourcelight.repos.objects import CommitTree, ObjectReader, TreeEntry, find_entry, list_folder, packed_objects
+from sourcelight.repos.objects import CommitTree, TreeEntry, find_entry, list_folder, packed_objects
 from sourcelight.repos.repository import Repository, SkippedRepository, Viewer
 from sourcelight.repos.revisions import (
     WORKTREE,
@@ -18,8 +18,8 @@ from sourcelight.repos.revisions import (
     newest_before,
     resolve,
 )
-from sourcelight.repos.visibility import ServicePolicy
-from sourcelight.repos.worktrees import WorktreeStatus, worktree_status, worktree_tree
+from sourcelight.repos.worktree_changes import WorktreeStatus, worktree_status
+from sourcelight.repos.worktrees import ObjectReader, worktree_tree
 
 __all__ = [
     "WORKTREE",

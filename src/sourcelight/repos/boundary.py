@@ -14,11 +14,6 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sourcelight.repos.discovery import DiscoveredRepository
-
 
 MAX_SMALL_FILE_BYTES = 1 << 20
 
@@ -69,13 +64,13 @@ class Boundary:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def fault_of(self, found: DiscoveredRepository, sources: tuple[str, ...]) -> str:
-        """Why `found`, which reads from `sources`, reaches outside; empty when it does not."""
-        if self.roots is None or found.named:
+    def fault_of(self, git_dir: str, shared: str, sources: tuple[str, ...]) -> str:
+        """Why a git directory, with objects in `shared` and in `sources`, reaches outside; empty when it does not."""
+        if self.roots is None:
             return ""
         for label, real in (
-            ("its git directory is", found.git_dir),
-            ("its objects stand in", found.shared),
+            ("its git directory is", git_dir),
+            ("its objects stand in", shared),
             *(("it reads objects from", source) for source in sources),
         ):
             if not self.contains(real):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
 from sourcelight.repos.boundary import read_small_file
-from sourcelight.repos.pack_limits import refuse_unfolding
+from sourcelight.repos.objects.packs import refuse_unfolding
 from sourcelight.repos.repository import Reason, common_dir
 
 if TYPE_CHECKING:

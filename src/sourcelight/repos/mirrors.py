@@ -20,11 +20,11 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.description import name_from_folder, name_from_origin
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import LOCAL, NETWORK, run_git
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.names import name_from_folder, name_from_origin
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.revisions import head_target
 

@@ -17,9 +17,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.boundary import read_small_file
 from sourcelight.repos.handles import UnusableRepository, open_handle
-from sourcelight.repos.near_names import near_names
+from sourcelight.repos.names import near_names
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
-from sourcelight.repos.raw_commits import ancestors_by_time, parents_of, peeled
+from sourcelight.repos.objects.commits import ancestors_by_time, parents_of, peeled
 from sourcelight.repos.repository import Repository
 from sourcelight.repos.worktrees import current_state
 

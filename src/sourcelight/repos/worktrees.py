@@ -1,6 +1,4 @@
-"""How work trees differ from their last commit.
-
-Files that no commit holds: plain folders read as snapshots, and work trees as they stand.
+"""Files that no commit holds: plain directories read as snapshots, and work trees as they stand.
 
 Content is named as git would name it (the hash of a blob), so that an engine keeps and shares it like any other. The
 state as a whole is named by a hash over paths, modes and contents, in the place of a commit.
@@ -8,306 +6,22 @@ state as a whole is named by a hash over paths, modes and contents, in the place
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import stat
-import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import RepositoryError, RepositoryNotFound
+from sourcelight.core.errors import RepositoryError, RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.discovery import CACHE_FOLDERS
-from sourcelight.repos.handles import UnusableRepository, open_handle
-from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
-from sourcelight.repos.objects import CommitTree, ObjectReader
+from sourcelight.repos.handles import open_handle
+from sourcelight.repos.objects import MAX_CONTENT_BYTES, CommitTree, StoreReader
+from sourcelight.repos.objects.trees import MAX_FILES
 from sourcelight.repos.repository import Repository
-from sourcelight.repos.tree_limits import MAX_FILES
-
-if TYPE_CHECKING:
-    import pygit2
-
-
-STATUS_SHARE = 20  # a status is kept for this many times as long as it took
-
-MAX_RULES_BYTES = 1 << 20
-"""Bytes of a ``.gitattributes`` or ``.gitignore`` above which a work tree is not compared."""
-
-_RULES = (b".gitattributes", b".gitignore")
-_RULES_SETTINGS = ("core.attributesfile", "core.excludesfile")
-_MOST_FOLDERS = 1000
-_folders: dict[str, tuple[str, list[bytes]]] = {}
-
-_SUBMODULE = 0o160000
-_FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
-_MOST_CONTENTS = 100_000
-_PIECE = 1 << 20
-
-_contents: dict[bytes, tuple[tuple[int, int, int, int], bytes]] = {}
-_statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class WorktreeStatus:
-    """How a work tree differs from its last commit, in files.
-
-    Parameters
-    ----------
-    modified
-        Tracked files whose content or kind differs.
-    untracked
-        Files that the last commit lacks (staged ones included), apart from ignored ones.
-    deleted
-        Files of the last commit that are gone; those that a sparse checkout leaves out are not counted.
-    """
-
-    modified: int = 0
-    untracked: int = 0
-    deleted: int = 0
-
-    @property
-    def clean(self) -> bool:
-        """Whether the work tree holds exactly the last commit."""
-        return not (self.modified or self.untracked or self.deleted)
-
-
-def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeStatus:
-    """Count how the work tree differs from the last commit; all zero for bare repositories and snapshots.
-
-    Looking takes about 10 us a file (30,000 files: 0.3 s), so that an answer is kept for 20 times as long as it took:
-    asking before every query costs at most 5 % of the time.
-
-    Parameters
-    ----------
-    repository
-        The repository.
-    fresh
-        Look now in any case.
-
-    Raises
-    ------
-    RepositoryNotFound
-        If the repository is gone.
-    RepositoryError
-        If its work tree can't be read.
-    """
-    if repository.kind == "snapshot" or not repository.worktree:
-        return WorktreeStatus()
-    kept = _statuses.get(repository.key)
-    began = time.monotonic()
-    if kept is not None and not fresh and began < kept[0] and kept[1] == repository.facts.commit:
-        return kept[2]
-    changed, deleted, new, sparse = _compared(repository)
-    status = WorktreeStatus(len(changed), len(new), len(deleted - sparse))
-    now = time.monotonic()
-    _statuses[repository.key] = (now + STATUS_SHARE * (now - began), repository.facts.commit, status)
-    return status
-
-
-def changes(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    """Paths that are changed, deleted and new against the last commit; libgit2 runs no filter or monitor for it.
-
-    Files count as they stand on disk, also those that git was told not to look at: assume-unchanged ones, and those of
-    skip-worktree, which are deleted where a sparse checkout leaves them out.
-    """
-    changed, deleted, new, _ = _compared(repository)
-    return changed, deleted, new
-
-
-def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes], set[bytes]]:
-    """What `changes` gives, and which of the deleted files a sparse checkout leaves out."""
-    import pygit2
-
-    try:
-        handle = open_handle(repository.git_dir)
-        if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
-            return set(), set(), set(), set()  # its configuration names another folder: not ours to read
-        _check_rules(repository, handle)
-        status = handle.status(untracked_files="all", ignored=False)
-    except UnusableRepository as error:
-        raise RepositoryNotFound(repository.name) from error
-    except (pygit2.GitError, KeyError, OSError) as error:
-        raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
-    changed, deleted, new = _sort_out(status)
-    sparse: set[bytes] = set()
-    known = changed | deleted | new
-    root = os.fsencode(repository.worktree)
-    tree = None if handle.head_is_unborn else handle.head.peel(pygit2.Tree)
-    for entry in hidden_entries(repository.git_dir):
-        if entry.path in known or entry.mode == _SUBMODULE:
-            if entry.sparse and entry.path in deleted:
-                sparse.add(entry.path)
-            continue
-        # The status is silent about these, also where what is staged is not what the last commit holds.
-        committed = _committed(tree, entry.path)
-        differs = _differs(root, entry)
-        if differs is None:
-            if committed is not None:
-                deleted.add(entry.path)
-                if entry.sparse:
-                    sparse.add(entry.path)
-        elif committed is None:
-            new.add(entry.path)
-        elif differs or committed != entry.oid:
-            changed.add(entry.path)
-    return changed, deleted, new, sparse
-
-
-def _committed(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
-    """The 20 bytes by which git names what a tree holds at a path; None when it holds nothing there."""
-    try:
-        return None if tree is None else tree[os.fsdecode(path)].id.raw
-    except KeyError:
-        return None
-
-
-def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
-    """Whether a file on disk is another one than in the index; None when there is none."""
-    path = os.path.join(root, entry.path)
-    folder = os.path.realpath(os.path.dirname(path))
-    real = os.path.realpath(root)
-    if folder != real and not folder.startswith(real + os.sep.encode()):
-        return None  # a folder of its path is a link out of the work tree
-    try:
-        info = os.lstat(path)
-        if stat.S_ISDIR(info.st_mode):
-            return None
-        if not (stat.S_ISREG(info.st_mode) and stat.S_ISREG(entry.mode)):
-            return not (stat.S_ISLNK(info.st_mode) and stat.S_ISLNK(entry.mode))
-        return _known_content_name(path, info) != entry.oid
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:
-        return True
-
-
-def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
-    """The 20 bytes by which git names a file's content, read once for each of its states."""
-    stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-    former = _contents.get(path)
-    if former is not None and former[0] == stamp:
-        return former[1]
-    name = _content_name(path, info.st_size)
-    while len(_contents) >= _MOST_CONTENTS:
-        _contents.pop(next(iter(_contents)), None)
-    if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
-        _contents[path] = stamp, name
-    return name
-
-
-def _content_name(path: bytes, size: int) -> bytes:
-    """The same, read now and in pieces."""
-    name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        while piece := file.read(_PIECE):
-            name.update(piece)
-    return name.digest()
-
-
-def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
-    """Raise `RepositoryError` for what libgit2 would read without a bound, or wait for.
-
-    That is a HEAD that names endless files, and rules about files (attributes, ignored ones) of more than
-    `MAX_RULES_BYTES`, on disk or in the index, or in a file that the configuration names: it takes a hundred times
-    their size.
-    """
-    commit = "" if handle.head_is_unborn else str(handle.head.target)
-    index = handle.index
-    for folder in _folders_of(repository, commit):
-        for name in _RULES:
-            path = folder + name
-            size = _size_on_disk(os.path.join(os.fsencode(repository.worktree), path))
-            text = os.fsdecode(path)
-            if text in index:
-                with contextlib.suppress(KeyError, ValueError):
-                    size = max(size, int(handle.odb.read_header(index[text].id)[1]))
-            _check_size(repository, text, size)
-    for path in _rules_on_disk(os.fsencode(repository.worktree)):
-        _check_size(repository, os.fsdecode(path), _size_on_disk(path))
-    for key in _RULES_SETTINGS:
-        if key in handle.config:
-            place = os.path.expanduser(str(handle.config[key] or "")).replace("\0", "")
-            if place == os.devnull:  # how one's own file of rules is switched off
-                continue
-            path = os.path.join(os.fsencode(repository.worktree), os.fsencode(place))
-            _check_size(repository, f"{key} {place}", _size_on_disk(path))
-            if not os.path.isabs(place):
-                _check_size(repository, f"{key} {place}", _size_on_disk(os.fsencode(place)))
-
-
-def _check_size(repository: Repository, path: str, size: int) -> None:
-    if size == sys.maxsize:
-        raise RepositoryError(f"{path} of {repository.name} is no regular file")
-    if size > MAX_RULES_BYTES:
-        raise RepositoryError(f"{path} of {repository.name} has {size:,} bytes; at most {MAX_RULES_BYTES:,} are read")
-
-
-def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
-    """Files of rules in a work tree, also in folders that are not tracked; other repositories' are left out."""
-    pending = [worktree]
-    while pending:
-        try:
-            entries = os.scandir(pending.pop())
-        except OSError:
-            continue
-        with entries:
-            for entry in entries:
-                if entry.name in _RULES:
-                    yield entry.path
-                elif entry.name != b".git" and entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-
-
-def _folders_of(repository: Repository, commit: str) -> list[bytes]:
-    if not commit:
-        return [b""]
-    known = _folders.get(repository.key)
-    if known is None or known[0] != commit:
-        with ObjectReader(repository) as reader:
-            known = commit, reader.folders(commit)
-        if len(_folders) >= _MOST_FOLDERS:
-            _folders.clear()
-        _folders[repository.key] = known
-    return known[1]
-
-
-def _size_on_disk(path: bytes) -> int:
-    """Size of a file; beyond every limit for what is none, such as a pipe."""
-    try:
-        info = os.stat(path)
-    except OSError:
-        return 0
-    return info.st_size if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) else sys.maxsize
-
-
-def _sort_out(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    import pygit2
-
-    flag = pygit2.enums.FileStatus
-    changed: set[bytes] = set()
-    deleted: set[bytes] = set()
-    new: set[bytes] = set()
-    for path, bits in status.items():
-        name = os.fsencode(path)
-        if path.endswith("/"):  # a repository inside this one: listed on its own
-            continue
-        if bits & flag.INDEX_NEW:
-            if not bits & flag.WT_DELETED:
-                new.add(name)
-        elif bits & flag.WT_NEW:
-            (changed if bits & flag.INDEX_DELETED else new).add(name)
-        elif bits & (flag.WT_DELETED | flag.INDEX_DELETED):
-            deleted.add(name)
-        else:
-            changed.add(name)
-    return changed, deleted, new
-
+from sourcelight.repos.worktree_changes import changes
 
 LARGE = 16 << 20  # bytes; content above it is named by size and time instead of being read
 KEPT_STATES = 4  # per repository, so that a search under way keeps the state it began with
@@ -399,6 +113,71 @@ def worktree_tree(repository: Repository) -> CommitTree:
     A bare repository has none and gives an empty tree.
     """
     return current_state(repository).tree if repository.worktree else CommitTree([], b"", [])
+
+
+class ObjectReader(StoreReader):
+    """Reads one repository, or one plain directory; make one per process and thread, and close it.
+
+    Beside the object store it reads what no commit has: snapshots, and changed files of a work tree.
+
+    Parameters
+    ----------
+    repository
+        The repository; its object store is opened on first use.
+
+    Examples
+    --------
+    >>> with ObjectReader(repository) as reader:  # doctest: +SKIP
+    ...     tree = reader.tree(repository.facts.commit)
+    ...     text = reader.read(tree.blob_id(0))
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        super().__init__(repository)
+        self._state: WorktreeState | None = None
+        self._state_failed = False
+
+    def close(self) -> None:
+        """Close the object store's files; the reader opens them again when it is used again."""
+        super().close()
+        self._state = None
+        self._state_failed = False
+
+    def tree(self, commit: str) -> CommitTree:
+        """List the files of a commit, of a snapshot, or of a work tree's state; see `StoreReader.tree`."""
+        try:
+            return super().tree(commit)
+        except RevisionNotFound:
+            state = state_at(self.repository, commit) if self.repository.worktree else None
+            if state is None:
+                raise
+        self._state = state
+        return state.tree
+
+    def read(self, blob_id: bytes, limit: int = MAX_CONTENT_BYTES) -> bytes | None:
+        """Read a file's content; see `StoreReader.read`."""
+        content = super().read(blob_id, limit)
+        if content is not None or super().size(blob_id) is not None:
+            return content
+        state = self._current()
+        return None if state is None or (state.size(blob_id) or 0) > limit else state.read(blob_id)
+
+    def size(self, blob_id: bytes) -> int | None:
+        """Size of a file's content in bytes, without reading it; None as for `read`."""
+        size = super().size(blob_id)
+        if size is not None:
+            return size
+        state = self._current()
+        return None if state is None else state.size(blob_id)
+
+    def _current(self) -> WorktreeState | None:
+        """The state on disk; None where there is none, or where it is gone or damaged since."""
+        if self._state is None and self.repository.worktree and not self._state_failed:
+            try:
+                self._state = current_state(self.repository)
+            except RepositoryError:
+                self._state_failed = True
+        return self._state
 
 
 class _Hasher:
@@ -506,7 +285,7 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
         former, commit = commit, _head(repository)
         if former == commit:
             break
-    with ObjectReader(repository) as reader:
+    with StoreReader(repository) as reader:
         head = reader.tree(commit) if commit else CommitTree([], b"", [])
     gone = changed | deleted | new
     if commit and not gone:

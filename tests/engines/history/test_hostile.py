@@ -16,7 +16,7 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits
 from sourcelight.engines.history.search.query import AnyPattern, CommitFilter, CommitQuery
-from sourcelight.repos.raw_commits import LAST_SECOND
+from sourcelight.repos.objects.commits import LAST_SECOND
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sourcelight.core.errors import StateError
-from sourcelight.repos.description import name_key
+from sourcelight.repos.names import name_key
 from sourcelight.repos.state.database import Database
 
 Visibility = Literal["public", "private", "undecided"]

@@ -13,7 +13,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
-from sourcelight.repos.raw_commits import as_text, parse_offset, parse_seconds
+from sourcelight.repos.objects.commits import as_text, parse_offset, parse_seconds
 
 _MOST_LINES_KEPT = 1_000_000
 _DATA_BYTES = 512 << 20

@@ -29,7 +29,7 @@ from sourcelight.engines.history.git import MAX_BLOB_BYTES
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.objects import store_size
-from sourcelight.repos.raw_commits import tree_of
+from sourcelight.repos.objects.commits import tree_of
 
 if TYPE_CHECKING:
     import pygit2

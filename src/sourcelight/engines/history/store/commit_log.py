@@ -19,7 +19,7 @@ from sourcelight.engines.history.segment import Segment
 from sourcelight.engines.history.store.folder import HistoryManifest
 from sourcelight.engines.storage.sections import Array, SectionFile
 from sourcelight.repos.objects import store_size
-from sourcelight.repos.raw_commits import as_text, parse_instant, split_identity
+from sourcelight.repos.objects.commits import as_text, parse_instant, split_identity
 
 
 def open_history(folder: Path, manifest: HistoryManifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:

@@ -19,12 +19,12 @@ from sourcelight.repos.description import (
     commit_files,
     describe,
     describe_snapshot,
-    name_key,
     stamp_files,
     watched_files,
 )
 from sourcelight.repos.discovery import DiscoveredRepository
 from sourcelight.repos.handles import UnusableRepository
+from sourcelight.repos.names import name_key
 from sourcelight.repos.repository import Repository, SkippedRepository, place_of
 from sourcelight.repos.revisions import head_target
 from sourcelight.repos.state import RepositoryRecord, RepositoryRegister

@@ -1,4 +1,6 @@
-"""How large the tree of a commit may be: looked at before a path is made, since trees may name one folder many times.
+"""The files of a commit, and how large its tree may be.
+
+The size is checked before a path is made, since trees may name one directory many times.
 
 A few kilobytes of nested trees can name more files than there are atoms, or paths of megabytes. What a tree names is
 summed up over its distinct folders, so that looking costs what is stored, and not what is named.
@@ -28,6 +30,39 @@ FREE_PATH_BYTES = 32 << 20
 
 FOLDER_MODES = frozenset({b"40000", b"040000"})
 _Entries = list[tuple[bytes, bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTree:
+    """The regular files of a commit, sorted bytewise by path.
+
+    Parameters
+    ----------
+    paths
+        Path of each file in the repository, any bytes.
+    blob_ids
+        20 bytes for each file, in the same order.
+    modes
+        ``0o100644`` or ``0o100755`` (old repositories: also ``0o100664``) for each file.
+    symlinks, submodules
+        How many entries of these kinds were left out.
+    missing
+        How many folders or files can't be read (partial clone, damage, permission), with all that is in them.
+    """
+
+    paths: list[bytes]
+    blob_ids: bytes
+    modes: list[int]
+    symlinks: int = 0
+    submodules: int = 0
+    missing: int = 0
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def blob_id(self, index: int) -> bytes:
+        """The 20 bytes that name the content of file `index`."""
+        return self.blob_ids[20 * index : 20 * index + 20]
 
 
 @dataclass(frozen=True, slots=True)

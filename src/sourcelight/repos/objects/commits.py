@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from sourcelight.repos.objects import MAX_FOLDER_BYTES
+from sourcelight.repos.objects.reader import MAX_FOLDER_BYTES
 
 if TYPE_CHECKING:
     import pygit2

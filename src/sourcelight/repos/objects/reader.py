@@ -1,32 +1,24 @@
-"""Reading trees and blobs straight from the object store: no configuration is read, nothing is run or fetched.
+"""Read trees and blobs from the object store: no configuration is read, nothing is run or fetched.
 
-One folder or file of a commit by its path, without listing the whole commit.
-
-How much a repository's object store holds, without reading objects.
+A path of a commit is found without listing the whole commit.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from sourcelight.core.errors import PathNotFound, RepositoryError, RevisionNotFound
-from sourcelight.repos.boundary import object_directories
-from sourcelight.repos.pack_limits import refuse_unfolding
+from sourcelight.repos.objects.packs import refuse_unfolding
+from sourcelight.repos.objects.trees import FOLDER_MODES, CommitTree, check_tree
 from sourcelight.repos.repository import Repository, common_dir
-from sourcelight.repos.tree_limits import FOLDER_MODES, check_tree
 
 if TYPE_CHECKING:
     import pygit2
-
-    from sourcelight.repos.worktrees import WorktreeState
 
 
 MAX_CONTENT_BYTES = 64 << 20
@@ -40,41 +32,10 @@ _MODES = {b"100644": 0o100644, b"100755": 0o100755, b"100664": 0o100664}
 _COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTree:
-    """The regular files of a commit, sorted bytewise by path.
+class StoreReader:
+    """Reads the object store of one repository; make one per process and thread, and close it.
 
-    Parameters
-    ----------
-    paths
-        Path of each file in the repository, any bytes.
-    blob_ids
-        20 bytes for each file, in the same order.
-    modes
-        ``0o100644`` or ``0o100755`` (old repositories: also ``0o100664``) for each file.
-    symlinks, submodules
-        How many entries of these kinds were left out.
-    missing
-        How many folders or files can't be read (partial clone, damage, permission), with all that is in them.
-    """
-
-    paths: list[bytes]
-    blob_ids: bytes
-    modes: list[int]
-    symlinks: int = 0
-    submodules: int = 0
-    missing: int = 0
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def blob_id(self, index: int) -> bytes:
-        """The 20 bytes that name the content of file `index`."""
-        return self.blob_ids[20 * index : 20 * index + 20]
-
-
-class ObjectReader:
-    """Reads one repository; make one per process and thread, and close it.
+    Plain directories, and files that no commit has, are read by `worktrees.ObjectReader`.
 
     Parameters
     ----------
@@ -83,7 +44,7 @@ class ObjectReader:
 
     Examples
     --------
-    >>> with ObjectReader(repository) as reader:  # doctest: +SKIP
+    >>> with StoreReader(repository) as reader:  # doctest: +SKIP
     ...     tree = reader.tree(repository.facts.commit)
     ...     text = reader.read(tree.blob_id(0))
     """
@@ -91,8 +52,6 @@ class ObjectReader:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._odb: pygit2.Odb | None = None
-        self._disk: WorktreeState | None = None
-        self._disk_failed = False
 
     def __enter__(self) -> Self:
         return self
@@ -105,8 +64,6 @@ class ObjectReader:
     def close(self) -> None:
         """Let go of the object store's files; the reader opens them again when it is used again."""
         self._odb = None
-        self._disk = None
-        self._disk_failed = False
 
     def tree(self, commit: str) -> CommitTree:
         """List the files of a commit (30,000 files: about 80 ms).
@@ -114,7 +71,7 @@ class ObjectReader:
         Parameters
         ----------
         commit
-            40 hex digits, as `resolve` gives them; those of a snapshot or of a work tree's state included.
+            40 hex digits, as `resolve` gives them.
 
         Raises
         ------
@@ -123,11 +80,10 @@ class ObjectReader:
         RepositoryError
             If the tree names more files, or longer paths, than are read (`tree_limits`).
         """
-        if self.repository.kind == "git":
-            root = self._root(commit)
-            if root is not None:
-                return self._walk(root)
-        return self._disk_state(commit).tree
+        root = self._root(commit)
+        if root is None:
+            raise RevisionNotFound(self.repository.name, commit)
+        return self._walk(root)
 
     def folders(self, commit: str) -> list[bytes]:
         """List the folders of a commit that has them in the object store, each with a slash at its end but the top one.
@@ -182,21 +138,12 @@ class ObjectReader:
         None when the repository does not hold it (partial clone), or only damaged, or when it has more than `limit`
         bytes; `size` tells which.
         """
-        header = self._header(blob_id)
-        if header is not None:
-            return self._read(blob_id, _BLOB, limit)
-        disk = self._changed()
-        if disk is None or (disk.size(blob_id) or 0) > limit:
-            return None
-        return disk.read(blob_id)
+        return self._read(blob_id, _BLOB, limit)
 
     def size(self, blob_id: bytes) -> int | None:
         """Size of a file's content in bytes, without reading it; None as for `read`."""
         header = self._header(blob_id)
-        if header is not None:
-            return header[1]
-        disk = self._changed()
-        return None if disk is None else disk.size(blob_id)
+        return None if header is None else header[1]
 
     def blobs(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
         """Read many contents, in the order asked."""
@@ -282,26 +229,6 @@ class ObjectReader:
             missing,
         )
 
-    def _changed(self) -> WorktreeState | None:
-        """What stands on disk under names that the object store lacks: snapshots, changed files of a work tree."""
-        if self._disk is None and self.repository.worktree and not self._disk_failed:
-            from sourcelight.repos.worktrees import current_state
-
-            try:
-                self._disk = current_state(self.repository)
-            except RepositoryError:  # gone or damaged since: what the object store lacks is then simply missing
-                self._disk_failed = True
-        return self._disk
-
-    def _disk_state(self, commit: str) -> WorktreeState:
-        from sourcelight.repos.worktrees import state_at
-
-        state = state_at(self.repository, commit) if self.repository.worktree else None
-        if state is None:
-            raise RevisionNotFound(self.repository.name, commit)
-        self._disk = state
-        return state
-
 
 EntryKind = Literal["file", "directory", "symlink", "submodule"]
 
@@ -318,7 +245,7 @@ class TreeEntry:
     object_id: bytes = b""
 
 
-def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "") -> TreeEntry:
+def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") -> TreeEntry:
     """Find what stands under `path`; the empty path is the top folder.
 
     Raises
@@ -339,7 +266,7 @@ def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "")
     return here
 
 
-def list_folder(reader: ObjectReader, commit: str, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
+def list_folder(reader: StoreReader, commit: str, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
     """List the entries of a folder that `find_entry` gave: folders and submodules first, each group by path.
 
     Raises
@@ -370,7 +297,7 @@ def _kind(mode: bytes) -> EntryKind:
     return "symlink" if mode == b"120000" else "submodule"
 
 
-def _from_tree(reader: ObjectReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
+def _from_tree(reader: StoreReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
     """Entries of a folder of a work tree's or snapshot's state, which knows regular files only."""
     tree = reader.tree(commit)
     folders: set[str] = set()
@@ -395,86 +322,3 @@ def _hint(folder: TreeEntry, wanted: str, found: TreeEntry | None, entries: list
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"the folder {folder.path} has no such entry" if folder.path else ""
-
-
-_LAST_OF_TABLE = 8 + 255 * 4
-_MIN_INDEX_BYTES = 24
-"""Bytes of an object in the smallest index of a pack (format 1: an offset and a name)."""
-
-_TWO_DIGITS = frozenset(f"{number:02x}" for number in range(256))
-
-
-@dataclass(frozen=True, slots=True)
-class StoreSize:
-    """The size of an object store, with those it borrows from.
-
-    Attributes
-    ----------
-    objects
-        Number of objects; one that is stored twice counts twice.
-    bytes
-        Bytes of packs and loose objects on disk.
-    """
-
-    objects: int
-    bytes: int
-
-
-def packed_objects(repository: Repository) -> int:
-    """Count the objects in packs, by the tables of contents of their indexes (format 2: gitformat-pack).
-
-    Loose objects are not counted: they are few, and found by listing folders only.
-    """
-    return sum(count for _, count in _packs(os.path.join(common_dir(repository.git_dir), "objects")))
-
-
-def store_size(git_dir: str) -> StoreSize:
-    """Measure the object store of a repository, loose and borrowed objects included; 0 where it can't be read.
-
-    Holes of sparse files do not count, so that no author claims more than the disk holds.
-    """
-    objects = size = 0
-    for directory in object_directories(common_dir(git_dir)):
-        for pack, count in _packs(directory):
-            objects += count
-            size += _dense_bytes(pack)
-        for loose in _loose_directories(directory):
-            with contextlib.suppress(OSError), os.scandir(loose) as entries:
-                for entry in entries:
-                    objects += 1
-                    size += entry.stat(follow_symlinks=False).st_size
-    return StoreSize(objects, size)
-
-
-def _packs(objects: str) -> Iterator[tuple[str, int]]:
-    """The packs of an object directory, and how many objects each has."""
-    folder = Path(objects, "pack")
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".idx"))
-    except OSError:
-        return
-    for name in names:
-        try:
-            with Path(folder, name).open("rb") as file:
-                file.seek(_LAST_OF_TABLE)
-                count = struct.unpack(">I", file.read(4))[0]
-            most = _dense_bytes(str(Path(folder, name))) // _MIN_INDEX_BYTES
-            yield str(Path(folder, name[:-4] + ".pack")), min(count, most)
-        except (OSError, struct.error):
-            continue
-
-
-def _dense_bytes(path: str) -> int:
-    """Bytes of a file up to its first hole; 0 for one that can't be read."""
-    try:
-        with open(path, "rb") as file:
-            if hasattr(os, "SEEK_HOLE"):
-                return os.lseek(file.fileno(), 0, os.SEEK_HOLE)
-            return os.fstat(file.fileno()).st_size
-    except OSError:
-        return 0
-
-
-def _loose_directories(objects: str) -> Iterator[str]:
-    with contextlib.suppress(OSError), os.scandir(objects) as entries:
-        yield from [entry.path for entry in entries if entry.name in _TWO_DIGITS]

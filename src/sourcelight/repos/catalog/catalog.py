@@ -15,15 +15,15 @@ from sourcelight.core.errors import (
     RepositoryNotFound,
 )
 from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
-from sourcelight.repos.catalog_entries import CatalogEntry, PlaceMemory
+from sourcelight.repos.catalog.config import SettingsFiles
+from sourcelight.repos.catalog.entries import CatalogEntry, PlaceMemory
+from sourcelight.repos.catalog.naming import Memory, arrange
+from sourcelight.repos.catalog.visibility import Root, ServicePolicy
 from sourcelight.repos.description import stamp_files
 from sourcelight.repos.discovery import DiscoveredRepository, Discovery, enclosing_repository, holds_files
-from sourcelight.repos.naming import Memory, arrange
-from sourcelight.repos.near_names import near_names
+from sourcelight.repos.names import near_names
 from sourcelight.repos.repository import Repository, SkippedRepository, Viewer, visible
-from sourcelight.repos.settings_files import SettingsFiles
 from sourcelight.repos.state import RepositoryRegister
-from sourcelight.repos.visibility import Root, ServicePolicy
 
 _log = logging.getLogger("sourcelight.repos")
 _MAX_LISTED = 5

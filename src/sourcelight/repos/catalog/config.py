@@ -1,0 +1,362 @@
+"""The `repos.toml` of served folders: read whole or not at all, and held on to while they can't be read.
+
+A faulty file says nothing, and what was read last stays in force. So does it for a service with accounts when the file
+is gone or empty, since silence must not make anything public, until a file is there again that says something.
+
+`repos.toml`: what a repository can't say about itself.
+
+::
+
+    defaultVisibility = "private"            # of repositories for which nothing is written: private or public
+
+    [repositories."github.com/owner/name"]   # its name, or its folder (absolute, ~, or relative to this file)
+    name = "team/name"                       # another name
+    description = "Payments"
+    private = true
+    fork = false
+    archived = false
+    stars = 12
+    topics = ["payments", "go"]
+    url = "https://host/owner/name"
+    metadata = { team = "checkout", reviewed = true }   # key and value, or true for a key alone
+
+    [contexts.backend]                       # a named set of repositories, by list or by query
+    description = "Our services"
+    repositories = ["team/name"]
+    # query = "repo:^team/"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+
+from sourcelight.core.errors import ConfigurationError, StateUnusable
+from sourcelight.repos.boundary import read_small_file
+from sourcelight.repos.description import Stamp, stamp_files
+from sourcelight.repos.names import name_key
+from sourcelight.repos.state import RepositoryRegister
+from sourcelight.repos.tracked_entries import enclosing_work_trees
+
+FILE_NAME = "repos.toml"
+DEFAULT_VISIBILITY = "defaultVisibility"
+VISIBILITIES = ("private", "public")
+_MAX_BYTES = 16 << 20
+_ATTEMPTS = 5
+_KEYS: dict[str, type] = {
+    "name": str,
+    "description": str,
+    "private": bool,
+    "fork": bool,
+    "archived": bool,
+    "stars": int,
+    "topics": list,
+    "url": str,
+    "metadata": dict,
+}
+_CONTEXT_KEYS: dict[str, type] = {"description": str, "repositories": list, "query": str}
+_WORDS = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    list: "a list of strings",
+    dict: "a table of strings",
+}
+
+
+@dataclass(frozen=True)
+class ReposConfig:
+    """A read `repos.toml`.
+
+    Parameters
+    ----------
+    repositories
+        By name or folder, as written: the keys given for it.
+    contexts
+        By name: `description`, and `repositories` or `query`.
+    path
+        The file; empty when there is none.
+    default_visibility
+        ``private`` or ``public``, of repositories that have no key `private`; empty: not given.
+    text
+        The file as it was read.
+    """
+
+    repositories: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    path: str = ""
+    default_visibility: str = ""
+    text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written there."""
+        return not (self.repositories or self.contexts or self.default_visibility)
+
+    @property
+    def declares_privacy(self) -> bool:
+        """Whether it makes anything private."""
+        return self.default_visibility == "private" or any(note.get("private") for note in self.repositories.values())
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        keys: dict[str, list[str]] = {}
+        for key in self.repositories:
+            keys.setdefault(name_key(key), []).append(key)
+        return keys
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        base = os.path.dirname(self.path)
+        keys: dict[str, list[str]] = {}
+        for key in self.repositories:
+            if "\0" not in key:
+                keys.setdefault(os.path.realpath(os.path.join(base, os.path.expanduser(key))), []).append(key)
+        return keys
+
+    def named(self, *names: str) -> list[str]:
+        """The keys that are one of these names, without regard to case."""
+        return [key for name in dict.fromkeys(map(name_key, names)) for key in self._by_name.get(name, ())]
+
+    def at(self, *folders: str) -> list[str]:
+        """The keys that lead to one of these folders (real paths)."""
+        return [key for folder in dict.fromkeys(folders) for key in self._by_folder.get(folder, ())]
+
+
+def read_annotations(path: str) -> ReposConfig:
+    """Read a `repos.toml`.
+
+    Raises
+    ------
+    ConfigurationError
+        For a file that can't be read or is not TOML, an unknown key or a wrong type; names file, line and what is
+        accepted.
+    """
+    try:
+        raw = _read_whole(path)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from error
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: not UTF-8: {error}") from error
+    return parse_annotations(text, path)
+
+
+def _read_whole(path: str) -> bytes:
+    """Read a file as it stood at one moment: one that is written meanwhile is read again, or refused."""
+    for _ in range(_ATTEMPTS):
+        before = _moment(path)
+        raw = read_small_file(path, _MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:
+            raise OSError(f"larger than {_MAX_BYTES:,} bytes")
+        if before[2] == len(raw) and _moment(path) == before:
+            return raw
+    raise OSError("it is being written")
+
+
+def _moment(path: str) -> tuple[int, int, int]:
+    info = os.stat(path)
+    return info.st_mtime_ns, info.st_ino, info.st_size
+
+
+def parse_annotations(text: str, path: str) -> ReposConfig:
+    """Read the text of a `repos.toml`; `path` is for messages and for folders relative to it.
+
+    Raises
+    ------
+    ConfigurationError
+        As `read_annotations`.
+    """
+    try:
+        whole = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not TOML: {error}") from error
+    check = _Check(path, text)
+    for key in whole:
+        if key not in {"repositories", "contexts", DEFAULT_VISIBILITY}:
+            check.fail("", key, f"unknown key {key!r}; accepted: repositories, contexts, {DEFAULT_VISIBILITY}")
+    default = whole.get(DEFAULT_VISIBILITY, "")
+    if DEFAULT_VISIBILITY in whole and default not in VISIBILITIES:
+        check.fail("", DEFAULT_VISIBILITY, f'{DEFAULT_VISIBILITY} must be "private" or "public", not {default!r}')
+    tables = {}
+    for section, keys in (("repositories", _KEYS), ("contexts", _CONTEXT_KEYS)):
+        tables[section] = check.table(section, whole.get(section, {}), keys)
+    for name, context in tables["contexts"].items():
+        if ("repositories" in context) == ("query" in context):
+            check.fail(name, "", f"context {name!r} needs either repositories or query")
+    return ReposConfig(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
+
+
+class _Check:
+    """Finds the line of a fault in the text: TOML's values carry none."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = text.splitlines()
+
+    def table(self, section: str, tables: object, keys: Mapping[str, type]) -> dict[str, dict[str, Any]]:
+        if not isinstance(tables, dict):
+            self.fail("", section, f"{section} must hold tables such as [{section}.name]")
+        for name, table in tables.items():
+            if not isinstance(table, dict):
+                self.fail(section, name, f"{name!r} must be a table: [{section}.{name}]")
+            for key, value in table.items():
+                self._value(name, key, value, keys)
+        return tables
+
+    def _value(self, table: str, key: str, value: object, keys: Mapping[str, type]) -> None:
+        wanted = keys.get(key)
+        if wanted is None:
+            self.fail(table, key, f"unknown key {key!r}; accepted: {', '.join(keys)}")
+        good = type(value) is wanted
+        if good and isinstance(value, list):
+            good = all(isinstance(item, str) for item in value)
+        if good and isinstance(value, dict):
+            good = all(isinstance(item, str) or item is True for item in value.values())
+        if good and key == "name":
+            good = bool(str(value).strip()) and not re.search(r"[\x00-\x1f\x7f]", str(value))
+        if not good or (key == "stars" and isinstance(value, int) and value < 0):
+            self.fail(table, key, f"{key} of {table!r} must be {_WORDS[wanted]}, not {value!r}")
+
+    def fail(self, table: str, key: str, message: str) -> NoReturn:
+        start = next((n for n, line in enumerate(self.lines) if line.lstrip().startswith("[") and table in line), 0)
+        wanted = re.compile(r"[\"'\[\s.]*" + re.escape(key) + r"[\"'\s.=\]]")
+        spots = (n for n in range(start, len(self.lines)) if key and wanted.match(self.lines[n]))
+        raise ConfigurationError(f"{self.path}, line {next(spots, start) + 1}: {message}")
+
+
+class SettingsFiles:
+    """The settings files of one catalog.
+
+    Parameters
+    ----------
+    given
+        A file that the caller named, and that must be there; None: the one in or beside each folder.
+    """
+
+    def __init__(self, given: str | None) -> None:
+        self._given = given
+        self._register: RepositoryRegister | None = None
+        self._current: dict[str, ReposConfig] = {}
+        self._faults: dict[str, str] = {}
+        self._ignored: set[str] = set()
+        self.paths: tuple[str, ...] = ()
+        self.stamp: tuple[Stamp, bool] = ((), False)
+
+    @property
+    def annotations(self) -> tuple[ReposConfig, ...]:
+        """What is in force."""
+        return tuple(self._current[path] for path in self.paths if path in self._current)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader should know of the files, those that can't be read last."""
+        why = "is tracked by the repository around it: it is content, and says nothing about repositories"
+        return [*(f"{path} {why}" for path in sorted(self._ignored)), *self.faults]
+
+    @property
+    def faults(self) -> list[str]:
+        """Why former settings are in force; empty when all could be read."""
+        return [f"{self._faults[path]}; the former settings stay in force" for path in sorted(self._faults)]
+
+    def of_folder(self, folder: str) -> ReposConfig:
+        """What is in force for a searched folder."""
+        return self._current.get(self._path_for(folder), ReposConfig())
+
+    def keep_in(self, register: RepositoryRegister) -> None:
+        """Keep what is read in `register`, and fall back on what is kept there after a restart."""
+        self._register = register
+        for path, settings in self._current.items():
+            self._keep(path, settings)
+
+    def choose(self, folders: Sequence[str]) -> None:
+        """Look for the files of `folders`."""
+        self.paths = tuple(dict.fromkeys(self._path_for(folder) for folder in folders))
+
+    def read(self, *, first: bool) -> None:
+        """Read all files.
+
+        Parameters
+        ----------
+        first
+            Whether nothing was read before: a faulty file is an error then, unless former settings are kept.
+
+        Raises
+        ------
+        ConfigurationError
+            If a file can't be used and nothing can stand in for it.
+        """
+        self.stamp = stamp_files(self.paths)
+        self._faults = {}
+        for path in self.paths:
+            former = self._current.get(path) or (self._kept(path) if first else None)
+            try:
+                read = self._read_one(path)
+            except ConfigurationError as error:
+                if former is None and first:
+                    raise
+                self._hold(path, former, str(error))
+                continue
+            if read is None or read.is_empty:
+                if self._register is not None and former is not None and not former.is_empty:
+                    self._hold(path, former, f"{path} is {'gone' if read is None else 'empty'}")
+                else:
+                    self._current[path] = read or ReposConfig()
+                continue
+            self._current[path] = read
+            self._keep(path, read)
+
+    def read_again(self) -> bool:
+        """Read all files anew; True when anything is different."""
+        before = (self.annotations, self._faults)
+        self.read(first=False)
+        return before != (self.annotations, self._faults)
+
+    def _path_for(self, folder: str) -> str:
+        return self._given or os.path.join(folder, FILE_NAME)
+
+    def _read_one(self, path: str) -> ReposConfig | None:
+        if self._given is not None:
+            return read_annotations(path)
+        self._ignored.discard(path)
+        if not os.path.lexists(path) or os.path.isdir(path):
+            return None
+        if _is_content(path):
+            self._ignored.add(path)
+            return None
+        return read_annotations(path)
+
+    def _hold(self, path: str, former: ReposConfig | None, fault: str) -> None:
+        self._faults[path] = fault
+        if former is not None:
+            self._current[path] = former
+
+    def _keep(self, path: str, annotations: ReposConfig) -> None:
+        if self._register is not None and not annotations.is_empty:
+            with contextlib.suppress(StateUnusable):  # what is in force here stays so; only a restart would not know it
+                self._register.save_settings(_text(path), annotations.text)
+
+    def _kept(self, path: str) -> ReposConfig | None:
+        text = None if self._register is None else self._register.settings(_text(path))
+        if text is None:
+            return None
+        try:
+            return parse_annotations(text, path)
+        except ConfigurationError:
+            return None
+
+
+def _is_content(path: str) -> bool:
+    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return any(tree.has_entry(real) for tree in enclosing_work_trees(real))
+
+
+def _text(path: str) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,27 @@
+"""The object store of a repository: trees, blobs, commits, and the limits within which they are read.
+
+Work trees and refs are not read here, and nothing is written or run. Start with `reader.StoreReader`.
+"""
+
+from sourcelight.repos.objects.reader import (
+    MAX_CONTENT_BYTES,
+    MAX_FOLDER_BYTES,
+    StoreReader,
+    TreeEntry,
+    find_entry,
+    list_folder,
+)
+from sourcelight.repos.objects.sizes import packed_objects, store_size
+from sourcelight.repos.objects.trees import CommitTree
+
+__all__ = [
+    "MAX_CONTENT_BYTES",
+    "MAX_FOLDER_BYTES",
+    "CommitTree",
+    "StoreReader",
+    "TreeEntry",
+    "find_entry",
+    "list_folder",
+    "packed_objects",
+    "store_size",
+]
