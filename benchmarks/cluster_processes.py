@@ -82,7 +82,7 @@ class Cell:
         """Start workers by the command that operators use; they join by and by."""
         for name in names:
             cache = os.fspath(self.folder / name)
-            arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", cache]
+            arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache-dir", cache]
             self.workers[name] = _process(["-c", _CLI, *arguments, "--name", name])
 
     def simulate(self, endpoints: int, processes: int) -> None:

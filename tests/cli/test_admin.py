@@ -55,7 +55,7 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
     ]
     assert admin("user", "list").splitlines()[0].split() == ["name", "roles", "password", "tokens", "created"]
     session = state.sessions.begin("ann")
-    assert admin("user", "sign-out", "ann") == "ended 1 sessions of ann\n"
+    assert admin("user", "sign-out", "ann") == "ended 1 session of ann\n"
     assert state.sessions.find(session) is None
     admin("user", "set-password", "ann", "--remove")
     assert not state.accounts.get("ann").has_password
@@ -78,7 +78,7 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
         (("token", "list", "nobody"), "no account"),
         (("token", "revoke", "7"), "no token 7"),
         (("oauth-client", "delete", "x"), "no OAuth client 'x'"),
-        (("oauth-client", "end-grant", "7"), "no OAuth grant 7"),
+        (("oauth-client", "revoke-grant", "7"), "no OAuth grant 7"),
         (("repo", "grant", "a/b"), "one of the two"),
         (("repo", "revoke", "a/b", "--user", "owner"), "not granted"),
     ],
@@ -95,7 +95,7 @@ def test_what_can_not_be_is_one_line_on_standard_error(admin: Admin, words: tupl
         ("token", "create", "owner", "--expires", "soon"),
         ("token", "create", "owner", "--expires", "0d"),
         ("oauth-client", "create", "x"),
-        ("oauth-client", "create", "x", "--redirect", "http://app.example/cb"),
+        ("oauth-client", "create", "x", "--redirect-uri", "http://app.example/cb"),
         ("user", "create"),
         ("nothing",),
     ],
@@ -148,11 +148,11 @@ def test_a_token_is_the_only_line_on_standard_output_and_shown_once(admin: Admin
 
 def test_oauth_clients_are_made_listed_and_deleted(admin: Admin, state: State) -> None:
     callback = "http://localhost:3334/oauth/callback"
-    out = admin("oauth-client", "create", "Bridge", "--redirect", callback)
+    out = admin("oauth-client", "create", "Bridge", "--redirect-uri", callback)
     assert out.startswith("client id: slc_")
     assert "secret" not in out
     made = json.loads(
-        admin("oauth-client", "create", "Portal", "--redirect", "https://app.example/cb", "--scope", "user:all",
+        admin("oauth-client", "create", "Portal", "--redirect-uri", "https://app.example/cb", "--scope", "user:all",
               "--confidential", "--json")
     )  # fmt: skip
     assert made.keys() == {"client_id", "client_secret"}
@@ -165,7 +165,7 @@ def test_oauth_clients_are_made_listed_and_deleted(admin: Admin, state: State) -
     )
     (grant,) = json.loads(admin("oauth-client", "grants", "owner", "--json"))
     assert (grant["client_name"], grant["state"]) == ("Portal", "active")
-    admin("oauth-client", "end-grant", str(grant["id"]))
+    admin("oauth-client", "revoke-grant", str(grant["id"]))
     assert "ended" in admin("oauth-client", "grants")
     admin("oauth-client", "delete", made["client_id"])
     assert list(json.loads(admin("oauth-client", "list", "--json"))[0].items())[1] == ("name", "Bridge")

@@ -179,7 +179,7 @@ def test_csv_is_for_programs_unless_it_is_for_a_spreadsheet(run: Run, tmp_path: 
         assert [row.get("line") for row in plain] in ([None], ["=needle()", "\tneedle"])
     status, _, err = run("search", "needle", tmp_path / "src", "--spreadsheet")
     assert status == 2
-    assert "--spreadsheet is for CSV, and the answer is written as table" in err
+    assert "--spreadsheet needs the format csv, got table" in err
 
 
 def test_a_table_can_go_into_a_file(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -226,20 +226,20 @@ def test_the_index_is_built_shown_and_pruned(
     run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
-    assert run("index", folder)[1].startswith("2 repositories indexed")
+    assert run("index", folder, "--max-index-size", "2GB")[1].startswith("indexed 2 repositories")
     assert "2 already current" in run("index", folder)[1]
     assert "example.org/a/one" in run("index", "--status")[1]
     assert "example.org/a/one" not in run("index", "--status", folder / "two")[1]
-    assert "1 repositories are kept" in run("index", "--prune", folder / "two")[1]
+    assert "kept the indexes of 1 repository" in run("index", "--prune", folder / "two")[1]
     assert "example.org/a/one" not in run("index", "--status")[1]
 
 
 def test_a_clone_is_made_and_brought_up_to_date(run: Run, folder: Path, tmp_path: Path) -> None:
-    status, out, _ = run("clone", folder / "one", "--into", tmp_path)
+    status, out, _ = run("clone", folder / "one", "--dest", tmp_path)
     assert status == 0
     assert (Path(out.strip()) / "HEAD").exists()
-    assert run("clone", folder / "one", "--into", tmp_path)[:2] == (0, out)
-    status, out, err = run("clone", folder / "absent", folder / "two", "--into", tmp_path)
+    assert run("clone", folder / "one", "--dest", tmp_path)[:2] == (0, out)
+    status, out, err = run("clone", folder / "absent", folder / "two", "--dest", tmp_path)
     assert status == 2
     assert err.count("\n") == 1
     assert out.count("\n") == 1
@@ -251,6 +251,39 @@ def test_help_is_complete(run: Run, command: str) -> None:
     assert (status, err) == (0, "")
     for part in re.split(r"\n(?=  -|  [A-Za-z.]+(?: <[^>]*>)? {2})", out.partition("Options:")[2])[1:]:
         assert re.search(r"\S {2,}\S|\n {10,}\S", part), part
+
+
+@pytest.mark.parametrize(
+    ("arguments", "current"),
+    [
+        (("index", "--max-bytes", "5"), "--max-index-size"),
+        (("index", "--work", "x"), "--build-dir"),
+        (("worker", "--cache", "x"), "--cache-dir"),
+        (("worker", "--threads=2"), "--build-threads"),
+        (("clone", "u", "--into", "x"), "--dest"),
+        (("lab", "--into", "x"), "--dest"),
+        (("report", "contributors", "--since", "2024-01-01"), "--after"),
+        (("report", "contributors", "--until=2024-01-01"), "--before"),
+        (("report", "contributors", "--by", "year"), "--period"),
+        (("admin", "oauth-client", "create", "x", "--redirect", "http://h"), "--redirect-uri"),
+        (("admin", "oauth-client", "end-grant", "7"), "admin oauth-client revoke-grant"),
+        (("query", "explain", "x"), "sourcelight explain"),
+    ],
+)
+def test_a_former_name_is_wrong_usage_and_names_the_current_one(
+    run: Run, arguments: tuple[str, ...], current: str
+) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "is now" in err
+    assert current in err
+
+
+@pytest.mark.parametrize("size", ["5 apples", "-1", "0", ""])
+def test_a_size_that_is_none_is_wrong_usage(run: Run, folder: Path, size: str) -> None:
+    status, _, err = run("index", folder, f"--max-index-size={size}")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--max-index-size" in err
 
 
 def test_version(run: Run) -> None:
@@ -364,7 +397,7 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
         assert process.stdout is not None
         first, second, third = (process.stdout.readline() for _ in range(3))
         url = re.search(r"serves 2 repositories on (http://127\.0\.0\.1:\d+)$", first.strip())
-        token = re.search(r"owner token \(shown this once\): (\S+)$", second.strip())
+        token = re.search(r"owner token \(shown only once\): (\S+)$", second.strip())
         assert url is not None
         assert token is not None
         headers = {"Authorization": f"token {token[1]}"}
@@ -390,7 +423,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_indexed(run: Run, tmp_p
 
 def test_lab_names_the_missing_extra(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jupyterlab", None)
-    status, _, err = run("lab", "--into", tmp_path)
+    status, _, err = run("lab", "--dest", tmp_path)
     assert status == 2
     assert "pip install sourcelight[lab]" in err
 
@@ -423,7 +456,7 @@ def test_the_sample_repositories_are_built_once(run: Run, tmp_path: Path) -> Non
     made = (folder / "hub" / ".git").stat().st_mtime_ns
     status, out, err = run("samples", folder)
     assert (status, out) == (0, f"{folder}\n")
-    assert err == f"sourcelight: {folder} is there already and is kept as it is\n"
+    assert err == f"sourcelight: {folder} already exists and is kept as it is\n"
     assert (folder / "hub" / ".git").stat().st_mtime_ns == made
 
 
@@ -435,12 +468,12 @@ def _eventually(claim: Callable[[], bool]) -> None:
 
 
 def test_a_query_is_explained_without_a_search(run: Run, folder: Path) -> None:
-    status, out, err = run("query", "explain", "needle lang:go or x\x1b", folder)
+    status, out, err = run("explain", "needle lang:go or x\x1b", folder)
     assert (status, err) == (0, "")
     assert "lang:go" in out
     assert "example.org/a/one" in out
     assert "\x1b" not in out
-    status, _, err = run("query", "explain", "/(/", folder)
+    status, _, err = run("explain", "/(/", folder)
     assert status == 2
     assert err.startswith("sourcelight: ")
-    assert run("query", "explain", "x", folder, "--url", "http://127.0.0.1:9")[0] == 2
+    assert run("explain", "x", folder, "--url", "http://127.0.0.1:9")[0] == 2

@@ -12,9 +12,9 @@ def _batch(**columns: list[Any]) -> Any:
     return pa.record_batch(dict(columns))
 
 
-def _printed(batch: Any, *, colour: bool = False) -> str:
+def _printed(batch: Any, *, use_color: bool = False) -> str:
     stream = io.StringIO()
-    MatchPrinter(stream, colour=colour).write(batch)
+    MatchPrinter(stream, use_color=use_color).write(batch)
     return stream.getvalue()
 
 
@@ -37,7 +37,7 @@ def test_lines_stand_below_the_heading_of_their_file() -> None:
 
 
 def test_colours_are_the_only_escapes_that_reach_a_terminal() -> None:
-    text = _printed(_batch(**CONTENT), colour=True)
+    text = _printed(_batch(**CONTENT), use_color=True)
     assert "def \x1b[1;31mf\x1b[0m():" in text
     assert "\x1b[1;31mf\x1b[0m \x1b[1;31mf\x1b[0m" in text
     assert "\x1b]" not in text
@@ -46,14 +46,14 @@ def test_colours_are_the_only_escapes_that_reach_a_terminal() -> None:
 
 def test_a_match_that_goes_past_its_line_ends_with_it() -> None:
     batch = _batch(type=["content"], repository=["r"], path=["p"], line_number=[1], line=["ab"], start=[[1]], end=[[3]])
-    assert "a\x1b[1;31mb\x1b[0m\n" in _printed(batch, colour=True)
+    assert "a\x1b[1;31mb\x1b[0m\n" in _printed(batch, use_color=True)
 
 
 def test_paths_and_repositories_are_one_line_each() -> None:
     spans: dict[str, list[Any]] = {"name_start": [[0], []], "name_end": [[1], []]}
     paths = _batch(type=["path", "path"], repository=["r", "r"], path=["a\nb", "c"], **spans)
     assert _printed(paths) == "r  a␊b\nr  c\n"
-    assert _printed(paths, colour=True) == "r  \x1b[1;31ma\x1b[0m␊b\nr  c\n"
+    assert _printed(paths, use_color=True) == "r  \x1b[1;31ma\x1b[0m␊b\nr  c\n"
     assert _printed(_batch(type=["repo"], repository=["a/b"])) == "a/b\n"
 
 

@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_contributors_are_written_as_a_page(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "out.html"
-    assert main(["report", "contributors", str(folder), "-o", str(page), "--by", "year", "--no-ownership"]) == 0
+    assert main(["report", "contributors", str(folder), "-o", str(page), "--period", "year", "--no-ownership"]) == 0
     assert "Contributors to demo" in page.read_text(encoding="utf-8")
     said = capsys.readouterr().err
     assert f"wrote {page}" in said

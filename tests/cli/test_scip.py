@@ -40,7 +40,7 @@ def test_a_file_is_kept_and_answers_first(folder: Path, capsys: pytest.CaptureFi
     file.write_bytes(INDEX)
     assert main(["index", str(folder / "code"), "--scip", str(file)]) == 0
     said = "".join(capsys.readouterr())
-    assert "given.scip: kept for one, 1 files, 1 files left out, 1 places left out" in said
+    assert "given.scip: stored for one, 1 file, files skipped: 1, places skipped: 1" in said
     assert _how(folder) == "scip"
 
 

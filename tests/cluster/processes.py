@@ -65,7 +65,7 @@ class Cell:
         if former is not None:
             close_pipes(former)
         cache = self.folder / name.replace("/", "-")
-        arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", str(cache)]
+        arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache-dir", str(cache)]
         if self.tls:
             arguments += ["--tls", str(Path(self.tls["ca"]).parent)]
         self.workers[name] = start(["-c", CLI, *arguments, "--name", name])

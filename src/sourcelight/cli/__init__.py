@@ -1,6 +1,7 @@
-"""The command line: commands, their options, and how answers look in a terminal.
+"""The command line: commands, their options, and terminal output.
 
-No logic lives here: each command calls what a script would call. Nothing heavy is imported before a command needs it.
+Each command calls the library that a script would call; no search logic lives here. Start with `app`, which registers
+the commands of the other modules, or with the module of one command.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit status; `arguments` default to those of the process."""
+    """Run a command and return its exit status; `arguments` default to those of the process."""
     from sourcelight.cli.app import run
 
     return run(arguments)

@@ -1,6 +1,6 @@
-"""`admin`: accounts, roles, tokens, OAuth clients and grants, straight in `state.sqlite`.
+"""What the commands of `admin` do: accounts, roles, tokens, OAuth clients and grants in `state.sqlite`.
 
-A running service sees every change with its next request. Secrets go to standard output alone and are shown once.
+A running service sees every change with its next request. Secrets go to standard output only and are shown once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sourcelight.cli.output import DONE, print_table, say, tell
+from sourcelight.cli.output import DONE, print_line, print_table, say
 from sourcelight.core.errors import ConfigurationError, StateError
 from sourcelight.core.markup import one_line
 
@@ -27,7 +27,7 @@ Row = Mapping[str, object]
 
 
 def run(work: Callable[[State], int | None]) -> int:
-    """Open the state, do `work`, close it."""
+    """Open the state, run `work`, close it; return an exit status."""
     from sourcelight.backends.embedded import data_home
     from sourcelight.repos.state import FILE_NAME, State
 
@@ -36,13 +36,13 @@ def run(work: Callable[[State], int | None]) -> int:
 
 
 def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
-    """A table with the given columns, or a JSON array of objects with all keys."""
-    found = list(rows)
+    """Print a table with the given columns, or a JSON array of objects with all keys."""
+    records = list(rows)
     if as_json:
-        tell(json.dumps([dict(row) for row in found], indent=2, ensure_ascii=False))
+        print_line(json.dumps([dict(row) for row in records], indent=2, ensure_ascii=False))
     else:
         heads = [column.replace("_", " ") for column in columns]
-        print_table(heads, [[_cell(row[column]) for column in columns] for row in found])
+        print_table(heads, [[_format_cell(row[column]) for column in columns] for row in records])
     return DONE
 
 
@@ -54,23 +54,29 @@ def _user() -> str:
 
 
 def list_audit(state: State, limit: int, *, as_json: bool) -> int:
-    """The newest changes."""
+    """List the newest changes."""
     rows = [
-        {"id": e.id, "at": _moment(e.at), "actor": e.actor, "action": e.action, "subject": e.subject}
-        for e in state.audit.entries(limit)
+        {
+            "id": entry.id,
+            "at": _format_time(entry.at),
+            "actor": entry.actor,
+            "action": entry.action,
+            "subject": entry.subject,
+        }
+        for entry in state.audit.entries(limit)
     ]
     return show(rows, ("id", "at", "actor", "action", "subject"), as_json=as_json)
 
 
 def list_users(state: State, *, as_json: bool) -> int:
-    """All accounts."""
+    """List all accounts."""
     rows = [
         {
             "name": account.name,
             "roles": ["User", *account.roles],
             "password": account.has_password,
             "tokens": sum(token.state(state.clock()) == "active" for token in state.tokens.all(account.name)),
-            "created": _moment(account.created_at),
+            "created": _format_time(account.created_at),
         }
         for account in state.accounts.all()
     ]
@@ -78,20 +84,20 @@ def list_users(state: State, *, as_json: bool) -> int:
 
 
 def create_user(state: State, name: str, *, with_password: bool) -> None:
-    """Make an account; its password is asked for."""
+    """Create an account; `with_password` prompts for its password."""
     state.accounts.create(name, read_password() if with_password else "")
-    tell(f"created the account {name}")
+    print_line(f"created the account {name}")
 
 
 def set_password(state: State, name: str, *, remove: bool) -> None:
     """Set or remove a password; sign-in sessions end."""
     state.accounts.get(name)
     state.accounts.set_password(name, "" if remove else read_password())
-    tell(f"{'removed' if remove else 'set'} the password of {name}; it is signed out everywhere")
+    print_line(f"{'removed' if remove else 'set'} the password of {name} and ended its sessions")
 
 
 def list_roles(state: State, *, as_json: bool) -> int:
-    """All roles."""
+    """List all roles."""
     rows = [
         {
             "name": role.name,
@@ -105,7 +111,7 @@ def list_roles(state: State, *, as_json: bool) -> int:
 
 
 def list_tokens(state: State, account: str, *, as_json: bool) -> int:
-    """All access tokens, or those of one account."""
+    """List all access tokens, or those of one account."""
     if account:
         state.accounts.get(account)
     rows = [
@@ -114,9 +120,9 @@ def list_tokens(state: State, account: str, *, as_json: bool) -> int:
             "account": token.account,
             "scopes": list(token.scopes),
             "state": token.state(state.clock()),
-            "created": _moment(token.created_at),
-            "expires": _moment(token.expires_at),
-            "last_used": _moment(token.last_used_at),
+            "created": _format_time(token.created_at),
+            "expires": _format_time(token.expires_at),
+            "last_used": _format_time(token.last_used_at),
             "note": token.note,
         }
         for token in state.tokens.all(account or None)
@@ -126,26 +132,26 @@ def list_tokens(state: State, account: str, *, as_json: bool) -> int:
 
 
 def create_token(state: State, account: str, scopes: Sequence[str], *, expires: str, note: str, as_json: bool) -> None:
-    """Make a token; its secret is the only line on standard output."""
-    lifetime = read_lifetime(expires) if expires else None
-    token, secret = state.tokens.create(account, scopes or ("user:all",), note=note, lifetime_s=lifetime)
+    """Create a token; its secret is the only line on standard output."""
+    lifetime_s = read_lifetime(expires) if expires else None
+    token, secret = state.tokens.create(account, scopes or ("user:all",), note=note, lifetime_s=lifetime_s)
     if as_json:
-        made = {
+        result = {
             "id": token.id,
             "account": token.account,
             "scopes": list(token.scopes),
-            "expires": _moment(token.expires_at),
+            "expires": _format_time(token.expires_at),
             "token": secret,
         }
-        tell(json.dumps(made, indent=2))
+        print_line(json.dumps(result, indent=2))
         return
-    until = f"until {_moment(token.expires_at)}" if token.expires_at is not None else "without end"
-    say(f"token {token.id} of {token.account}, scope {' '.join(token.scopes)}, {until}; it is shown this once")
-    tell(secret)
+    until = f"until {_format_time(token.expires_at)}" if token.expires_at is not None else "without expiry"
+    say(f"token {token.id} of {token.account}, scope {' '.join(token.scopes)}, {until}; shown only once")
+    print_line(secret)
 
 
 def list_clients(state: State, *, as_json: bool) -> int:
-    """All OAuth clients."""
+    """List all OAuth clients."""
     rows = [
         {
             "id": client.id,
@@ -154,7 +160,7 @@ def list_clients(state: State, *, as_json: bool) -> int:
             "registered_by": "itself" if client.dynamic else "administrator",
             "scopes": list(client.scopes),
             "redirect_uris": list(client.redirect_uris),
-            "created": _moment(client.created_at),
+            "created": _format_time(client.created_at),
         }
         for client in state.clients.all()
     ]
@@ -165,30 +171,30 @@ def list_clients(state: State, *, as_json: bool) -> int:
 def create_client(
     state: State,
     name: str,
-    redirects: Sequence[str],
+    redirect_uris: Sequence[str],
     scopes: Sequence[str],
     *,
     confidential: bool,
     as_json: bool,
 ) -> None:
-    """Make a client; the id of a public one, or id and secret of a confidential one, on standard output."""
+    """Create a client and print its id, and for a confidential client its secret."""
     from sourcelight.server.oauth.addresses import fault_of
 
-    for uri in redirects:
-        if fault := fault_of(uri):
-            raise ConfigurationError(f"the redirect address {uri!r} can't be used: {fault}")
-    client, secret = state.clients.create(name, redirects, scopes=scopes or ("mcp",), confidential=confidential)
+    for uri in redirect_uris:
+        if problem := fault_of(uri):
+            raise ConfigurationError(f"can't use the redirect address {uri!r}: {problem}")
+    client, secret = state.clients.create(name, redirect_uris, scopes=scopes or ("mcp",), confidential=confidential)
     if as_json:
-        made = {"client_id": client.id} | ({"client_secret": secret} if secret else {})
-        tell(json.dumps(made, indent=2))
+        result = {"client_id": client.id} | ({"client_secret": secret} if secret else {})
+        print_line(json.dumps(result, indent=2))
         return
-    tell(f"client id: {client.id}")
+    print_line(f"client id: {client.id}")
     if secret:
-        tell(f"client secret (shown this once): {secret}")
+        print_line(f"client secret (shown only once): {secret}")
 
 
 def list_client_grants(state: State, account: str, *, as_json: bool) -> int:
-    """What accounts have allowed OAuth clients."""
+    """List the grants that accounts gave OAuth clients."""
     if account:
         state.accounts.get(account)
     rows = [
@@ -200,8 +206,8 @@ def list_client_grants(state: State, account: str, *, as_json: bool) -> int:
             "scopes": list(grant.scopes),
             "resource": grant.resource,
             "state": "ended" if grant.revoked_at is not None else "active",
-            "created": _moment(grant.created_at),
-            "last_used": _moment(grant.last_used_at),
+            "created": _format_time(grant.created_at),
+            "last_used": _format_time(grant.last_used_at),
         }
         for grant in state.authorizations.all(account or None)
     ]
@@ -210,22 +216,22 @@ def list_client_grants(state: State, account: str, *, as_json: bool) -> int:
 
 
 def list_repository_grants(state: State, repository: str, *, as_json: bool) -> int:
-    """Which private repositories are granted to whom."""
+    """List grants of private repositories."""
     rows = [
         {
             "repository": grant.repository,
             "user": grant.account,
             "role": grant.role,
-            "granted": _moment(grant.created_at),
+            "granted": _format_time(grant.created_at),
             "folder": grant.place,
         }
-        for grant in state.grants.all(name_or_place(repository) if repository else None)
+        for grant in state.grants.all(name_or_directory(repository) if repository else None)
     ]
     return show(rows, ("repository", "user", "role", "granted", "folder"), as_json=as_json)
 
 
 def list_repository_folders(state: State, *, as_json: bool) -> int:
-    """The folder behind each name, whether it is private, and the other folders that claim the name."""
+    """List the directory behind each name, its visibility, and other directories that claim the name."""
     rows = [
         {
             "repository": record.name,
@@ -239,44 +245,48 @@ def list_repository_folders(state: State, *, as_json: bool) -> int:
 
 
 def grant_repository(state: State, repository: str, *, user: str, role: str) -> None:
-    """Grant a repository by name or folder, and say which one it is."""
-    grant = state.grants.add(name_or_place(repository), account=user, role=role)
+    """Grant a repository by name or directory, and print which one it is."""
+    grant = state.grants.add(name_or_directory(repository), account=user, role=role)
     if grant.place:
-        tell(f"granted {one_line(grant.repository, 200)} to {user or role}: {one_line(grant.place, 4096)}")
+        print_line(f"granted {one_line(grant.repository, 200)} to {user or role}: {one_line(grant.place, 4096)}")
         return
-    tell(f"granted {repository} to {user or role}")
+    print_line(f"granted {repository} to {user or role}")
     say(
-        f"no service has had a repository {repository}: the next start of a service ties the grant to the one folder "
-        "that has this name then; give a folder to name it now"
+        f"no service has served {repository} yet: the next start of a service ties the grant to the directory that has "
+        "this name then; pass a directory to choose it now"
     )
 
 
-def move_repository(state: State, folder: str, target: str) -> None:
-    """Take name, privacy and grants of a folder to another one."""
+def move_repository(state: State, source: str, target: str) -> None:
+    """Move name, visibility and grants of one directory to another."""
     from sourcelight.repos import place_at
 
-    state.repositories.move(place_at(folder), place_at(target))
-    tell(f"what was known of {folder} is known of {target} now; a running service sees it at its next start")
+    state.repositories.move(place_at(source), place_at(target))
+    print_line(
+        f"{target} now has the name, visibility and grants of {source}; a running service sees it at its next start"
+    )
 
 
 def forget_repository(state: State, repository: str) -> None:
     """Forget a repository with its grants."""
-    wanted = name_or_place(repository)
-    record = state.repositories.resolve(wanted)
-    state.repositories.forget(wanted if record is None else record.place)
-    tell(f"forgot {repository} and its grants; a running service sees it at its next start")
+    identifier = name_or_directory(repository)
+    record = state.repositories.resolve(identifier)
+    state.repositories.forget(identifier if record is None else record.place)
+    print_line(f"forgot {repository} and its grants; a running service sees it at its next start")
 
 
-def name_or_place(repository: str) -> str:
-    """A repository as a command names it: by its name, or by its folder (``/…``, ``./…``, ``~…``)."""
+def name_or_directory(repository: str) -> str:
+    """Return a repository as the state has it, from its name or its directory (``/…``, ``./…``, ``~…``)."""
     from sourcelight.repos import place_at
 
-    is_folder = Path(repository).is_absolute() or repository in {".", ".."} or repository.startswith(("./", "../", "~"))
-    return place_at(repository) if is_folder else repository
+    is_directory = (
+        Path(repository).is_absolute() or repository in {".", ".."} or repository.startswith(("./", "../", "~"))
+    )
+    return place_at(repository) if is_directory else repository
 
 
 def read_password() -> str:
-    """A password: typed twice at a terminal, else the first line of standard input; never empty."""
+    """Read a password, twice at a terminal, else from the first line of standard input; never empty."""
     if sys.stdin.isatty():
         text = getpass.getpass("Password: ")
         if text and getpass.getpass("Again: ") != text:
@@ -285,25 +295,25 @@ def read_password() -> str:
         text = sys.stdin.readline().rstrip("\r\n")
     if not text:
         # Empty text would mean an account without a password.
-        raise StateError("no password was given; a password has 10 to 1000 characters")
+        raise StateError("the password is empty; use 10 to 1000 characters")
     return text
 
 
 def read_lifetime(text: str) -> float:
-    """Seconds of a lifetime such as ``90d``, ``12h``, ``30m``, ``2w``."""
+    """Return the seconds of a lifetime such as ``90d``, ``12h``, ``30m``, ``2w``."""
     match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text.strip())
     if match is None:
-        raise ConfigurationError(f"{text!r} is no lifetime; accepted: a number with s, m, h, d or w, such as 90d")
+        raise ConfigurationError(f"--expires must be a number with s, m, h, d or w, such as 90d; got {text!r}")
     return float(int(match[1]) * _UNITS[match[2]])
 
 
-def _moment(seconds: int | None) -> str | None:
+def _format_time(seconds: int | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _cell(value: object) -> object:
+def _format_cell(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(str(each) for each in value)
+        return ", ".join(str(item) for item in value)
     return value

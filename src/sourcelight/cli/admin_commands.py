@@ -1,4 +1,4 @@
-"""The commands of `admin` and their options; what they do stands in `admin`."""
+"""The commands of `admin` and their options; module `admin` carries them out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from sourcelight.cli import admin
-from sourcelight.cli.output import tell
+from sourcelight.cli.output import print_line
+from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.repos.state import State
@@ -21,11 +22,11 @@ admin_app = _group(
     "Manage accounts, roles, tokens, OAuth clients and access to private repositories. "
     "Works on state.sqlite below SOURCELIGHT_HOME; a running service sees changes with its next request."
 )
-user_app = _group("Accounts. The account owner is there from the start.")
+user_app = _group("Accounts. The account owner always exists.")
 role_app = _group("Roles: named sets of permissions. Everyone has the role User.")
 token_app = _group("Access tokens, sent as Authorization: token T.")
-client_app = _group("OAuth clients, and what accounts have allowed them.")
-repo_app = _group("Which private repositories exist for whom.")
+client_app = _group("OAuth clients, and the grants that accounts gave them.")
+repo_app = _group("Access to private repositories.")
 for _name, _app in (
     ("user", user_app),
     ("role", role_app),
@@ -37,16 +38,16 @@ for _name, _app in (
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 User = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of an account.")]
-RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Name of a role, in quotes if it has blanks.")]
+RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Name of a role, in quotes if it has spaces.")]
 Permission = Annotated[str, typer.Argument(metavar="PERMISSION", help="Such as MCP#ACCESS.")]
 Repo = Annotated[
-    str, typer.Argument(metavar="REPOSITORY", help="Full name, as `sourcelight repos` shows it, or folder.")
+    str, typer.Argument(metavar="REPOSITORY", help="Full name as `sourcelight repos` shows it, or a directory.")
 ]
 ToUser = Annotated[str, typer.Option("--user", metavar="ACCOUNT", help="The account.")]
-ToRole = Annotated[str, typer.Option("--role", metavar="ROLE", help="The role; all who have it are meant.")]
+ToRole = Annotated[str, typer.Option("--role", metavar="ROLE", help="The role: every account that has it.")]
 Scopes = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer of the oldest supported release reads this form
-    typer.Option("--scope", help="user:all (everything) or mcp (the MCP endpoints alone)."),
+    typer.Option("--scope", help="user:all (everything) or mcp (the MCP endpoints only)."),
 ]
 
 
@@ -61,10 +62,11 @@ def create_user(
     name: User,
     *,
     password: Annotated[
-        bool, typer.Option("--password", help="Ask for a password, or read it from standard input's first line.")
+        bool,
+        typer.Option("--password", help="Prompt for a password, or read a line of standard input."),
     ] = False,
 ) -> int:
-    """Create an account; it needs a password, or a token, to sign in on pages."""
+    """Create an account. It needs a password or a token to sign in."""
     return admin.run(lambda state: admin.create_user(state, name, with_password=password))
 
 
@@ -74,17 +76,17 @@ def set_password(
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the password instead.")] = False,
 ) -> int:
-    """Set the password of an account; it is typed, or read from standard input's first line."""
+    """Set the password of an account: prompts for it, or reads the first line of standard input."""
     return admin.run(lambda state: admin.set_password(state, name, remove=remove))
 
 
 @user_app.command("sign-out")
 def sign_out(name: User) -> int:
-    """End all sign-in sessions of an account; its tokens stay."""
+    """End all sign-in sessions of an account. Its tokens stay valid."""
 
     def work(state: State) -> None:
         state.accounts.get(name)
-        tell(f"ended {state.sessions.end_all(name)} sessions of {name}")
+        print_line(f"ended {count_of(state.sessions.end_all(name), 'session')} of {name}")
 
     return admin.run(work)
 
@@ -95,7 +97,7 @@ def delete_user(name: User) -> int:
 
     def work(state: State) -> None:
         state.accounts.delete(name)
-        tell(f"deleted the account {name}")
+        print_line(f"deleted the account {name}")
 
     return admin.run(work)
 
@@ -111,18 +113,18 @@ def create_role(name: RoleName) -> int:
     """Create a role without permissions."""
 
     def work(state: State) -> None:
-        tell(f"created the role {state.roles.create(name).name}")
+        print_line(f"created the role {state.roles.create(name).name}")
 
     return admin.run(work)
 
 
 @role_app.command("delete")
 def delete_role(name: RoleName) -> int:
-    """Delete a role; what only it granted is lost."""
+    """Delete a role, and the permissions that accounts have through it only."""
 
     def work(state: State) -> None:
         state.roles.delete(name)
-        tell(f"deleted the role {name}")
+        print_line(f"deleted the role {name}")
 
     return admin.run(work)
 
@@ -133,7 +135,7 @@ def allow(name: RoleName, permission: Permission) -> int:
 
     def work(state: State) -> None:
         state.roles.allow(name, permission)
-        tell(f"{name} now has {permission}")
+        print_line(f"{name} now has {permission}")
 
     return admin.run(work)
 
@@ -144,7 +146,7 @@ def disallow(name: RoleName, permission: Permission) -> int:
 
     def work(state: State) -> None:
         state.roles.disallow(name, permission)
-        tell(f"{name} has {permission} no longer")
+        print_line(f"{name} no longer has {permission}")
 
     return admin.run(work)
 
@@ -155,7 +157,7 @@ def assign(name: RoleName, account: User) -> int:
 
     def work(state: State) -> None:
         state.roles.assign(name, account)
-        tell(f"{account} now has the role {name}")
+        print_line(f"{account} now has the role {name}")
 
     return admin.run(work)
 
@@ -166,18 +168,18 @@ def unassign(name: RoleName, account: User) -> int:
 
     def work(state: State) -> None:
         state.roles.unassign(name, account)
-        tell(f"{account} has the role {name} no longer")
+        print_line(f"{account} no longer has the role {name}")
 
     return admin.run(work)
 
 
 @token_app.command("list")
 def list_tokens(
-    account: Annotated[str, typer.Argument(metavar="[ACCOUNT]", help="Only those of this account.")] = "",
+    account: Annotated[str, typer.Argument(metavar="[ACCOUNT]", help="Only of this account.")] = "",
     *,
     as_json: Json = False,
 ) -> int:
-    """List access tokens: scopes, state, last use; never their secrets."""
+    """List access tokens with scopes, state and last use, without their secrets."""
     return admin.run(lambda state: admin.list_tokens(state, account, as_json=as_json))
 
 
@@ -187,10 +189,10 @@ def create_token(
     *,
     scope: Scopes = None,
     expires: Annotated[str, typer.Option(metavar="LIFETIME", help="Such as 90d or 12h.  [default: never]")] = "",
-    note: Annotated[str, typer.Option(help="What it is for.")] = "",
+    note: Annotated[str, typer.Option(help="Purpose of the token.")] = "",
     as_json: Json = False,
 ) -> int:
-    """Create an access token and print it, this once."""
+    """Create an access token and print it. It can't be shown again."""
     return admin.run(
         lambda state: admin.create_token(state, account, scope or [], expires=expires, note=note, as_json=as_json)
     )
@@ -198,71 +200,71 @@ def create_token(
 
 @token_app.command("revoke")
 def revoke_token(number: Annotated[int, typer.Argument(metavar="ID", help="Number of a token.")]) -> int:
-    """Make a token worthless at once."""
+    """Revoke a token at once."""
 
     def work(state: State) -> None:
         token = state.tokens.revoke(number)
-        tell(f"revoked token {token.id} of {token.account}")
+        print_line(f"revoked token {token.id} of {token.account}")
 
     return admin.run(work)
 
 
 @client_app.command("list")
 def list_clients(*, as_json: Json = False) -> int:
-    """List OAuth clients, those that registered themselves included."""
+    """List OAuth clients, including clients that registered themselves."""
     return admin.run(lambda state: admin.list_clients(state, as_json=as_json))
 
 
 @client_app.command("create")
 def create_client(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What users are shown.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name to show to users.")],
     *,
-    redirect: Annotated[
+    redirect_uri: Annotated[
         list[str],
-        typer.Option("--redirect", metavar="URI", help="Where answers go; more than one may be given."),
+        typer.Option("--redirect-uri", metavar="URI", help="Address that answers go to. May be repeated."),
     ],
     scope: Scopes = None,
     confidential: Annotated[
-        bool, typer.Option("--confidential", help="Give it a secret: for clients that run on a server.")
+        bool, typer.Option("--confidential", help="Issue a secret, for clients that run on a server.")
     ] = False,
     as_json: Json = False,
 ) -> int:
-    """Create an OAuth client, with scope mcp unless --scope says otherwise."""
+    """Create an OAuth client. Its default scope is mcp."""
     return admin.run(
         lambda state: admin.create_client(
-            state, name, redirect, scope or [], confidential=confidential, as_json=as_json
+            state, name, redirect_uri, scope or [], confidential=confidential, as_json=as_json
         )
     )
 
 
 @client_app.command("delete")
 def delete_client(client: Annotated[str, typer.Argument(metavar="CLIENT_ID", help="Id of a client.")]) -> int:
-    """Delete an OAuth client; all its tokens end."""
+    """Delete an OAuth client and revoke all its tokens."""
 
     def work(state: State) -> None:
         state.clients.delete(client)
-        tell(f"deleted the OAuth client {client}")
+        print_line(f"deleted the OAuth client {client}")
 
     return admin.run(work)
 
 
 @client_app.command("grants")
 def list_client_grants(
-    account: Annotated[str, typer.Argument(metavar="[ACCOUNT]", help="Only those of this account.")] = "",
+    account: Annotated[str, typer.Argument(metavar="[ACCOUNT]", help="Only of this account.")] = "",
     *,
     as_json: Json = False,
 ) -> int:
-    """List what accounts have allowed OAuth clients."""
+    """List the grants that accounts gave OAuth clients."""
     return admin.run(lambda state: admin.list_client_grants(state, account, as_json=as_json))
 
 
-@client_app.command("end-grant")
-def end_grant(number: Annotated[int, typer.Argument(metavar="ID", help="Number of a grant.")]) -> int:
-    """Take back what an account allowed; all tokens that came of it end."""
+@client_app.command("revoke-grant")
+def revoke_grant(number: Annotated[int, typer.Argument(metavar="ID", help="Number of a grant.")]) -> int:
+    """Revoke a grant of an account and all tokens that come from it."""
 
     def work(state: State) -> None:
         state.authorizations.end(number)
-        tell(f"ended the grant {number}")
+        print_line(f"revoked the grant {number}")
 
     return admin.run(work)
 
@@ -273,35 +275,35 @@ def list_repository_grants(
     *,
     as_json: Json = False,
 ) -> int:
-    """List which private repositories are granted to whom."""
+    """List grants of private repositories."""
     return admin.run(lambda state: admin.list_repository_grants(state, repository, as_json=as_json))
 
 
 @repo_app.command("folders")
 def list_repository_folders(*, as_json: Json = False) -> int:
-    """List the folder behind each name, whether it is private, and which other folders claim the name.
+    """List the directory behind each name, its visibility, and other directories that claim the name.
 
-    Undecided ones are private until repos.toml says otherwise.
+    Undecided repositories are private until repos.toml says otherwise.
     """
     return admin.run(lambda state: admin.list_repository_folders(state, as_json=as_json))
 
 
 @repo_app.command("grant")
 def grant_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "") -> int:
-    """Let a private repository exist for an account, or for all who have a role.
+    """Grant a private repository to an account, or to every account with a role.
 
-    The grant is to the folder that has the name now, and to no other that takes the name later.
+    The grant is for the directory that has the name now, not for another that takes the name later.
     """
     return admin.run(lambda state: admin.grant_repository(state, repository, user=user, role=role))
 
 
 @repo_app.command("revoke")
 def revoke_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "") -> int:
-    """Take a grant back."""
+    """Revoke a grant."""
 
     def work(state: State) -> None:
-        state.grants.remove(admin.name_or_place(repository), account=user, role=role)
-        tell(f"{repository} is no longer granted to {user or role}")
+        state.grants.remove(admin.name_or_directory(repository), account=user, role=role)
+        print_line(f"{repository} is no longer granted to {user or role}")
 
     return admin.run(work)
 
@@ -309,23 +311,23 @@ def revoke_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "")
 @admin_app.command("audit")
 def list_audit(
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="How many of the newest.")] = 1_000,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Maximum number of entries.")] = 1_000,
     as_json: Json = False,
 ) -> int:
-    """List changes of accounts, rights and credentials: when, who, what. Nothing is ever removed from this list."""
+    """List changes of accounts, permissions and credentials with time and actor. Entries are never deleted."""
     return admin.run(lambda state: admin.list_audit(state, limit, as_json=as_json))
 
 
 @repo_app.command("move")
 def move_repository(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where it stood.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Where it stands now.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Directory before the move.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Directory after the move.")],
 ) -> int:
-    """Take name, privacy and grants of a folder along after the folder was moved."""
-    return admin.run(lambda state: admin.move_repository(state, folder, target))
+    """Keep name, visibility and grants of a repository after its directory was moved."""
+    return admin.run(lambda state: admin.move_repository(state, source, target))
 
 
 @repo_app.command("forget")
 def forget_repository(repository: Repo) -> int:
-    """Forget a repository that is gone, with its grants: its name is free, and it is new when it comes back."""
+    """Forget a removed repository with its grants. Its name is free again; if it comes back, it is new."""
     return admin.run(lambda state: admin.forget_repository(state, repository))

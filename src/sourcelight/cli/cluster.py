@@ -1,35 +1,65 @@
-"""`worker`, and the cluster's side of `index` and `serve`."""
+"""`worker`, and what `index` and `serve` do for a cluster."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from sourcelight.cli.output import DONE, FAILED, StatusLine, say, tell
+from sourcelight.cli.index import say_warnings
+from sourcelight.cli.options import Tls, parse_size
+from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, say
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.build.generations import BuildProgress
     from sourcelight.engines.execution import Limits, LocalEngine
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
+
+def worker_command(
+    *,
+    scheduler: Annotated[str, typer.Option(metavar="URL", help="tls://HOST:PORT, or tcp:// on loopback.")],
+    storage: Annotated[str, typer.Option(metavar="URL", help="Shards of the cluster: a directory or an fsspec URL.")],
+    cache_dir: Annotated[Path, typer.Option(metavar="DIRECTORY", help="Local directory of this worker only.")],
+    name: Annotated[str, typer.Option(help="Stable name of the worker; ZONE/NAME spreads replicas over zones.")],
+    cache_size: Annotated[
+        Optional[str],  # noqa: UP045 - see options
+        typer.Option(metavar="SIZE", help="Maximum size of the cache, such as 200GB.  [default: no limit]"),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to bind.  [default: loopback, for a scheduler there]")] = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to bind; 0 selects a free one.")] = 0,
+    build_threads: Annotated[int, typer.Option(min=1, max=256, help="Repositories to build at the same time.")] = 1,
+    tls: Tls = None,
+) -> int:
+    """Work for a cluster: hold shards, search them, and build them.
+
+    Runs until a signal stops it or its scheduler ends. Let your supervisor start it again.
+    """
+    return run_worker(
+        scheduler,
+        storage,
+        cache_dir,
+        name,
+        cache_size=cache_size,
+        host=host,
+        port=port,
+        build_threads=build_threads,
+        tls=tls,
+    )
 
 
-def tls_files(folder: Path | None) -> dict[str, str] | None:
-    """The files of the folder that ``--tls`` names; None without one."""
-    if folder is None:
+def tls_files(directory: Path | None) -> dict[str, str] | None:
+    """Return the files of the directory that ``--tls`` names; None without one."""
+    if directory is None:
         return None
-    files = {name: folder.expanduser() / f"{name}.pem" for name in ("ca", "cert", "key")}
+    files = {name: directory.expanduser() / f"{name}.pem" for name in ("ca", "cert", "key")}
     missing = [path.name for path in files.values() if not path.is_file()]
     if missing:
-        raise typer.BadParameter(f"--tls: {folder} has no {', '.join(missing)}")
+        raise typer.BadParameter(f"--tls: {directory} has no {', '.join(missing)}")
     return {name: os.fspath(path) for name, path in files.items()}
 
 
@@ -37,11 +67,11 @@ def build(
     paths: Sequence[str],
     cluster: Sequence[str],
     storage: str | None,
-    work: Path | None,
+    build_dir: Path | None,
     workers: int | None,
     tls: Path | None,
 ) -> int:
-    """Build the shards of all repositories below `paths`; fails when one could not be built."""
+    """Build the shards of all repositories below `paths`; fail when one can't be built."""
     from sourcelight.backends.cluster.build.generations import build_generation
     from sourcelight.backends.cluster.storage import ShardStorage
     from sourcelight.backends.cluster.transport.connections import check_address
@@ -50,9 +80,9 @@ def build(
     from sourcelight.repos.state import FILE_NAME, State
 
     if not storage:
-        raise typer.BadParameter("--cluster needs --storage: where the shards are kept")
+        raise typer.BadParameter("--cluster needs --storage, the place of the shards")
     if len(cluster) > 1:
-        raise typer.BadParameter("one cluster builds; name one --cluster")
+        raise typer.BadParameter("only one cluster can build: give one --cluster")
     for address in cluster:
         check_address(address, tls_files(tls))
     line = StatusLine()
@@ -60,7 +90,7 @@ def build(
     def paint(progress: BuildProgress) -> None:
         line.show(f"building {progress.done}/{progress.total} shards  {progress.repository}: {progress.outcome}")
 
-    # Names and privacy are remembered as for a service, since a service will offer what is built here.
+    # A service will offer these shards, so names and privacy are recorded as a service records them.
     with State(str(data_home() / FILE_NAME)) as state:
         catalog = Catalog.open(paths, policy=ServicePolicy(state.repositories))
         try:
@@ -69,78 +99,69 @@ def build(
                 ShardStorage(storage),
                 cluster=cluster[0] if cluster else "",
                 tls=tls_files(tls),
-                work=None if work is None else work.expanduser().resolve(),
+                work=None if build_dir is None else build_dir.expanduser().resolve(),
                 workers=workers or 1,
                 progress=paint,
             )
         finally:
             line.clear()
-    for warning in catalog.warnings:
-        say(warning)
-    for skipped in catalog.skipped:
-        say(f"{skipped.path}: {skipped.message}")
-    for name, why in sorted(report.failures.items()):
-        say(f"{name}: {why}")
+    say_warnings(catalog)
+    for name, reason in sorted(report.failures.items()):
+        say(f"{name}: {reason}")
     size = sum(entry.size for entry in report.generation.searchable)
-    tell(
-        f"generation {report.generation.number}: {len(report.built)} shards built, {len(report.current)} already "
-        f"current, {len(report.failures)} failed, {len(report.gone)} gone ({size_text(size)} in all)"
+    print_line(
+        f"generation {report.generation.number}: built {count_of(len(report.built), 'shard')}, {len(report.current)} "
+        f"already current, {len(report.failures)} failed, {len(report.gone)} removed ({size_text(size)} in total)"
     )
     return FAILED if report.failures else DONE
 
 
-def opened(
+def engine_opener(
     cluster: Sequence[str], storage: str | None, tls: Path | None, *, paths: Sequence[Path]
 ) -> Callable[[Limits], LocalEngine]:
-    """What opens the engine of a cluster once the service's bounds are known."""
+    """Return a function that opens the engine of a cluster with the limits of a service."""
     if paths:
-        raise typer.BadParameter("a cluster has its repositories in storage: give no PATH beside --cluster")
+        raise typer.BadParameter("the repositories of a cluster are in --storage: give no PATH with --cluster")
     if not cluster or not storage:
-        raise typer.BadParameter("--cluster and --storage belong together")
+        raise typer.BadParameter("--cluster and --storage need each other")
 
-    def engine(limits: Limits) -> LocalEngine:
+    def open_engine(limits: Limits) -> LocalEngine:
         from sourcelight.backends.cluster.connection import ClusterConnection
         from sourcelight.backends.cluster.engine import ClusterEngine
 
         return ClusterEngine(ClusterConnection(cluster, storage, tls=tls_files(tls)), limits=limits)
 
-    return engine
+    return open_engine
 
 
-def work(
+def run_worker(
     scheduler: str,
     storage: str,
-    cache: Path,
+    cache_dir: Path,
     name: str,
     *,
     cache_size: str | None,
     host: str,
     port: int,
-    threads: int,
+    build_threads: int,
     tls: Path | None,
 ) -> int:
-    """Serve as a worker until told to stop."""
-    from sourcelight.backends.cluster.worker.process import work as serve
+    """Run a worker until a signal stops it."""
+    import asyncio
+
+    from sourcelight.backends.cluster.worker.process import work
 
     asyncio.run(  # noqa: TID251 - a process of its own, and no notebook
-        serve(
+        work(
             scheduler,
             storage=storage,
-            cache=cache.expanduser(),
+            cache=cache_dir.expanduser(),
             name=name,
-            cache_bytes=None if cache_size is None else _bytes(cache_size),
+            cache_bytes=None if cache_size is None else parse_size("--cache-size", cache_size),
             host=host,
             port=port,
-            threads=threads,
+            threads=build_threads,
             tls=tls_files(tls),
         )
     )
     return DONE
-
-
-def _bytes(text: str) -> int:
-    match = _SIZE.fullmatch(text.strip())
-    unit = "" if match is None else match[2].upper()
-    if match is None or (unit if unit in _UNITS else f"{unit}B") not in _UNITS:
-        raise typer.BadParameter(f"{text!r} is no size; write it as 200GB or 500MB")
-    return int(float(match[1]) * _UNITS[unit if unit in _UNITS else f"{unit}B"])

@@ -1,100 +1,200 @@
-"""`index` and `repos`: build, show and prune the index; list repositories.
-
-`clone`: bare mirrors of remote repositories.
-"""
+"""`index`, `repos` and `clone`: build, show and prune indexes; list repositories; keep mirrors."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
 
-from sourcelight.cli.output import DONE, FAILED, StatusLine, print_table, say, tell
-from sourcelight.core.cancellation import Cancellation
-from sourcelight.core.errors import RepositoryError
+import typer
+
+from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, parse_size, path_texts
+from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, print_table, say
 from sourcelight.core.markup import visible
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.search import IndexProgress
+    from sourcelight.repos import Catalog
 
 
-def shown_on(line: StatusLine) -> Callable[[IndexProgress], None]:
-    """A receiver of indexing progress that paints `line`."""
+class IndexKind(StrEnum):
+    """Kinds of index files; as in `sourcelight.engines.execution.disk.KINDS`."""
+
+    TEXT = "text"
+    DEFINITIONS = "definitions"
+    RANKING = "ranking"
+    HISTORY = "history"
+    SCIP = "scip"
+
+
+def index_command(  # noqa: PLR0913 - the options of a command
+    paths: Paths = None,
+    *,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show the indexes and the bytes of each kind; index nothing.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete the indexes of all repositories that are not below PATH.")
+    ] = False,
+    kind: Annotated[
+        Optional[list[IndexKind]],  # noqa: UP045 - see options
+        typer.Option(help="With --prune: delete this kind only, of all repositories without PATH. May be repeated."),
+    ] = None,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045 - see options
+        typer.Option(min=1, max=256, help="Processes that build the index.  [default: one per core]"),
+    ] = None,
+    max_index_size: Annotated[
+        Optional[str],  # noqa: UP045 - see options
+        typer.Option(metavar="SIZE", help="Maximum size of all indexes on disk, such as 200GB.  [default: no limit]"),
+    ] = None,
+    scip: Annotated[
+        Optional[list[Path]],  # noqa: UP045 - see options
+        typer.Option(help="SCIP index file of a compiler for the one repository below PATH. May be repeated."),
+    ] = None,
+    worktree: Worktree = False,
+    cluster: ClusterAddress = None,
+    storage: ShardStorage = None,
+    build_dir: Annotated[
+        Optional[Path],  # noqa: UP045 - see options
+        typer.Option(
+            metavar="DIRECTORY", help="With --storage: keep indexes here between builds, where they are built."
+        ),
+    ] = None,
+    tls: Tls = None,
+) -> int:
+    """Index repositories, so that the first search is fast. Reads only what has changed.
+
+    Searching and serving index when needed. Without PATH: the current directory; with --status: everything. With
+    --storage, builds the shards of a cluster, on its workers when --cluster names its scheduler.
+
+    --status and --prune distinguish kinds: text, definitions, ranking (terms of ranked search), history, and scip
+    (index files of compilers). sourcelight rebuilds pruned indexes when it needs them, except scip. A process that
+    reads an index keeps it until it closes.
+    """
+    names = path_texts(paths)
+    if storage or cluster:
+        from sourcelight.cli.cluster import build
+
+        return build(names or (".",), cluster or [], storage, build_dir, workers, tls)
+    if kind and not prune:
+        raise typer.BadParameter("--kind needs --prune")
+    if status:
+        return show_status(names)
+    if prune:
+        return prune_indexes(names, [item.value for item in kind or []])
+    return build_index(
+        names or (".",),
+        workers=workers,
+        max_bytes=None if max_index_size is None else parse_size("--max-index-size", max_index_size),
+        worktree=worktree,
+        scip_files=path_texts(scip),
+    )
+
+
+def repos_command(paths: Paths = None) -> int:
+    """List the repositories below PATH, and the directories that can't be searched with the reason."""
+    return list_repositories(path_texts(paths, "."))
+
+
+def clone_command(
+    urls: Annotated[list[str], typer.Argument(metavar="URL", help="Addresses of git repositories.")],
+    *,
+    dest: Annotated[
+        Optional[Path],  # noqa: UP045 - see options
+        typer.Option(
+            metavar="DIRECTORY", help="Destination directory of the mirrors.  [default: a directory of sourcelight]"
+        ),
+    ] = None,
+) -> int:
+    """Keep bare mirrors of repositories: clone new ones, update existing ones.
+
+    Prints the directory of each mirror, which you can pass to search, index or serve.
+    """
+    return clone_repositories(urls, str(dest) if dest else "")
+
+
+def progress_printer(line: StatusLine) -> Callable[[IndexProgress], None]:
+    """Return a receiver of indexing progress that paints `line`."""
 
     def paint(progress: IndexProgress) -> None:
         line.show(
             f"indexing {progress.repositories_done}/{progress.repositories_total} repositories, "
-            f"{progress.files:,} files, {size_text(progress.text_bytes)}  {progress.repository}"
+            f"{count_of(progress.files, 'file')}, {size_text(progress.text_bytes)}  {progress.repository}"
         )
 
     return paint
 
 
 def start_background(engine: LocalEngine) -> None:
-    """Begin with what searches and questions would else wait for: definitions, words, histories."""
+    """Start to build what searches and questions would wait for: definitions, terms, histories."""
     targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
     engine.definitions.start(targets)
     engine.words.start(targets)
     engine.histories.start(engine.default_histories)
 
 
-def index(
-    paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip: Sequence[str] = ()
+def build_index(
+    paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip_files: Sequence[str] = ()
 ) -> int:
-    """Index what is missing below `paths`; fails when a repository or an index file of a compiler could not be read."""
+    """Index what is missing below `paths`; fail when a repository or a SCIP file can't be read."""
     from sourcelight.backends.embedded import open_engine
+    from sourcelight.core.cancellation import Cancellation
 
     line = StatusLine()
     try:
-        engine = open_engine(paths, workers=workers, max_bytes=max_bytes, worktree=worktree, progress=shown_on(line))
+        engine = open_engine(
+            paths, workers=workers, max_bytes=max_bytes, worktree=worktree, progress=progress_printer(line)
+        )
         targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
         for missing in engine.definitions.wait(targets, Cancellation(), None):
             line.show(f"finding definitions, {missing} of {len(targets)} repositories left")
         histories = engine.default_histories
         for item in engine.histories.wait(histories, Cancellation()):
             line.show(item.message.replace("\n- ", " ").replace("`", ""))
-        unread = engine.histories.failures(histories)
+        history_failures = engine.histories.failures(histories)
     finally:
         line.clear()
-    for warning in engine.catalog.warnings:
-        say(warning)
-    for skipped in engine.catalog.skipped:
-        say(f"{skipped.path}: {skipped.message}")
+    say_warnings(engine.catalog)
     report = engine.report
     if report is None:
         return FAILED
-    for name, why in sorted(report.failures.items()):
-        say(f"{name}: {why}")
-    for name, why in sorted(unread.items()):
-        say(f"{name}: its history could not be read: {why}")
-    tell(
-        f"{len(report.built)} repositories indexed ({report.files:,} files, {size_text(report.text_bytes)} of text), "
-        f"{len(report.current)} already current, {len(report.failures)} failed"
+    for name, reason in sorted(report.failures.items()):
+        say(f"{name}: {reason}")
+    for name, reason in sorted(history_failures.items()):
+        say(f"{name}: can't read its history: {reason}")
+    print_line(
+        f"indexed {count_of(len(report.built), 'repository')} ({count_of(report.files, 'file')}, "
+        f"{size_text(report.text_bytes)} of text), {len(report.current)} already current, "
+        f"{len(report.failures)} failed"
     )
-    kept = [_keep(engine, file) for file in scip]
-    return FAILED if report.failures or unread or not all(kept) else DONE
+    stored = [_store_scip(engine, file) for file in scip_files]
+    return FAILED if report.failures or history_failures or not all(stored) else DONE
 
 
-def _keep(engine: LocalEngine, file: str) -> bool:
-    """Keep an index file of a compiler for the commit that it fits: that of the repository of which it names files."""
+def _store_scip(engine: LocalEngine, file: str) -> bool:
+    """Store a SCIP file for the repository whose files it names, at the commit that it fits."""
     reasons = []
     for repository in engine.catalog.repositories:
         try:
-            count, left_out = engine.navigation.keep_scip(repository, file)
-        except (ValueError, OSError) as error:
-            reasons.append(f"{repository.name}: {error}")
+            count, skipped = engine.navigation.keep_scip(repository, file)
+        except (ValueError, OSError) as exc:
+            reasons.append(f"{repository.name}: {exc}")
             continue
-        said = "".join(f", {number:,} {what} left out" for what, number in sorted(left_out.items()))
-        tell(f"{file}: kept for {repository.name}, {count:,} files{said}")
+        skipped_text = "".join(f", {label} skipped: {number:,}" for label, number in sorted(skipped.items()))
+        print_line(f"{file}: stored for {repository.name}, {count_of(count, 'file')}{skipped_text}")
         return True
-    say(f"{file} can't be used: {'; '.join(reasons)}")
+    say(f"can't use {file}: {'; '.join(reasons)}")
     return False
 
 
 def show_status(paths: Sequence[str]) -> int:
-    """Show the indexes on disk and the bytes of each kind, those of `paths` alone when there are any."""
+    """Show the indexes on disk and the bytes of each kind; only those of `paths` if there are any."""
     from sourcelight.backends.embedded import index_folder
     from sourcelight.engines.execution.disk import KINDS, disk_usage
     from sourcelight.engines.search import IndexStore
@@ -117,34 +217,30 @@ def show_status(paths: Sequence[str]) -> int:
                 (status.damaged or "good") if status else "no text index",
             )
         )
-    heads = ("repository", "commit", "files", "of text", *kinds, "disk", "state")
-    print_table(heads, rows)
+    print_table(("repository", "commit", "files", "of text", *kinds, "disk", "state"), rows)
     text_bytes = sum(usage.status.text_bytes for usage in usages if usage.status)
     total = sum(usage.total_bytes for usage in usages)
     sums = ", ".join(f"{kind} {size_text(sum(usage.kind_bytes[kind] for usage in usages))}" for kind in kinds)
-    times = f", {total / text_bytes:.1f} times the text" if text_bytes else ""
-    tell(f"{size_text(total)} in {index_folder()} and beside it{times}: {sums}")
+    ratio = f", {total / text_bytes:.1f} times the text" if text_bytes else ""
+    print_line(f"{size_text(total)} in {index_folder()} and beside it{ratio}: {sums}")
     return DONE
 
 
-def prune(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
-    """Delete the indexes of all repositories that are not below `paths`; `kinds` alone when there are any."""
-    import typer
-
+def prune_indexes(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
+    """Delete the indexes of all repositories that are not below `paths`; only `kinds` if there are any."""
     from sourcelight.backends.embedded import index_folder
-    from sourcelight.engines.execution.disk import KINDS
-    from sourcelight.engines.execution.disk import prune as delete
+    from sourcelight.engines.execution.disk import KINDS, prune
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
     if not paths and not kinds:
-        raise typer.BadParameter("--prune needs the PATHs whose indexes are kept, or --kind")
+        raise typer.BadParameter("--prune needs --kind, or PATHs whose indexes to keep")
     keep = {repository.key for repository in Catalog.open(paths).repositories} if paths else set()
-    freed = delete(IndexStore(str(index_folder())), keep, [kind for kind in KINDS if not kinds or kind in kinds])
+    freed = prune(IndexStore(str(index_folder())), keep, [kind for kind in KINDS if not kinds or kind in kinds])
     sums = ", ".join(f"{kind} {size_text(size)}" for kind, size in freed.items() if size)
-    tell(
-        f"{size_text(sum(freed.values()))} freed{f': {sums}' if sums else ''}; "
-        f"the indexes of {len(keep)} repositories are kept"
+    print_line(
+        f"freed {size_text(sum(freed.values()))}{f': {sums}' if sums else ''}; "
+        f"kept the indexes of {count_of(len(keep), 'repository')}"
     )
     return DONE
 
@@ -156,34 +252,24 @@ def list_repositories(paths: Sequence[str]) -> int:
     catalog = Catalog.open(paths)
     rows = []
     for repository in catalog.repositories:
-        facts = repository.facts
-        marks = [word for word in ("fork", "archived", "private") if getattr(facts, word)]
+        info = repository.facts
+        marks = [word for word in ("fork", "archived", "private") if getattr(info, word)]
         marks += [repository.incomplete] if repository.incomplete else []
-        marks += [f"{facts.replaced_objects:,} replaced objects"] if facts.replaced_objects else []
+        marks += [count_of(info.replaced_objects, "replaced object")] if info.replaced_objects else []
         rows.append(
-            (
-                facts.name,
-                facts.commit[:12],
-                facts.last_fetched[:10],
-                repository.kind,
-                ", ".join(marks),
-                facts.description,
-            )
+            (info.name, info.commit[:12], info.last_fetched[:10], repository.kind, ", ".join(marks), info.description)
         )
     print_table(("repository", "commit", "fetched", "kind", "marks", "description"), rows)
     sys.stdout.flush()
-    for warning in catalog.warnings:
-        say(warning)
-    for skipped in catalog.skipped:
-        say(f"{skipped.path}: {skipped.message}")
+    say_warnings(catalog)
     return DONE
 
 
-def clone(urls: Sequence[str], into: str) -> int:
-    """Clone or update each; one that fails does not stop the others."""
+def clone_repositories(urls: Sequence[str], destination: str) -> int:
+    """Clone or update each; one that fails doesn't stop the others."""
     from sourcelight.backends.embedded import mirrors_folder
-    from sourcelight.repos import CloneProgress
-    from sourcelight.repos import clone as clone_mirror
+    from sourcelight.core.errors import RepositoryError
+    from sourcelight.repos import CloneProgress, clone
 
     status = DONE
     for url in urls:
@@ -193,12 +279,20 @@ def clone(urls: Sequence[str], into: str) -> int:
             line.show(f"{progress.url}: {progress.step} {progress.done:,}/{progress.total:,}")
 
         try:
-            folder = clone_mirror(url, into or str(mirrors_folder()), progress=paint)
-        except RepositoryError as fault:
+            directory = clone(url, destination or str(mirrors_folder()), progress=paint)
+        except RepositoryError as exc:
             line.clear()
-            say(str(fault))
+            say(str(exc))
             status = FAILED
         else:
             line.clear()
-            tell(visible(folder))
+            print_line(visible(directory))
     return status
+
+
+def say_warnings(catalog: Catalog) -> None:
+    """Print the warnings of a catalog and the directories that it skipped, with the reasons."""
+    for warning in catalog.warnings:
+        say(warning)
+    for skipped in catalog.skipped:
+        say(f"{skipped.path}: {skipped.message}")

@@ -1,24 +1,44 @@
-"""`lab`: JupyterLab on a copy of the shipped notebooks; `samples`: the repositories that these run over."""
+"""`lab` and `samples`: JupyterLab with the tutorial notebooks, and the sample repositories."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from sourcelight.cli.output import DONE, say, tell
+import typer
+
+from sourcelight.cli.options import Paths, path_texts
+from sourcelight.cli.output import DONE, print_line, say
 from sourcelight.core.errors import ConfigurationError, GitFailed, MissingExtra
 
 
-def open_lab(paths: Sequence[str], into: str, *, browser: bool) -> int:
-    """Copy the notebooks to `into` (files that are there stay) and run JupyterLab there; its exit status.
+def lab_command(
+    paths: Paths = None,
+    *,
+    dest: Annotated[
+        Path, typer.Option(metavar="DIRECTORY", help="Destination directory; existing files are kept.")
+    ] = Path("sourcelight-notebooks"),
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> int:
+    """Open JupyterLab with a copy of the tutorial notebooks, which use the sample repositories or those below PATH."""
+    return open_lab(path_texts(paths), str(dest), browser=browser)
 
-    Without `paths` the notebooks run over the sample repositories.
+
+def samples_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Destination; an existing directory is kept.")],
+) -> int:
+    """Build the sample repositories of the guides and notebooks, and print their directory."""
+    return build_samples(directory)
+
+
+def open_lab(paths: Sequence[str], destination: str, *, browser: bool) -> int:
+    """Copy the notebooks to `destination`, keeping existing files, and run JupyterLab there; return its exit status.
+
+    Without `paths` the notebooks use the sample repositories.
 
     Raises
     ------
@@ -27,63 +47,70 @@ def open_lab(paths: Sequence[str], into: str, *, browser: bool) -> int:
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingExtra("sourcelight[lab]", "JupyterLab")
-    folder = copy_notebooks(Path(into))
+    import subprocess
+
+    directory = copy_notebooks(Path(destination))
     environment = dict(os.environ)
-    chosen = list(paths)
-    if not chosen and "SOURCELIGHT_DEMO_PATHS" not in environment:
-        chosen = [str(sample_repositories(folder / "samples"))]
-    if chosen:
-        environment["SOURCELIGHT_DEMO_PATHS"] = os.pathsep.join(str(Path(path).resolve()) for path in chosen)
-    command = [sys.executable, "-m", "jupyterlab", *([] if browser else ["--no-browser"]), str(folder)]
+    demo_paths = list(paths)
+    if not demo_paths and "SOURCELIGHT_DEMO_PATHS" not in environment:
+        demo_paths = [str(sample_repositories(directory / "samples"))]
+    if demo_paths:
+        environment["SOURCELIGHT_DEMO_PATHS"] = os.pathsep.join(str(Path(path).resolve()) for path in demo_paths)
+    command = [sys.executable, "-m", "jupyterlab", *([] if browser else ["--no-browser"]), str(directory)]
     return subprocess.run(command, env=environment, check=False).returncode
 
 
-def copy_notebooks(into: Path) -> Path:
-    """Copy each shipped notebook that `into` has not got yet."""
-    into.mkdir(parents=True, exist_ok=True)
+def copy_notebooks(destination: Path) -> Path:
+    """Copy each shipped notebook that `destination` doesn't have yet."""
+    import shutil
+
+    destination.mkdir(parents=True, exist_ok=True)
     for notebook in sorted(shipped_notebooks().glob("*.ipynb")):
-        if not (into / notebook.name).exists():
-            shutil.copy(notebook, into / notebook.name)
-    return into
+        if not (destination / notebook.name).exists():
+            shutil.copy(notebook, destination / notebook.name)
+    return destination
 
 
-def sample_repositories(folder: Path) -> Path:
-    """The sample repositories in `folder`, built when they are not there yet.
+def sample_repositories(directory: Path) -> Path:
+    """Build the sample repositories in `directory`, unless it exists, and return it.
 
     Raises
     ------
     GitFailed
-        When git is missing or fails; what it said stands on stderr.
+        When git is missing or fails; stderr has its message.
     """
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
+    import subprocess
+    import tempfile
+
+    if not directory.exists():
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent) as unfinished:
             built = Path(unfinished, "fleet")
             command = [sys.executable, str(_shipped("datasets") / "build.py"), str(built)]
             status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
             if status:
-                raise GitFailed(command, status, "the sample repositories could not be built")
-            built.rename(folder)
-    return folder
+                raise GitFailed(command, status, "can't build the sample repositories")
+            built.rename(directory)
+    return directory
 
 
-def build_samples(folder: Path) -> int:
-    """`samples`: build the sample repositories, or keep what is there, and print the folder."""
-    if folder.exists():
-        say(f"{folder} is there already and is kept as it is")
-    tell(str(sample_repositories(folder)))
+def build_samples(directory: Path) -> int:
+    """Build the sample repositories, or keep an existing directory, and print it."""
+    if directory.exists():
+        say(f"{directory} already exists and is kept as it is")
+    print_line(str(sample_repositories(directory)))
     return DONE
 
 
 def shipped_notebooks() -> Path:
-    """The folder of the notebooks."""
+    """Return the directory of the notebooks."""
     return _shipped("notebooks")
 
 
 def _shipped(name: str) -> Path:
-    """A folder that ships with the package: in an installed one beside this file, in a checkout at its top."""
-    here = Path(__file__).resolve()
-    for folder in (here.parent / name, here.parents[3] / name):
-        if folder.is_dir():
-            return folder
-    raise ConfigurationError(f"this installation holds no {name}; install sourcelight again")
+    """Return a directory of the package: beside this file when installed, at the top of a checkout."""
+    module = Path(__file__).resolve()
+    for directory in (module.parent / name, module.parents[3] / name):
+        if directory.is_dir():
+            return directory
+    raise ConfigurationError(f"this installation has no {name}; install sourcelight again")

@@ -1,35 +1,44 @@
-"""What answers look like in a terminal: matches, tables, a status line.
+"""Terminal output: matches, tables, a status line, and messages on standard error.
 
-All text of repositories and services is made harmless: control characters and those that reorder text are shown, not
-obeyed. Colours are used only where standard output is a terminal and NO_COLOR is not set.
+Text of repositories and services is made harmless: control characters and characters that reorder text are printed as
+visible symbols. Colors appear only on a terminal, and only when NO_COLOR is not set.
 
-Exit statuses, as grep has them: 0 done, 1 no match, 2 failed or used wrongly, 130 interrupted.
+Exit statuses are those of grep: 0 done, 1 no match, 2 error or wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import shutil
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import IO, Any
 
 from sourcelight.core.markup import one_line, visible
 
-_HEADING, _NUMBER, _MATCH, _PLAIN = "\x1b[35m", "\x1b[32m", "\x1b[1;31m", "\x1b[0m"
+DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
+USAGE = FAILED
+"""Wrong usage has the status of an error, so that a script can take 1 for "no match"."""
 
-
-def wants_colour(stream: IO[str]) -> bool:
-    """Whether to highlight on `stream`."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-_WANTED = (
+_HEADING_COLOR, _NUMBER_COLOR, _MATCH_COLOR, _RESET = "\x1b[35m", "\x1b[32m", "\x1b[1;31m", "\x1b[0m"
+_COMMIT_CHARS = 12
+_MAX_CELL_CHARS = 200
+# Ten paintings a second look continuous; more cost time on a slow terminal.
+_PAINT_INTERVAL_S = 0.1
+_PRINTED_COLUMNS = (
     "type", "repository", "revision", "path", "line_number", "line", "start", "end", "name_start", "name_end",
     "commit", "author", "commit_date",
 )  # fmt: skip
+
+
+def wants_color(stream: IO[str]) -> bool:
+    """Tell whether to highlight on `stream`."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class MatchPrinter:
@@ -39,128 +48,174 @@ class MatchPrinter:
     ----------
     stream
         Where to print.
-    colour
+    use_color
         Whether to highlight.
     """
 
-    def __init__(self, stream: IO[str], *, colour: bool) -> None:
+    def __init__(self, stream: IO[str], *, use_color: bool) -> None:
         self._stream = stream
-        self._colour = colour
+        self._use_color = use_color
         self._heading = ""
         self.rows = 0
 
     def write(self, batch: Any) -> None:
         """Print the rows of a batch with any subset of the match columns."""
         names = batch.schema.names
-        columns = {name: batch.column(names.index(name)).to_pylist() for name in _WANTED if name in names}
-        nothing: list[Any] = [None] * batch.num_rows
-        rows = zip(*(columns.get(name, nothing) for name in _WANTED), strict=True)
-        out: list[str] = []
+        columns = {name: batch.column(names.index(name)).to_pylist() for name in _PRINTED_COLUMNS if name in names}
+        nulls: list[Any] = [None] * batch.num_rows
+        rows = zip(*(columns.get(name, nulls) for name in _PRINTED_COLUMNS), strict=True)
+        lines: list[str] = []
         for kind, repository, revision, path, number, line, start, end, name_start, name_end, *commit in rows:
-            where = _name(f"{repository}@{revision}" if revision else str(repository))
+            target = _name(f"{repository}@{revision}" if revision else str(repository))
             if kind == "repo":
-                self._head(out, self._paint(where, name_start, name_end))
+                self._add_heading(lines, self._highlight(target, name_start, name_end))
             elif line is None:
-                self._head(out, f"{visible(where)}  {self._paint(_name(str(path)), name_start, name_end)}")
+                self._add_heading(
+                    lines, f"{visible(target)}  {self._highlight(_name(str(path)), name_start, name_end)}"
+                )
             else:
-                parts = (where, _commit_label(*commit) if kind in {"commit", "diff"} else "", _name(path or ""))
-                self._head(out, self._dyed(visible("  ".join(filter(None, parts))), _HEADING))
+                parts = (target, _commit_label(*commit) if kind in {"commit", "diff"} else "", _name(path or ""))
+                self._add_heading(lines, self._color(visible("  ".join(filter(None, parts))), _HEADING_COLOR))
                 label = f"{number:>7}" if number is not None else " " * 7
-                text = self._paint(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
-                out.append(f"{self._dyed(label, _NUMBER)}  {text}\n")
+                text = self._highlight(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
+                lines.append(f"{self._color(label, _NUMBER_COLOR)}  {text}\n")
         self.rows += batch.num_rows
-        self._stream.write("".join(out))
+        self._stream.write("".join(lines))
         self._stream.flush()
 
-    def _head(self, out: list[str], heading: str) -> None:
+    def _add_heading(self, lines: list[str], heading: str) -> None:
         if heading != self._heading:
             self._heading = heading
-            out.append(f"{heading}\n")
+            lines.append(f"{heading}\n")
 
-    def _paint(self, text: str, starts: Sequence[int] | None, ends: Sequence[int] | None) -> str:
-        if not self._colour or not starts or not ends:
+    def _highlight(self, text: str, starts: Sequence[int] | None, ends: Sequence[int] | None) -> str:
+        if not self._use_color or not starts or not ends:
             return visible(text)
         parts = []
-        at = 0
-        for start, end in zip(starts, ends, strict=True):
-            low, high = max(start, at), min(end, len(text))
-            if low < high:
-                parts += [visible(text[at:low]), _MATCH, visible(text[low:high]), _PLAIN]
-                at = high
-        return "".join(parts) + visible(text[at:])
+        position = 0
+        for span_start, span_end in zip(starts, ends, strict=True):
+            start, end = max(span_start, position), min(span_end, len(text))
+            if start < end:
+                parts += [visible(text[position:start]), _MATCH_COLOR, visible(text[start:end]), _RESET]
+                position = end
+        return "".join(parts) + visible(text[position:])
 
-    def _dyed(self, text: str, colour: str) -> str:
-        return f"{colour}{text}{_PLAIN}" if self._colour else text
+    def _color(self, text: str, color: str) -> str:
+        return f"{color}{text}{_RESET}" if self._use_color else text
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], stream: IO[str] | None = None) -> None:
-    """Columns under their heads; numbers stand right, text left."""
+    """Print columns under their heads: numbers to the right, text to the left."""
     body = [["" if value is None else value for value in row] for row in rows]
-    texts = [[_cell(value) for value in row] for row in body]
+    texts = [[_format_cell(value) for value in row] for row in body]
     widths = [max([len(head), *(len(row[i]) for row in texts)]) for i, head in enumerate(heads)]
-    right = [bool(body) and all(isinstance(row[i], int | float) for row in body) for i in range(len(heads))]
-    out = sys.stdout if stream is None else stream
+    is_number = [bool(body) and all(isinstance(row[i], int | float) for row in body) for i in range(len(heads))]
+    output = sys.stdout if stream is None else stream
     for line in ([str(head) for head in heads], *texts):
-        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
-        out.write("  ".join(cells).rstrip() + "\n")
-    out.flush()
+        cells = [
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(line, widths, is_number, strict=True)
+        ]
+        output.write("  ".join(cells).rstrip() + "\n")
+    output.flush()
 
 
 def _name(text: str) -> str:
-    """A name on one line; a line end takes one place, as before, so that spans stay right."""
+    """Return a name on one line; the symbol for a line end takes one character too, which keeps spans right."""
     return text.replace("\n", "\u240a")
 
 
 def _commit_label(commit: str | None, author: str | None, date: datetime | None) -> str:
-    """Short id, day and author of a commit, as far as the service says them."""
-    parts = ((commit or "")[:12], f"{date:%Y-%m-%d}" if date else "", _name(author or ""))
+    """Return the short id, day and author of a commit, as far as they are known."""
+    parts = ((commit or "")[:_COMMIT_CHARS], f"{date:%Y-%m-%d}" if date else "", _name(author or ""))
     return "  ".join(filter(None, parts))
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return one_line(str(value), 200)
+    return one_line(str(value), _MAX_CELL_CHARS)
 
 
 class StatusLine:
-    """One line on standard error that is painted over, at most ten times a second; silent where it is no terminal."""
+    """One line on standard error that repaints itself, at most ten times a second; silent without a terminal."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._on = self._stream.isatty()
-        self._painted = 0.0
-        self._shown = False
+        self._is_terminal = self._stream.isatty()
+        self._painted_at = 0.0
+        self._is_visible = False
 
     def show(self, text: str) -> None:
-        """Paint `text`, unless the last painting was less than 100 ms ago."""
-        now = time.monotonic()
-        if self._on and now - self._painted >= 0.1:
-            self._painted, self._shown = now, True
+        """Paint `text`, unless the last painting is less than 100 ms old."""
+        now_s = time.monotonic()
+        if self._is_terminal and now_s - self._painted_at >= _PAINT_INTERVAL_S:
+            self._painted_at, self._is_visible = now_s, True
             width = shutil.get_terminal_size().columns - 1
             self._stream.write(f"\r\x1b[K{one_line(text, max(width, 10))}")
             self._stream.flush()
 
     def clear(self) -> None:
-        """Wipe the line, before something else is printed."""
-        if self._shown:
-            self._shown = False
+        """Erase the line, before something else is printed."""
+        if self._is_visible:
+            self._is_visible = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
 
 
-DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
-USAGE = FAILED
-"""Wrong usage has the status of a failure, so that a script can take 1 for "it is not there"."""
+class _VisibleOutput(io.RawIOBase):
+    """A terminal that shows control characters of a repository instead of obeying them; files get the raw bytes."""
+
+    def __init__(self, terminal: IO[str]) -> None:
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Show bytes in UTF-8, or text."""
+        text = data if isinstance(data, str) else self._decoder.decode(bytes(data))
+        self._terminal.write(visible(text))
+        return len(data)
+
+    def flush(self) -> None:
+        """Flush the terminal."""
+        self._terminal.flush()
+
+
+def binary_output() -> Any:
+    """Return standard output for bytes."""
+    return _VisibleOutput(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer
+
+
+class _StandardOutput:
+    """Standard output in a ``with`` statement that leaves it open."""
+
+    def __enter__(self) -> IO[str]:
+        return sys.stdout
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+
+
+def open_output(path: str) -> Any:
+    """Open a file to write text, or standard output for an empty path; for a ``with`` statement."""
+    from sourcelight.display.frames.export import check_folder
+
+    if path:
+        check_folder(Path(path))
+    return open(path, "w", encoding="utf-8") if path else _StandardOutput()  # noqa: PTH123 - used in a with
 
 
 def say(message: str) -> None:
-    """One line on standard error, control characters made visible."""
+    """Print one line on standard error, control characters made visible."""
     lines = [line.strip() for line in visible(message).splitlines() if line.strip()]
     sys.stderr.write(f"sourcelight: {'; '.join(lines)}\n")
     sys.stderr.flush()
 
 
-def tell(message: str) -> None:
-    """A line of the answer, on standard output."""
+def print_line(message: str) -> None:
+    """Print a line of the answer on standard output."""
     sys.stdout.write(f"{message}\n")

@@ -1,7 +1,4 @@
-"""`report contributors` and `report changes`: a report as a file.
-
-The reports, written where the options say.
-"""
+"""`report contributors` and `report changes`: write a report to a file."""
 
 from __future__ import annotations
 
@@ -12,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from sourcelight.cli.options import ServiceUrl, path_texts
 from sourcelight.cli.output import DONE, say
-from sourcelight.cli.search import SearchCommand, opened
+from sourcelight.cli.search import SearchCommand, open_client
+from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -21,46 +20,47 @@ if TYPE_CHECKING:
 
 
 report_app = typer.Typer(
-    help="Make reports of who changed what, and when.", rich_markup_mode=None, no_args_is_help=True
+    help="Write reports about contributors and changes.", rich_markup_mode=None, no_args_is_help=True
 )
 
 Paths = Annotated[
     Optional[list[Path]],  # noqa: UP045 - typer of the oldest supported release reads this form
-    typer.Argument(metavar="PATH", help="Folders with repositories.  [default: the current one]", show_default=False),
-]
-Url = Annotated[
-    Optional[str],  # noqa: UP045 - see Paths
-    typer.Option(help="Ask this service; the token comes from SRC_ACCESS_TOKEN."),
+    typer.Argument(
+        metavar="PATH", help="Directories with repositories.  [default: the current directory]", show_default=False
+    ),
 ]
 Output = Annotated[
-    Path, typer.Option("-o", "--output", help="File to write: .html, .md or .pdf (needs a Chromium); a folder: tables.")
+    Path,
+    typer.Option(
+        "-o", "--output", help="File to write: .html, .md or .pdf (needs Chromium); or a directory for the tables."
+    ),
 ]
 
 
-_PATTERN = "Folder or glob; may be repeated."
+_PATTERN = "A directory or glob; may be repeated."
 Only = Annotated[
     Optional[list[str]],  # noqa: UP045 - see Paths
-    typer.Option(metavar="PATTERN", help=f"Count only files in this. {_PATTERN}", show_default=False),
+    typer.Option(metavar="PATTERN", help=f"Count only files that match. {_PATTERN}", show_default=False),
 ]
 Exclude = Annotated[
     Optional[list[str]],  # noqa: UP045 - see Paths
-    typer.Option(metavar="PATTERN", help=f"Count no file in this. {_PATTERN}", show_default=False),
+    typer.Option(metavar="PATTERN", help=f"Leave out files that match. {_PATTERN}", show_default=False),
 ]
 
 
 class TableFormat(StrEnum):
-    """How tables are written."""
+    """How to write tables."""
 
     CSV = "csv"
     JSONL = "jsonl"
     PARQUET = "parquet"
 
 
-Tables = Annotated[TableFormat, typer.Option("--tables", help="How tables are written into a folder.")]
+Tables = Annotated[TableFormat, typer.Option("--tables", help="Format of tables in a directory.")]
 
 
 class OtherFiles(StrEnum):
-    """What becomes of vendored, generated and lock files."""
+    """How to count vendored, generated and lock files."""
 
     APART = "apart"
     WITH = "with"
@@ -69,12 +69,12 @@ class OtherFiles(StrEnum):
 
 Others = Annotated[
     OtherFiles,
-    typer.Option("--other-files", help="Vendored, generated and lock files: apart, counted with all, left out."),
+    typer.Option("--other-files", help="Vendored, generated and lock files: apart, with the others, or left out."),
 ]
 
 
 class PeriodOption(StrEnum):
-    """What activity is shown by."""
+    """The period of one bar of activity."""
 
     DAY = "day"
     WEEK = "week"
@@ -90,31 +90,31 @@ def contributors(  # noqa: PLR0913 - the options of the command
     output: Output = Path("contributors.html"),
     repo: Annotated[
         Optional[list[str]],  # noqa: UP045 - see Paths
-        typer.Option(help="Name of a repository; may be repeated.  [default: all]"),
+        typer.Option(help="Name of a repository. May be repeated.  [default: all]"),
     ] = None,
-    since: Annotated[str, typer.Option(help="Commits after this date, such as 2024-01-01 or '6 months ago'.")] = "",
-    until: Annotated[str, typer.Option(help="Commits before this date.")] = "",
-    by: Annotated[PeriodOption, typer.Option(help="What activity is shown by.")] = PeriodOption.MONTH,
+    after: Annotated[str, typer.Option(help="Commits after this date, such as 2024-01-01 or '6 months ago'.")] = "",
+    before: Annotated[str, typer.Option(help="Commits before this date.")] = "",
+    period: Annotated[PeriodOption, typer.Option(help="Period by which to show activity.")] = PeriodOption.MONTH,
     only: Only = None,
     exclude: Exclude = None,
     other_files: Others = OtherFiles.APART,
-    join_addresses: Annotated[bool, typer.Option(help="Count identities with one address as one person.")] = True,
-    ownership: Annotated[bool, typer.Option(help="Work out who owns the lines of today.")] = True,
+    join_addresses: Annotated[bool, typer.Option(help="Count identities with the same address as one person.")] = True,
+    ownership: Annotated[bool, typer.Option(help="Include current line ownership.")] = True,
     tables: Tables = TableFormat.CSV,
-    url: Url = None,
+    url: ServiceUrl = None,
 ) -> int:
-    """Report on who changed what, when, and who owns what is there today."""
-    wanted = {
-        "since": since or None,
-        "until": until or None,
-        "by": by.value,
+    """Report on contributors: activity, changes and current line ownership."""
+    options = {
+        "since": after or None,
+        "until": before or None,
+        "by": period.value,
         "only": list(only or ()),
         "exclude": list(exclude or ()),
         "other_files": other_files.value,
         "join_addresses": join_addresses,
         "ownership": ownership,
     }
-    return write_contributors(tuple(paths or ()), url, output, tables.value, list(repo or ()) or None, wanted)
+    return write_contributors(path_texts(paths), url, output, tables.value, list(repo or ()) or None, options)
 
 
 @report_app.command()
@@ -132,72 +132,72 @@ def changes(
     other_files: Others = OtherFiles.APART,
     output: Output = Path("changes.html"),
     tables: Tables = TableFormat.CSV,
-    url: Url = None,
+    url: ServiceUrl = None,
 ) -> int:
-    """Report on what HEAD has that BASE has not: commits, people, files."""
-    wanted = {"only": list(only or ()), "exclude": list(exclude or ()), "other_files": other_files.value}
-    return write_changes(tuple(paths or ()), url, output, tables.value, repo, (base, head), wanted)
+    """Report on changes: the commits, people and files that HEAD has and BASE doesn't."""
+    options = {"only": list(only or ()), "exclude": list(exclude or ()), "other_files": other_files.value}
+    return write_changes(path_texts(paths), url, output, tables.value, repo, (base, head), options)
 
 
-_FORMS = (".html", ".md", ".pdf")
+_FORMATS = (".html", ".md", ".pdf")
 
 
 def write_contributors(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     url: str | None,
     output: Path,
     tables: str,
     repos: list[str] | None,
-    wanted: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> int:
-    """Make and write the contributor report."""
+    """Create and write the contributor report."""
     from sourcelight.lab import reports
 
-    _check(output)
-    with opened(SearchCommand(paths=_texts(paths), url=url or "")) as client:
-        return _write(reports.contributors(client, repos, **wanted), output, tables)
+    _check_output(output)
+    with open_client(SearchCommand(paths=paths, url=url or "")) as client:
+        return _write(reports.contributors(client, repos, **options), output, tables)
 
 
 def write_changes(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     url: str | None,
     output: Path,
     tables: str,
     repo: str | None,
     between: tuple[str, str],
-    wanted: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> int:
-    """Make and write the change report."""
+    """Create and write the change report."""
     from sourcelight.lab import reports
 
-    _check(output)
-    with opened(SearchCommand(paths=_texts(paths), url=url or "")) as client:
-        return _write(reports.changes(client, repo or _only(client), *between, **wanted), output, tables)
+    _check_output(output)
+    with open_client(SearchCommand(paths=paths, url=url or "")) as client:
+        return _write(reports.changes(client, repo or _only_repository(client), *between, **options), output, tables)
 
 
-def _texts(paths: tuple[Path, ...]) -> tuple[str, ...]:
-    return tuple(str(path) for path in paths)
+def _check_output(output: Path) -> None:
+    if output.suffix and output.suffix.lower() not in _FORMATS and not output.is_dir():
+        raise typer.BadParameter(
+            f"-o {output}: name a file that ends in {', '.join(_FORMATS)}, or a directory for the tables"
+        )
 
 
-def _check(output: Path) -> None:
-    if output.suffix and output.suffix.lower() not in _FORMS and not output.is_dir():
-        raise typer.BadParameter(f"-o {output}: choose a file that ends in {', '.join(_FORMS)}, or a folder for tables")
-
-
-def _only(client: Client) -> str:
+def _only_repository(client: Client) -> str:
     names = client.repositories()["repository"].tolist()
     if len(names) != 1:
-        raise typer.BadParameter(f"--repo: there are {len(names):,} repositories; name one, such as {names[0]}")
+        raise typer.BadParameter(
+            f"found {count_of(len(names), 'repository')}; name one with --repo, such as {names[0]}"
+        )
     return str(names[0])
 
 
 def _write(report: Report, output: Path, tables: str) -> int:
-    form = output.suffix.lower()
-    if output.is_dir() or not form:
+    suffix = output.suffix.lower()
+    if output.is_dir() or not suffix:
         for path in report.save_tables(output, tables):
             say(f"wrote {path}")
     else:
-        {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[form](output)
+        {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[suffix](output)
         say(f"wrote {output}")
     if not report.sections:
         say(*report.lead)

@@ -1,38 +1,35 @@
-"""`search`: matches or counts, printed as they are found or written to a file.
-
-`ask`: a question about the code, answered with citations; of repositories on this machine or of a service.
-
-`query explain`: what a query means over some repositories.
-"""
+"""`search`, `explain` and `ask`: matches or counts, the meaning of a query, answers with citations."""
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from sourcelight.cli.options import Paths, PatternType, PatternTypeOption, Query, ServiceUrl, Worktree, path_texts
 from sourcelight.cli.output import (
     DONE,
     FAILED,
     NO_MATCH,
     MatchPrinter,
     StatusLine,
+    binary_output,
+    open_output,
+    print_line,
     print_table,
     say,
-    tell,
-    wants_colour,
+    wants_color,
 )
 from sourcelight.core.completeness import DISPLAY_ASKS
 from sourcelight.core.errors import SearchFailed
-from sourcelight.core.markup import visible
+from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -43,13 +40,132 @@ if TYPE_CHECKING:
 _COUNTABLE = ("repository", "language", "path")
 
 
+class OutputFormat(StrEnum):
+    """How to write an answer."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def search_command(  # noqa: PLR0913 - the options of a command
+    query: Query,
+    paths: Paths = None,
+    *,
+    url: ServiceUrl = None,
+    output_format: Annotated[
+        Optional[OutputFormat],  # noqa: UP045 - see options
+        typer.Option("--format", help="How to write the answer.  [default: by the extension of FILE, else table]"),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045 - see options
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, in constant memory."),
+    ] = None,
+    pattern_type: PatternTypeOption = PatternType.STANDARD,
+    count_by: Annotated[
+        Optional[str],  # noqa: UP045 - see options
+        typer.Option(
+            "--count-by",
+            metavar="COLUMNS",
+            help="Print counts grouped by these comma-separated columns: repository, language, path.",
+        ),
+    ] = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet", help="With CSV, put an apostrophe before text that a spreadsheet would run as a formula."
+        ),
+    ] = False,
+    timeout: Annotated[
+        Optional[float],  # noqa: UP045 - see options
+        typer.Option(min=0.001, help="Timeout of the search, in seconds.  [default: none; a service has its own]"),
+    ] = None,
+    limit: Annotated[
+        Optional[int],  # noqa: UP045 - see options
+        typer.Option("-n", "--limit", min=1, help="Write at most this many matches; still counts all."),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Search and write matches as they arrive.
+
+    Searches PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Reports an incomplete answer
+    on standard error, and an answer without a match too (exit status 1).
+    """
+    _check_source(paths, url)
+    return search(
+        query,
+        SearchCommand(
+            paths=path_texts(paths),
+            url=url or "",
+            output_format=output_format.value if output_format else "",
+            output=str(output) if output else "",
+            pattern_type=pattern_type.value,
+            count_by=count_by,
+            timeout_s=timeout,
+            worktree=worktree,
+            spreadsheet=spreadsheet,
+            limit=limit,
+        ),
+    )
+
+
+def explain_command(
+    query: Query,
+    paths: Paths = None,
+    *,
+    url: ServiceUrl = None,
+    pattern_type: PatternTypeOption = PatternType.STANDARD,
+    worktree: Worktree = False,
+) -> int:
+    """Explain a query: its tree, the effect of each filter, what the index rules out, likely mistakes.
+
+    Looks at PATH, else the service of --url or SRC_ENDPOINT (of which only the tree is known), else the current
+    directory. Searches nothing.
+    """
+    _check_source(paths, url)
+    command = SearchCommand(paths=path_texts(paths), url=url or "", pattern_type=pattern_type.value, worktree=worktree)
+    with open_client(command) as client:
+        print_line(client.explain(query, pattern_type=command.pattern_type).text)
+    return DONE
+
+
+def ask_command(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes and in plain words.")],
+    paths: Paths = None,
+    *,
+    url: ServiceUrl = None,
+    repo: Annotated[
+        Optional[list[str]],  # noqa: UP045 - see options
+        typer.Option(metavar="NAME", help="Use this repository only. May be repeated."),
+    ] = None,
+    revision: Annotated[
+        Optional[str],  # noqa: UP045 - see options
+        typer.Option(help="Branch, tag or commit.  [default: the default branch]"),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Ask a question about the code. The answer is Markdown with citations.
+
+    Uses PATH, else the service of --url or SRC_ENDPOINT, else the current directory. Without SOURCELIGHT_MODEL, no
+    language model is used and nothing leaves this machine.
+    """
+    _check_source(paths, url)
+    return ask(question, path_texts(paths), url=url, repos=repo or [], revision=revision, worktree=worktree)
+
+
+def _check_source(paths: object, url: str | None) -> None:
+    if paths and url:
+        raise typer.BadParameter("give PATH or --url, not both")
+
+
 @dataclass(frozen=True, slots=True)
 class SearchCommand:
-    """What the options say; empty: not given."""
+    """The options of a search; empty values are options that are not given."""
 
     paths: tuple[str, ...] = ()
     url: str = ""
-    form: str = ""
+    output_format: str = ""
     output: str = ""
     pattern_type: str = "standard"
     count_by: str | None = None
@@ -59,22 +175,22 @@ class SearchCommand:
     limit: int | None = None
 
     @property
-    def written_as(self) -> str:
-        """The format to write: the one asked for, else that of the file's ending, else a table.
+    def effective_format(self) -> str:
+        """The format to write: the requested one, else that of the file's extension, else a table.
 
         Raises
         ------
         typer.BadParameter
-            For an ending that tells no format.
+            When the extension belongs to no format.
         """
-        if self.form or not self.output:
-            return self.form or "table"
+        if self.output_format or not self.output:
+            return self.output_format or "table"
         from sourcelight.display.frames.export import format_of
 
         try:
             return format_of(self.output, None)
-        except ValueError as fault:
-            raise typer.BadParameter(f"-o {self.output}: {fault}; or say it with --format") from fault
+        except ValueError as exc:
+            raise typer.BadParameter(f"-o {self.output}: {exc}; or pass --format") from exc
 
     @property
     def columns(self) -> list[str]:
@@ -87,162 +203,166 @@ class SearchCommand:
         """
         columns = [name.strip() for name in (self.count_by or "").split(",")]
         if not set(columns) <= set(_COUNTABLE) or len(set(columns)) != len(columns):
-            raise typer.BadParameter(f"--count-by {self.count_by}: choose among {', '.join(_COUNTABLE)}")
+            raise typer.BadParameter(f"--count-by must be of {', '.join(_COUNTABLE)}, got {self.count_by!r}")
         return columns
 
-
-def search(query: str, asked: SearchCommand) -> int:
-    """Search and write the answer; what can be wrong with the options is found before anything is opened."""
-    form = asked.written_as
-    if form == "parquet" and not asked.output and sys.stdout.isatty():
-        raise typer.BadParameter("parquet is binary: give a file with -o, or send standard output somewhere")
-    if asked.spreadsheet and form != "csv":
-        raise typer.BadParameter(f"--spreadsheet is for CSV, and the answer is written as {form}")
-    if asked.count_by is not None:
-        columns = asked.columns
-        with opened(asked) as client:
-            return _count(client, query, columns, form, asked)
-    with opened(asked) as client:
-        return _table(client, query, asked) if form == "table" else _export(client, query, form, asked)
+    @property
+    def display(self) -> int:
+        """The matches to write at most, as the client takes it; -1: all."""
+        return -1 if self.limit is None else self.limit
 
 
-def opened(asked: SearchCommand) -> Client:
-    """A client of the repositories or the service that the options name."""
+def search(query: str, command: SearchCommand) -> int:
+    """Search and write the answer; checks the options before it opens anything."""
+    output_format = command.effective_format
+    if output_format == "parquet" and not command.output and sys.stdout.isatty():
+        raise typer.BadParameter("parquet is binary: name a file with -o, or redirect standard output")
+    if command.spreadsheet and output_format != "csv":
+        raise typer.BadParameter(f"--spreadsheet needs the format csv, got {output_format}")
+    columns = [] if command.count_by is None else command.columns
+    with open_client(command) as client:
+        if columns:
+            return _count(client, query, columns, output_format, command)
+        if output_format == "table":
+            return _print_matches(client, query, command)
+        return _export(client, query, output_format, command)
+
+
+def open_client(command: SearchCommand) -> Client:
+    """Return a client of the repositories or the service that the options name."""
     import sourcelight as sl
 
-    url = asked.url or ("" if asked.paths else os.environ.get("SRC_ENDPOINT", ""))
+    url = command.url or ("" if command.paths else os.environ.get("SRC_ENDPOINT", ""))
     if url:
         return sl.connect(url)
     line = StatusLine()
     try:
-        return sl.open(*(asked.paths or (".",)), worktree=asked.worktree, prepare=False, progress=_shown(line))
+        return sl.open(
+            *(command.paths or (".",)), worktree=command.worktree, prepare=False, progress=_show_progress(line)
+        )
     finally:
         line.clear()
 
 
-def _shown(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
+def _show_progress(line: StatusLine) -> Callable[[ProgressSnapshot], None]:
     return lambda snapshot: line.show(snapshot.text)
 
 
-def _table(client: Client, query: str, asked: SearchCommand) -> int:
+def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
     from sourcelight.core.batches import MatchBatch
     from sourcelight.display.notebook.state import SearchState
 
-    state = SearchState(query, pattern_type=asked.pattern_type, display=_display(asked))
-    with _opened(asked.output) as file:
-        printer = MatchPrinter(file, colour=not asked.output and wants_colour(sys.stdout))
-        # Where matches are read as they come, a status line would stand in their way.
+    state = SearchState(query, pattern_type=command.pattern_type, display=command.display)
+    with open_output(command.output) as file:
+        printer = MatchPrinter(file, use_color=not command.output and wants_color(sys.stdout))
+        # On a terminal that shows matches, a status line would cover them.
         line = StatusLine()
-        quiet = sys.stdout.isatty() and not asked.output
+        shows_matches = sys.stdout.isatty() and not command.output
         events = client.stream(
-            query, pattern_type=asked.pattern_type, display=_display(asked), timeout_s=asked.timeout_s
+            query, pattern_type=command.pattern_type, display=command.display, timeout_s=command.timeout_s
         )
         try:
             for event in events:
                 state.update(event)
                 if isinstance(event, MatchBatch):
                     printer.write(event.batch)
-                if not quiet:
+                if not shows_matches:
                     line.show(state.snapshot().text)
         finally:
             line.clear()
     state.finish()
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
-    _tell_alerts(state.alerts, state.reasons)
-    return _outcome(asked, state.status, state.reasons, printer.rows, total)
+    _say_alerts(state.alerts, state.reasons)
+    return _finish(command, state.status, state.reasons, printer.rows, total)
 
 
-def _export(client: Client, query: str, form: str, asked: SearchCommand) -> int:
+def _export(client: Client, query: str, output_format: str, command: SearchCommand) -> int:
     line = StatusLine()
-    target: Any = asked.output or _binary_target()
+    target: Any = command.output or binary_output()
     try:
         export = client.search_to(
             target,
             query,
-            format=form,
-            spreadsheet=asked.spreadsheet,
-            pattern_type=asked.pattern_type,
-            display=_display(asked),
-            timeout_s=asked.timeout_s,
-            progress=_shown(line),
+            format=output_format,
+            spreadsheet=command.spreadsheet,
+            pattern_type=command.pattern_type,
+            display=command.display,
+            timeout_s=command.timeout_s,
+            progress=_show_progress(line),
         )
     except BaseException:
         line.clear()
-        _tell_partial(client, asked)
+        _say_partial_file(client, command)
         raise
     line.clear()
     if export.status == "failed":
         raise SearchFailed("; ".join(export.reasons))
-    _tell_alerts(export.alerts, export.reasons)
-    return _outcome(asked, export.status, export.reasons, export.rows, export.matches)
+    _say_alerts(export.alerts, export.reasons)
+    return _finish(command, export.status, export.reasons, export.rows, export.matches)
 
 
-def _tell_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
-    """What the reader must know of an answer, and the queries to try instead; faults stand among the reasons."""
-    said = " ".join(reasons)
+def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
+    """Print the alerts of an answer and the queries to try instead; the reasons already name errors."""
+    reason_text = " ".join(reasons)
     for alert in alerts:
         text = ": ".join(part for part in (alert.title, alert.description) if part)
-        if text and text not in said:
+        if text and text not in reason_text:
             say(text)
         for proposal in alert.proposed_queries:
             say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
 
 
-def _alerts(client: Client, query: str, asked: SearchCommand) -> list[Alert]:
+def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[Alert]:
     from sourcelight.core.wire.events import Alert
 
-    events = client.stream(query, pattern_type=asked.pattern_type, display=0, timeout_s=asked.timeout_s)
+    events = client.stream(query, pattern_type=command.pattern_type, display=0, timeout_s=command.timeout_s)
     return [event for event in events if isinstance(event, Alert)]
 
 
-def _tell_partial(client: Client, asked: SearchCommand) -> None:
+def _say_partial_file(client: Client, command: SearchCommand) -> None:
     export = client.last_export
-    if asked.output and export is not None and export.path:
-        say(f"{export.rows:,} rows that had arrived are kept in {export.path}")
+    if command.output and export is not None and export.path:
+        say(f"kept {count_of(export.rows, 'row')} in {export.path}")
 
 
-def _count(client: Client, query: str, columns: list[str], form: str, asked: SearchCommand) -> int:
+def _count(client: Client, query: str, columns: list[str], output_format: str, command: SearchCommand) -> int:
     line = StatusLine()
-    with warnings.catch_warnings(record=True) as noted:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         frame = client.count(
-            query, columns, pattern_type=asked.pattern_type, timeout_s=asked.timeout_s, progress=_shown(line)
+            query,
+            columns,
+            pattern_type=command.pattern_type,
+            timeout_s=command.timeout_s,
+            progress=_show_progress(line),
         )
     line.clear()
     matches = int(frame["matches"].sum())
     groups = len(frame)
-    if asked.limit is not None and groups > asked.limit:
-        frame = frame.head(asked.limit)
-        say(f"partial: {asked.limit:,} of {groups:,} groups shown, as -n asks")
-    if form == "table":
-        with _opened(asked.output) as file:
+    if command.limit is not None and groups > command.limit:
+        frame = frame.head(command.limit)
+        say(f"partial: {command.limit:,} of {groups:,} groups shown, as -n asks")
+    if output_format == "table":
+        with open_output(command.output) as file:
             print_table(list(frame.columns), frame.itertuples(index=False), file)
     else:
         from sourcelight.display.frames.export import write_frame
 
-        write_frame(frame, asked.output or _binary_target(), form, spreadsheet=asked.spreadsheet)
-    reasons = tuple(str(warning.message) for warning in noted)
+        write_frame(frame, command.output or binary_output(), output_format, spreadsheet=command.spreadsheet)
+    reasons = tuple(str(warning.message) for warning in caught)
     if not matches and not reasons:
         # A count has no alerts. A search without a match is as cheap, and says why there is none.
-        _tell_alerts(_alerts(client, query, asked), ())
-    return _outcome(asked, "limited" if reasons else "complete", reasons, len(frame), matches)
+        _say_alerts(_search_alerts(client, query, command), ())
+    return _finish(command, "limited" if reasons else "complete", reasons, len(frame), matches)
 
 
-def _display(asked: SearchCommand) -> int:
-    return -1 if asked.limit is None else asked.limit
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
-
-
-def _outcome(asked: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
-    """Say on standard error how an answer ended; give the exit status."""
+def _finish(command: SearchCommand, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
+    """Say on standard error how an answer ended, and return the exit status."""
     if status != "complete":
-        said = "; ".join(reasons)
-        say(f"{status}: {said.replace(DISPLAY_ASKS, 'as -n asks') if asked.limit is not None else said}")
-    if asked.output:
-        say(f"wrote {_rows(rows)} to {asked.output}")
+        text = "; ".join(reasons)
+        say(f"{status}: {text if command.limit is None else text.replace(DISPLAY_ASKS, 'as -n asks')}")
+    if command.output:
+        say(f"wrote {count_of(rows, 'row')} to {command.output}")
     if matches:
         return DONE
     if status not in {"complete", "partial"}:
@@ -252,75 +372,24 @@ def _outcome(asked: SearchCommand, status: str, reasons: tuple[str, ...], rows: 
     return NO_MATCH
 
 
-class _Visible(io.RawIOBase):
-    """A terminal on which no text of a repository acts: what is not seen is shown. Files get bytes as they are."""
-
-    def __init__(self, terminal: IO[str]) -> None:
-        self._terminal = terminal
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def writable(self) -> bool:
-        """It is."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Show bytes in UTF-8, or text."""
-        text = data if isinstance(data, str) else self._decoder.decode(bytes(data))
-        self._terminal.write(visible(text))
-        return len(data)
-
-    def flush(self) -> None:
-        """Show what waits."""
-        self._terminal.flush()
-
-
-def _binary_target() -> Any:
-    return _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer
-
-
-class _Standard:
-    """Standard output in a ``with`` that leaves it open."""
-
-    def __enter__(self) -> IO[str]:
-        return sys.stdout
-
-    def __exit__(self, *_: object) -> None:
-        sys.stdout.flush()
-
-
-def _opened(path: str) -> Any:
-    from sourcelight.display.frames.export import check_folder
-
-    if path:
-        check_folder(Path(path))
-    return open(path, "w", encoding="utf-8") if path else _Standard()  # noqa: PTH123 - used in a with
-
-
 def ask(
     question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
 ) -> int:
-    """Print the answer as Markdown; one that cites nothing and counts nothing has the status of no match."""
+    """Print the answer as Markdown; without a citation and a count, return the status of no match."""
     import sourcelight as sl
 
-    place = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
-    client = sl.connect(place) if place else sl.open(*(paths or ["."]), worktree=worktree)
+    address = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
+    client = sl.connect(address) if address else sl.open(*(paths or ["."]), worktree=worktree)
     with client:
         answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
         for notice in answer.notices:
             say(notice)
-        tell(answer.to_markdown().rstrip("\n"))
-        if place and answer.url:
+        print_line(answer.to_markdown().rstrip("\n"))
+        if address and answer.url:
             say(f"conversation: {answer.url}")
     if answer.status != "complete":
         return FAILED
     if not len(answer.citations) and not answer.tables:
         say("no answer")
         return NO_MATCH
-    return DONE
-
-
-def explain(query: str, asked: SearchCommand) -> int:
-    """Print what `query` means over what `asked` names."""
-    with opened(asked) as client:
-        tell(client.explain(query, pattern_type=asked.pattern_type).text)
     return DONE

@@ -1,43 +1,83 @@
-"""`serve`: read the configuration, bind, index, and run the service.
-
-`mcp`: the tools over standard input and output, for a client that starts this program itself.
-"""
+"""`serve` and `mcp`: run the service over HTTP, or the tools over standard input and output."""
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
 
-from sourcelight.cli.index import shown_on, start_background
-from sourcelight.cli.output import DONE, StatusLine, say, tell
+import typer
+
+from sourcelight.cli.index import progress_printer, say_warnings, start_background
+from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, path_texts
+from sourcelight.cli.output import DONE, StatusLine, print_line, say
+from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Limits, LocalEngine
+    from sourcelight.server.identity.authentication import OwnerTokenState
 
 
-def serve(  # noqa: PLR0915 - one step after another
+def serve_command(
+    paths: Paths = None,
+    *,
+    host: Annotated[
+        str, typer.Option(help="Address to bind. Put a TLS proxy in front before you bind a public address.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to bind; 0 selects a free one.")] = 7080,
+    config: Annotated[
+        Optional[Path],  # noqa: UP045 - see options
+        typer.Option(metavar="FILE", help="Site configuration, a JSON file."),
+    ] = None,
+    worktree: Worktree = False,
+    cluster: ClusterAddress = None,
+    storage: ShardStorage = None,
+    tls: Tls = None,
+) -> int:
+    """Serve searches over HTTP to notebooks, scripts and search clients.
+
+    SOURCELIGHT_OWNER_TOKEN sets the owner's token; without it, the first start creates and prints one. Each search
+    sees the newest commits of branches. Stop with Ctrl-C or SIGTERM. With --cluster and --storage the repositories are
+    those of a cluster; give no PATH then.
+    """
+    config_file = str(config) if config else None
+    if storage or cluster:
+        from sourcelight.cli.cluster import engine_opener
+
+        opener = engine_opener(cluster or [], storage, tls, paths=paths or [])
+        return serve([], host=host, port=port, config=config_file, worktree=worktree, open_cluster_engine=opener)
+    return serve(path_texts(paths, "."), host=host, port=port, config=config_file, worktree=worktree)
+
+
+def mcp_command(paths: Paths = None, *, worktree: Worktree = False) -> int:
+    """Offer the tools over standard input and output to an MCP client that starts this command.
+
+    Indexes what is below PATH first (default: the current directory). Needs no token: the client runs as you.
+    """
+    return serve_stdio_tools(path_texts(paths, "."), worktree=worktree)
+
+
+def serve(
     paths: Sequence[str],
     *,
     host: str,
     port: int,
     config: str | None,
     worktree: bool,
-    cluster: Callable[[Limits], LocalEngine] | None = None,
+    open_cluster_engine: Callable[[Limits], LocalEngine] | None = None,
 ) -> int:
-    """Serve until told to stop.
+    """Serve until a signal stops it; checks configuration, token and port before it indexes."""
+    import logging
 
-    Everything that can be wrong with the configuration, the token or the port is found before indexing starts.
-    """
     from sourcelight.backends.embedded import data_home, open_engine
     from sourcelight.backends.embedded.factory import open_desk
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
     from sourcelight.server.http.middleware import USES_FILE_NAME, CredentialUses
-    from sourcelight.server.http.run import address_of, bind, is_loopback, run, warm_up
+    from sourcelight.server.http.run import address_of, bind, run, warm_up
     from sourcelight.server.http.settings import load_settings
     from sourcelight.server.identity import read_owner_token
 
@@ -47,8 +87,8 @@ def serve(  # noqa: PLR0915 - one step after another
         owner = read_owner_token(state, str(data_home()), os.environ)
         line = StatusLine()
         try:
-            if cluster is not None:
-                engine = cluster(search_limits(settings))
+            if open_cluster_engine is not None:
+                engine = open_cluster_engine(search_limits(settings))
                 warm_up(engine)
             else:
                 engine = open_engine(
@@ -57,7 +97,7 @@ def serve(  # noqa: PLR0915 - one step after another
                     policy=ServicePolicy(state.repositories, settings.default_visibility, settings.trusted_paths),
                     limits=search_limits(settings),
                     max_file_size=settings.max_file_size_bytes,
-                    progress=shown_on(line),
+                    progress=progress_printer(line),
                 )
                 warm_up(engine)
                 start_background(engine)
@@ -65,55 +105,63 @@ def serve(  # noqa: PLR0915 - one step after another
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        desk = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
+        conversations = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
         app = create_app(
-            engine, settings, state=state, owner_token=owner.token, bind_host=host, conversations=desk,
+            engine,
+            settings,
+            state=state,
+            owner_token=owner.token,
+            bind_host=host,
+            conversations=conversations,
             uses=CredentialUses(
                 str(data_home() / USES_FILE_NAME), settings.credential_uses_bytes, settings.credential_uses_files
             ),
-        )  # fmt: skip
+        )
         for name in settings.unserved:
-            say(f"{name} is set, but this version does not serve what it governs")
-        for warning in engine.catalog.warnings:
-            say(warning)
-        for skipped in engine.catalog.skipped:
-            say(f"{skipped.path}: {skipped.message}")
-        if not is_loopback(host):
-            say(
-                f"listening on {host}: everyone who reaches this machine can try to use it, and tokens travel "
-                "unencrypted; put a proxy with TLS in front of it"
-            )
-        count = len(engine.catalog.repositories)
-        tell(f"sourcelight serves {count} {'repository' if count == 1 else 'repositories'} on {address_of(listener)}")
-        if owner.origin == "made":
-            tell(f"owner token (shown this once): {owner.text}")
-        elif owner.origin == "kept":
-            tell(
-                "owner token: the one printed at the first start; `sourcelight admin token create owner` makes another"
-            )
-        else:
-            tell("owner token: as given in SOURCELIGHT_OWNER_TOKEN")
+            say(f"this version ignores the setting {name}: it has no such feature")
+        say_warnings(engine.catalog)
+        address = address_of(listener)
+        _announce(engine, owner, host=host, address=address)
         if settings.mcp_enabled:
-            tell(f"MCP clients connect to {settings.external_url or address_of(listener)}/.api/mcp")
+            print_line(f"MCP clients connect to {settings.external_url or address}/.api/mcp")
         sys.stdout.flush()
         app.state.mcp.preload()
         try:
             run(app, listener)
         finally:
-            desk.close()
+            conversations.close()
             engine.close()
     return DONE
 
 
-def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
-    """Answer messages until standard input ends; everything for people goes to standard error."""
+def _announce(engine: LocalEngine, owner: OwnerTokenState, *, host: str, address: str) -> None:
+    from sourcelight.server.http.run import is_loopback
+
+    if not is_loopback(host):
+        say(
+            f"listening on {host}: everyone who reaches this machine can try to use it, and tokens travel "
+            "unencrypted; put a TLS proxy in front of it"
+        )
+    print_line(f"sourcelight serves {count_of(len(engine.catalog.repositories), 'repository')} on {address}")
+    if owner.origin == "made":
+        print_line(f"owner token (shown only once): {owner.text}")
+    elif owner.origin == "kept":
+        print_line("owner token: as printed at the first start; `sourcelight admin token create owner` creates another")
+    else:
+        print_line("owner token: from SOURCELIGHT_OWNER_TOKEN")
+
+
+def serve_stdio_tools(paths: Sequence[str], *, worktree: bool) -> int:
+    """Answer messages until standard input ends; text for people goes to standard error."""
+    import logging
+
     from sourcelight.backends.embedded import data_home, open_engine
     from sourcelight.backends.embedded.factory import open_desk
     from sourcelight.repos.state import FILE_NAME, State
 
     line = StatusLine()
     try:
-        engine = open_engine(paths, worktree=worktree, progress=shown_on(line))
+        engine = open_engine(paths, worktree=worktree, progress=progress_printer(line))
         start_background(engine)
     finally:
         line.clear()
@@ -123,9 +171,9 @@ def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
     from sourcelight.server.mcp.protocol import serve_stdio
 
     with State(str(data_home() / FILE_NAME)) as state:
-        desk = open_desk(state)
+        conversations = open_desk(state)
         try:
-            serve_stdio(engine, conversations=desk)
+            serve_stdio(engine, conversations=conversations)
         finally:
-            desk.close()
+            conversations.close()
     return DONE

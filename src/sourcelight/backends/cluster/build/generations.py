@@ -244,7 +244,7 @@ class _Present:
         elif now - self._seen > NO_WORKER_S:
             raise ClusterError(
                 f"the cluster at {self._scheduler} has no worker: start some with "
-                f"`sourcelight worker --scheduler {self._scheduler} --storage … --cache … --name …`"
+                f"`sourcelight worker --scheduler {self._scheduler} --storage … --cache-dir … --name …`"
             )
 
 

@@ -1,0 +1,89 @@
+"""Options that several commands share, and option values that need parsing."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+# Typer of the oldest supported release reads `Optional[X]` and not `X | None`, so UP045 is off for absent options.
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
+
+
+class PatternType(StrEnum):
+    """How to read the patterns of a query without patternType:."""
+
+    STANDARD = "standard"
+    KEYWORD = "keyword"
+    REGEXP = "regexp"
+    LITERAL = "literal"
+
+
+Paths = Annotated[
+    Optional[list[Path]],  # noqa: UP045 - see above
+    typer.Argument(
+        metavar="PATH",
+        help="Directories; takes every git repository below. A directory without one is a snapshot of its files.",
+        show_default=False,
+    ),
+]
+Worktree = Annotated[
+    bool, typer.Option("--worktree", help="Search work trees as they are on disk, with uncommitted changes.")
+]
+Query = Annotated[
+    str, typer.Argument(metavar="QUERY", help="The query, in quotes. Put -- before a query that starts with a dash.")
+]
+ServiceUrl = Annotated[
+    Optional[str],  # noqa: UP045 - see above
+    typer.Option("--url", help="Address of a service to ask; SRC_ACCESS_TOKEN has its token.  [env: SRC_ENDPOINT]"),
+]
+PatternTypeOption = Annotated[
+    PatternType, typer.Option("--pattern-type", help="How to read patterns, unless the query has patternType:.")
+]
+ClusterAddress = Annotated[
+    Optional[list[str]],  # noqa: UP045 - see above
+    typer.Option(
+        "--cluster",
+        metavar="URL",
+        help="Scheduler of a cluster: tls://HOST:PORT, or tcp:// on loopback. Twice for two cells with a replica each.",
+    ),
+]
+ShardStorage = Annotated[
+    Optional[str],  # noqa: UP045 - see above
+    typer.Option("--storage", metavar="URL", help="Shards of a cluster: a directory or an fsspec URL."),
+]
+Tls = Annotated[
+    Optional[Path],  # noqa: UP045 - see above
+    typer.Option(
+        "--tls",
+        metavar="DIRECTORY",
+        help="Directory with ca.pem, cert.pem and key.pem: an administrator's certificate, not a user's.",
+    ),
+]
+
+
+def parse_size(option: str, text: str) -> int:
+    """Return the bytes of a size such as ``200GB``.
+
+    Raises
+    ------
+    typer.BadParameter
+        When `text` is no size; the message names `option`.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    unit = "" if match is None else match[2].upper()
+    unit = unit if unit in _UNITS else f"{unit}B"
+    size = 0 if match is None or unit not in _UNITS else int(float(match[1]) * _UNITS[unit])
+    if size < 1:
+        raise typer.BadParameter(f"{option}: {text!r} is not a size; write it like 200GB or 500MB")
+    return size
+
+
+def path_texts(paths: list[Path] | None, default: str = "") -> tuple[str, ...]:
+    """Return the paths of a command as text; `default`, if any, when there are none."""
+    return tuple(str(path) for path in paths) if paths else (default,) * bool(default)
