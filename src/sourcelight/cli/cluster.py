@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from sourcelight.cli.index import say_warnings
 from sourcelight.cli.options import Tls, parse_size
-from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, say
+from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, say, say_warnings
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.sizes import size_text
 

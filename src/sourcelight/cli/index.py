@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, parse_size, path_texts
-from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, print_table, say
+from sourcelight.cli.output import DONE, FAILED, StatusLine, print_line, print_table, say, say_warnings
 from sourcelight.core.markup import visible
 from sourcelight.core.markup.counts import count_of
 from sourcelight.core.markup.sizes import size_text
@@ -19,7 +19,6 @@ from sourcelight.core.markup.sizes import size_text
 if TYPE_CHECKING:
     from sourcelight.engines.execution import LocalEngine
     from sourcelight.engines.search import IndexProgress
-    from sourcelight.repos import Catalog
 
 
 class IndexKind(StrEnum):
@@ -288,11 +287,3 @@ def clone_repositories(urls: Sequence[str], destination: str) -> int:
             line.clear()
             print_line(visible(directory))
     return status
-
-
-def say_warnings(catalog: Catalog) -> None:
-    """Print the warnings of a catalog and the directories that it skipped, with the reasons."""
-    for warning in catalog.warnings:
-        say(warning)
-    for skipped in catalog.skipped:
-        say(f"{skipped.path}: {skipped.message}")

@@ -17,9 +17,12 @@ import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sourcelight.core.markup import one_line, visible
+
+if TYPE_CHECKING:
+    from sourcelight.repos import Catalog
 
 DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
 USAGE = FAILED
@@ -219,3 +222,11 @@ def say(message: str) -> None:
 def print_line(message: str) -> None:
     """Print a line of the answer on standard output."""
     sys.stdout.write(f"{message}\n")
+
+
+def say_warnings(catalog: Catalog) -> None:
+    """Print the warnings of a catalog and the directories that it skipped, with the reasons."""
+    for warning in catalog.warnings:
+        say(warning)
+    for skipped in catalog.skipped:
+        say(f"{skipped.path}: {skipped.message}")

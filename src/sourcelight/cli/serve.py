@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from sourcelight.cli.index import progress_printer, say_warnings, start_background
+from sourcelight.cli.index import progress_printer, start_background
 from sourcelight.cli.options import ClusterAddress, Paths, ShardStorage, Tls, Worktree, path_texts
-from sourcelight.cli.output import DONE, StatusLine, print_line, say
+from sourcelight.cli.output import DONE, StatusLine, print_line, say, say_warnings
 from sourcelight.core.markup.counts import count_of
 
 if TYPE_CHECKING:

@@ -95,14 +95,14 @@ def test_hidden_characters_are_shown_on_a_terminal_and_kept_in_files(
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path / "home"))
     terminal = _Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    asked = search.SearchCommand(paths=(str(tmp_path / "src"),), form=form)
+    asked = search.SearchCommand(paths=(str(tmp_path / "src"),), output_format=form)
     assert search.search("wanderer", asked) == 0
     shown = terminal.getvalue()
     assert "wanderer" in shown
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     out = tmp_path / f"out.{form}"
-    search.search("wanderer", search.SearchCommand(paths=asked.paths, form=form, output=str(out)))
+    search.search("wanderer", search.SearchCommand(paths=asked.paths, output_format=form, output=str(out)))
     assert "\u202e" in out.read_text()
 
 
