@@ -179,12 +179,12 @@ class DeepSearchAnswer:
         return self._asker
 
     def to_markdown(self, path: str | Path | None = None) -> str:
-        """Questions and answers as Markdown, written to `path` as well if one is given."""
-        return _written(answer_markdown(self._shown()), path)
+        """Return questions and answers as Markdown; with `path`, write them and return the path."""
+        return _text_or_path(answer_markdown(self._shown()), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """A whole page that needs nothing else and runs nothing, written to `path` as well if one is given."""
-        return _written(answer_page(self._shown()), path)
+        """Return a page that needs nothing else and runs nothing; with `path`, write it and return the path."""
+        return _text_or_path(answer_page(self._shown()), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known of the answer, ready for JSON."""
@@ -202,12 +202,13 @@ class DeepSearchAnswer:
         return {"text/plain": answer_text(shown), "text/html": answer_html(shown)}
 
 
-def _written(text: str, path: str | Path | None) -> str:
-    if path is not None:
-        from sourcelight.display.frames.export import write_text
+def _text_or_path(text: str, path: str | Path | None) -> str:
+    if path is None:
+        return text
+    from sourcelight.display.frames.export import write_text
 
-        write_text(text, path)
-    return text
+    write_text(text, path)
+    return str(path)
 
 
 def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]:
