@@ -178,7 +178,7 @@ def contributor_report(
     """Every number and table of the contributor report of a time."""
     after = int(datetime.fromisoformat(since).replace(tzinfo=UTC).timestamp())
     truth = Figures(git, after=after)
-    report = sl.reports.contributors(code, name, since=since, by="month", ownership=bool(owned), progress=False)
+    report = sl.reports.contributors(code, name, after=since, period="month", ownership=bool(owned), progress=False)
     people = truth.contributors()
     wrote = {key: row for key, row in people.items() if row[0] and not row[-1]}
     bots = {key: row for key, row in people.items() if row[-1]}
@@ -267,7 +267,7 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, found:
     """Every number and table of the change report from a commit to HEAD."""
     git, whole = GitHistory(str(folder_of), without=base), GitHistory(str(folder_of))
     truth, earlier = Figures(git), Figures(GitHistory(str(folder_of), base))
-    report = sl.reports.changes(code, name, base, "HEAD", by="month", progress=False)
+    report = sl.reports.changes(code, name, base, "HEAD", period="month", progress=False)
     diffs, truth_base = _diffs(whole, base), whole.text("rev-parse", f"{base}^{{commit}}").strip()
     people = truth.authors()
     before = {address_of(commit.author) for commit in earlier.commits.values()}
@@ -362,7 +362,7 @@ def _report(
     found: Comparison,
 ) -> None:  # fmt: skip
     """Compare what a report has; what it has and git's side has not is a difference, too."""
-    ours = {number.name: number.value for number in report.numbers if number.name not in BY_WORDING}
+    ours = {number.name: number.value for number in report.metrics if number.name not in BY_WORDING}
     wanted = {name: value for name, value in numbers.items() if name in ours or name not in OPTIONAL}
     found.rows(f"{title}: numbers", wanted, ours)
     for name, (rows, read) in tables.items():

@@ -31,7 +31,9 @@ os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
 code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
-report = sl.reports.contributors(code, repos or None, since=since or None, until=until or None, by=by, exclude=exclude)
+report = sl.reports.contributors(
+    code, repos or None, after=since or None, before=until or None, period=by, exclude=exclude
+)
 report.summary[["name", "value", "excludes"]]
 
 # %% [markdown]
@@ -101,11 +103,11 @@ factors[["repository", "path", "bus_factor", "authors", "share"]].head(8) if len
 # Each number leads to its commits:
 
 # %%
-report.drill("merges")[["commit_date", "author", "subject"]].head(4)
+report.drill_down("merges")[["commit_date", "author", "subject"]].head(4)
 
 # %%
 busiest = report.tables["contributors"]["author_email"].head(1).tolist()
-behind = report.drill("contributors", author_email=busiest[0]) if busiest else report.drill("commits")
+behind = report.drill_down("contributors", author_email=busiest[0]) if busiest else report.drill_down("commits")
 behind[["commit_date", "author", "subject", "additions", "deletions"]].head(4)
 
 # %% [markdown]

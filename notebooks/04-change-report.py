@@ -39,7 +39,7 @@ for sentence in report.lead:
     print("-", sentence)
 
 # %%
-for name, text in report.asked:
+for name, text in report.parameters:
     print(f"{name}: {text}")
 for notice in report.notices:
     print("*", notice)
@@ -82,13 +82,13 @@ report.figure("activity") if "activity" in report.figures else "no commit"
 # ## Behind a number
 
 # %%
-report.drill("merges")[["commit_date", "author", "subject"]].head(6)
+report.drill_down("merges")[["commit_date", "author", "subject"]].head(6)
 
 # %% [markdown]
 # The commits that made one file what it is in `head`:
 
 # %%
-behind = report.drill("files", path=files["path"].iloc[0]) if len(files) else pd.DataFrame()
+behind = report.drill_down("files", path=files["path"].iloc[0]) if len(files) else pd.DataFrame()
 behind[["commit_date", "author", "subject"]].head(4) if len(behind) else "no file"
 
 # %% [markdown]

@@ -42,5 +42,5 @@ def test_every_number_and_table_of_the_reports_is_explained(code: sl.Client) -> 
         sl.reports.changes(code, "example.org/tidewatch/hub", "v0.1.0", "v2.0.0"),
     ]
     for report in made:
-        assert {number.name for number in report.numbers} <= explained
+        assert {number.name for number in report.metrics} <= explained
         assert set(report.tables) <= explained

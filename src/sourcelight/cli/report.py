@@ -105,9 +105,9 @@ def contributors(  # noqa: PLR0913 - the options of the command
 ) -> int:
     """Report on contributors: activity, changes and current line ownership."""
     options = {
-        "since": after or None,
-        "until": before or None,
-        "by": period.value,
+        "after": after or None,
+        "before": before or None,
+        "period": period.value,
         "only": list(only or ()),
         "exclude": list(exclude or ()),
         "other_files": other_files.value,

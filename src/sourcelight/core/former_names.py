@@ -37,8 +37,14 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.list_repos": {"after": "cursor", "before": "cursor"},
     "Client.read_file": {"endLine": "end_line", "startLine": "start_line"},
     "Client.repo_map": {"budget_lines": "limit"},
+    "Metric": {"counted": "counts", "left_out": "excludes"},
+    "Report": {"asked": "parameters", "drill": "drill_down", "numbers": "metrics"},
+    "ReportTable": {"counted": "counts", "left_out": "excludes"},
     "ToolError": {"call": "tool"},
+    "changes": {"by": "period", "code": "client"},
+    "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},
     "plots": {"activity": "calendar", "matches": "bars"},
+    "reports": {"Number": "Metric", "Table": "ReportTable"},
 }
 """Former names and what replaces them, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""
 

@@ -62,7 +62,7 @@ def name(code: sl.Client) -> str:
 
 @pytest.fixture(scope="module")
 def release(code: sl.Client, name: str) -> Report:
-    return changes(code, name, "v1", "v2", by="day")
+    return changes(code, name, "v1", "v2", period="day")
 
 
 def git(repository: Path, *arguments: str) -> list[str]:
@@ -71,7 +71,7 @@ def git(repository: Path, *arguments: str) -> list[str]:
 
 
 def value(report: Report, name: str) -> object:
-    return next(number.value for number in report.numbers if number.name == name)
+    return next(metric.value for metric in report.metrics if metric.name == name)
 
 
 def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
@@ -80,7 +80,7 @@ def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
     earlier = {line.casefold() for line in git(repository, "log", "--format=%aE", "v1")}
     diff = [line.split("\t") for line in git(repository, "diff", "-M", "--numstat", "v1", "v2")]
     own = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "v1..v2") if line]
-    assert {number.name: number.value for number in release.numbers} == {
+    assert {metric.name: metric.value for metric in release.metrics} == {
         "files": len(diff),
         "lines more": sum(int(row[0]) for row in diff),
         "lines less": sum(int(row[1]) for row in diff),
@@ -99,9 +99,9 @@ def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
 
 def test_each_number_of_commits_leads_to_as_many(release: Report) -> None:
     for name in ("commits", "merges", "commits by bots", "commits before"):
-        assert len(release.drill(name)) == value(release, name)
+        assert len(release.drill_down(name)) == value(release, name)
     for row in release.tables["people"].itertuples():
-        assert len(release.drill("people", author=row.author, author_email=row.author_email)) == row.commits
+        assert len(release.drill_down("people", author=row.author, author_email=row.author_email)) == row.commits
 
 
 def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
@@ -168,22 +168,22 @@ def test_paths_narrow_every_number(code: sl.Client, name: str, repository: Path)
             if (path.startswith("src/") or fnmatch(path, "*.md")) and path != "src/b.py":
                 commits.add(commit)
                 added, removed = added + int(more), removed + int(less)
-    assert set(report.drill("commits")["commit"]) == commits
+    assert set(report.drill_down("commits")["commit"]) == commits
     assert (value(report, "lines added"), value(report, "lines removed")) == (added, removed)
     assert set(report.tables["log"]["commit"]) == commits
     assert report.tables["changelog"]["title"].tolist() == [
         "feat!: drop the old form", "Fix the counter", "docs: say hello", "Rename a"
     ]  # fmt: skip
     assert report.tables["activity"]["commits"].sum() == len(commits)
-    assert dict(report.asked)["only files in"] == "src, *.md"
-    assert dict(report.asked)["without files in"] == "src/b.py"
-    assert len(report.drill("commits before")) == len(git(repository, "rev-list", "v1"))
+    assert dict(report.parameters)["only files in"] == "src, *.md"
+    assert dict(report.parameters)["without files in"] == "src/b.py"
+    assert len(report.drill_down("commits before")) == len(git(repository, "rev-list", "v1"))
 
 
 def test_an_empty_report_says_why(code: sl.Client, name: str) -> None:
     report = changes(code, name, "v2", "main")
     assert report.lead == ("Nothing differs: v2 and main are the same commit.",)
-    assert [number.value for number in report.numbers] == [0, 0]
+    assert [metric.value for metric in report.metrics] == [0, 0]
     assert "are the same commit" in report.to_html()
 
 

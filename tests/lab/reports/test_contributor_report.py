@@ -51,7 +51,7 @@ def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="module")
 def report(code: sl.Client) -> Report:
-    return contributors(code, since=SINCE, by="week")
+    return contributors(code, after=SINCE, period="week")
 
 
 def git(repository: Path, *arguments: str) -> list[str]:
@@ -60,7 +60,7 @@ def git(repository: Path, *arguments: str) -> list[str]:
 
 
 def value(report: Report, name: str) -> Any:
-    return next(number.value for number in report.numbers if number.name == name)
+    return next(metric.value for metric in report.metrics if metric.name == name)
 
 
 def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) -> None:
@@ -75,7 +75,7 @@ def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) 
     assert set(report.tables["left"]["author_email"]) == window - after == {"ben@gmail.com"}
     assert (value(report, "joined"), value(report, "left")) == (2, 1)
     assert value(report, "commits before") == sum(since - (end - since) < int(time) <= since for time, _ in log)
-    assert len(report.drill("commits before")) == value(report, "commits before")
+    assert len(report.drill_down("commits before")) == value(report, "commits before")
 
 
 def test_all_history_compares_its_last_year(code: sl.Client, repository: Path) -> None:
@@ -94,7 +94,7 @@ def test_organizations_are_counted_once(report: Report, repository: Path) -> Non
         == value(report, "commits by people")
     )
     assert table["commits"].to_dict() == {"corp.example": 2, "b.example": 1, "example.org": 1}
-    assert len(report.drill("organizations", organization="corp.example")) == 2
+    assert len(report.drill_down("organizations", organization="corp.example")) == 2
 
 
 def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
@@ -135,7 +135,7 @@ def test_pages_lead_to_the_code_host(report: Report, repository: Path) -> None:
 
 @pytest.fixture(scope="module")
 def narrow(code: sl.Client) -> Report:
-    return contributors(code, since=SINCE, only=["src", "*.md"], exclude="src/c.py", other_files="with")
+    return contributors(code, after=SINCE, only=["src", "*.md"], exclude="src/c.py", other_files="with")
 
 
 def test_paths_narrow_every_figure(narrow: Report, repository: Path) -> None:
@@ -148,7 +148,7 @@ def test_paths_narrow_every_figure(narrow: Report, repository: Path) -> None:
             if (path.startswith("src/") or path.endswith(".md")) and path != "src/c.py":
                 rows.append((commit, author, int(more), int(less), path))
     commits = {row[0] for row in rows}
-    assert set(narrow.drill("commits")["commit"]) == commits
+    assert set(narrow.drill_down("commits")["commit"]) == commits
     assert value(narrow, "commits") == len(commits)
     assert value(narrow, "people") == len({row[1] for row in rows}) == len(narrow.tables["contributors"])
     assert value(narrow, "lines added") == sum(row[2] for row in rows)
@@ -158,9 +158,9 @@ def test_paths_narrow_every_figure(narrow: Report, repository: Path) -> None:
     assert narrow.tables["files"]["additions"].sum() == sum(row[2] for row in rows)
     assert set(narrow.tables["directories"]["directory"]) == {"src/", "docs/"}
     assert narrow.tables["activity"]["commits"].sum() == narrow.tables["organizations"]["commits"].sum() == len(commits)
-    assert set(narrow.drill("files", path="src/new.py")["subject"]) == {"rename"}
+    assert set(narrow.drill_down("files", path="src/new.py")["subject"]) == {"rename"}
     assert narrow.tables["co_authors"]["author"].tolist() == ["Ben"]
-    assert dict(narrow.asked)["only files in"] == "src, *.md"
+    assert dict(narrow.parameters)["only files in"] == "src, *.md"
     assert "without files in" in narrow.to_markdown()
 
 
@@ -176,8 +176,8 @@ def test_paths_narrow_ownership(narrow: Report, repository: Path) -> None:
 
 
 def test_all_paths_give_the_figures_of_no_paths(code: sl.Client) -> None:
-    whole = contributors(code, since=SINCE, other_files="with")
-    same = contributors(code, since=SINCE, other_files="with", only="/")
+    whole = contributors(code, after=SINCE, other_files="with")
+    same = contributors(code, after=SINCE, other_files="with", only="/")
     for name in ("files", "directories", "ownership", "bus_factor"):
         columns = [column for column in whole.tables[name].columns if column not in {"exact", "owners"}]
         left, right = (
@@ -193,9 +193,9 @@ def test_all_paths_give_the_figures_of_no_paths(code: sl.Client) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"since": "2100-01-01"}, "No commit is after 1 January 2100: the newest is of 20 January 2023."),
-        ({"until": "2000-01-01"}, "No commit is before 1 January 2000: the oldest is of 23 September 2022."),
-        ({"since": "2022-10-01", "until": "2022-11-01"},
+        ({"after": "2100-01-01"}, "No commit is after 1 January 2100: the newest is of 20 January 2023."),
+        ({"before": "2000-01-01"}, "No commit is before 1 January 2000: the oldest is of 23 September 2022."),
+        ({"after": "2022-10-01", "before": "2022-11-01"},
          "No commit is between 1 October 2022 and 1 November 2022; the first is of 23 September 2022, the newest"),
         ({"only": "scr"}, "No file that changed is in only=scr; the nearest name is src."),
         ({"exclude": ["/"]}, "Every file that changed is in exclude=/."),
@@ -209,7 +209,7 @@ def test_an_empty_report_says_why_at_once(code: sl.Client, arguments: dict[str, 
     assert reason.partition(":")[0] in report.to_html()
 
 
-@pytest.mark.parametrize("name", ["since", "until"])
+@pytest.mark.parametrize("name", ["after", "before"])
 def test_a_text_that_is_no_date_is_refused_by_the_callers_name(code: sl.Client, name: str) -> None:
     dates: dict[str, Any] = {name: "2 yeers ago"}
     with pytest.raises(sl.ToolError, match=f"^contributors: {name}: ") as caught:

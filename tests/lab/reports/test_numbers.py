@@ -48,7 +48,7 @@ def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="module")
 def report(code: sl.Client) -> Report:
-    return contributors(code, since=DATE, by="day")
+    return contributors(code, after=DATE, period="day")
 
 
 def git(repository: Path, *arguments: str) -> list[str]:
@@ -57,7 +57,7 @@ def git(repository: Path, *arguments: str) -> list[str]:
 
 
 def values(report: Report) -> dict[str, Any]:
-    return {number.name: number.value for number in report.numbers}
+    return {metric.name: metric.value for metric in report.metrics}
 
 
 def test_people_co_authors_and_bots_are_counted_once_and_apart(report: Report) -> None:
@@ -67,8 +67,8 @@ def test_people_co_authors_and_bots_are_counted_once_and_apart(report: Report) -
     assert report.tables["contributors"]["commits"].tolist() == [3, 1]
     assert report.tables["co_authors"]["author"].tolist() == ["Di Helper"]
     assert report.tables["bots"]["author"].tolist() == ["dependabot[bot]"]
-    assert len(report.drill("contributors", author="Bo Boson")) == 3
-    assert len(report.drill("bots")) == 1
+    assert len(report.drill_down("contributors", author="Bo Boson")) == 3
+    assert len(report.drill_down("bots")) == 1
 
 
 def test_nothing_of_another_time_is_said(report: Report) -> None:
@@ -83,7 +83,7 @@ def test_identities_of_the_time_that_may_be_one_person_are_told(code: sl.Client)
 
 
 def test_people_that_are_not_joined_are_those_of_shortlog(code: sl.Client, repository: Path) -> None:
-    apart = contributors(code, since=DATE, join_addresses=False, ownership=False)
+    apart = contributors(code, after=DATE, join_addresses=False, ownership=False)
     rows = git(repository, "shortlog", "-sne", f"--since={DATE}", "HEAD")
     assert sum(values(apart)[name] for name in ("people", "bots")) == len(rows) == 4
 
@@ -91,8 +91,8 @@ def test_people_that_are_not_joined_are_those_of_shortlog(code: sl.Client, repos
 def test_files_changed_are_those_of_git_and_say_so(report: Report, repository: Path) -> None:
     named = set(git(repository, "log", "--no-renames", "--name-only", "--format=", f"--since={DATE}"))
     assert values(report)["files changed"] == len(named) == 5
-    (number,) = [number for number in report.numbers if number.name == "files changed"]
-    assert "--no-renames" in number.counted
+    (metric,) = [metric for metric in report.metrics if metric.name == "files changed"]
+    assert "--no-renames" in metric.counts
 
 
 def test_folders_are_those_of_the_tree_and_files_at_the_top_have_a_name(report: Report) -> None:
@@ -110,20 +110,20 @@ def test_what_nobody_wrote_here_is_shown_apart(report: Report, repository: Path)
 
 
 def test_it_can_be_left_out_or_taken_in(code: sl.Client) -> None:
-    without = contributors(code, since=DATE, other_files="without", ownership=False)
+    without = contributors(code, after=DATE, other_files="without", ownership=False)
     assert values(without)["lines added"] == without.tables["activity"]["additions"].sum() == 3
     assert values(without)["files changed"] == 3
     assert without.tables["bots"]["additions"].tolist() == [0]
     assert not {"other_files", "file_kinds"} & set(without.tables)
-    everything = contributors(code, since=DATE, other_files="with", ownership=False)
+    everything = contributors(code, after=DATE, other_files="with", ownership=False)
     assert set(everything.tables["files"]["path"]) == {"a.py", "c.py", "vendor/x.c", "go.sum"}
     with pytest.raises(sl.ToolError, match="apart, with, without"):
         contributors(code, other_files="gone")  # type: ignore[arg-type]
 
 
 def test_every_number_and_table_says_what_it_counts(report: Report) -> None:
-    assert all(number.counted for number in report.numbers)
-    assert all(table.counted for section in report.sections for table in section.tables)
+    assert all(metric.counts for metric in report.metrics)
+    assert all(table.counts for section in report.sections for table in section.tables)
 
 
 def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, repository: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, rep
     }  # fmt: skip
     assert report.tables["files"]["path"].tolist() == ["a.py", "c.py"]
     assert set(report.tables["other_files"]["path"]) == {"vendor/x.c", "go.sum"}
-    assert report.drill("other_files", path="go.sum")["subject"].tolist() == ["bump"]
+    assert report.drill_down("other_files", path="go.sum")["subject"].tolist() == ["bump"]
     assert report.tables["directories"]["directory"].tolist() == ["/*"]
     assert values(report)["files"] == len(git(repository, "diff", "-M", "--name-only", base, "HEAD")) == 4
     without = changes(code, "demo", base, "HEAD", other_files="without")

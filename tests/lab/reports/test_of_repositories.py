@@ -46,7 +46,7 @@ def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def people(code: sl.Client) -> Report:
     """The contributor report."""
-    return contributors(code, by="day")
+    return contributors(code, period="day")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def git(repository: Path, *arguments: str) -> list[str]:
 
 
 def value(report: Report, name: str) -> object:
-    return next(number.value for number in report.numbers if number.name == name)
+    return next(metric.value for metric in report.metrics if metric.name == name)
 
 
 def test_commits_are_those_of_git(people: Report, repository: Path) -> None:
@@ -83,27 +83,27 @@ def test_bots_are_counted_apart(people: Report) -> None:
 
 def test_each_person_leads_to_as_many_commits_as_are_counted(people: Report) -> None:
     for row in people.tables["contributors"].itertuples():
-        assert len(people.drill("contributors", author=row.author, author_email=row.author_email)) == row.commits
+        assert len(people.drill_down("contributors", author=row.author, author_email=row.author_email)) == row.commits
 
 
 def test_each_number_with_commits_leads_to_as_many(people: Report, release: Report) -> None:
     for report in (people, release):
-        for number in report.numbers:
-            if number.source == "commits" and number.name in {"commits", "merges", "commits by people"}:
-                assert len(report.drill(number.name)) == number.value
+        for metric in report.metrics:
+            if metric.source == "commits" and metric.name in {"commits", "merges", "commits by people"}:
+                assert len(report.drill_down(metric.name)) == metric.value
 
 
 def test_each_period_leads_to_its_commits(people: Report) -> None:
     table = people.tables["activity"]
     assert table["commits"].sum() == value(people, "commits")
     for row in table.itertuples():
-        assert len(people.drill("activity", period=row.period)) == row.commits
+        assert len(people.drill_down("activity", period=row.period)) == row.commits
 
 
 def test_a_folder_and_a_file_lead_to_their_commits(people: Report) -> None:
-    found = people.drill("directories", repository="demo", directory="lib/")
+    found = people.drill_down("directories", repository="demo", directory="lib/")
     assert sorted(found["subject"]) == ["begin", "move", "side work"]
-    assert people.drill("files", repository="demo", path="a.py")["subject"].tolist() == ["change", "begin"]
+    assert people.drill_down("files", repository="demo", path="a.py")["subject"].tolist() == ["change", "begin"]
 
 
 def test_ownership_is_that_of_blame(people: Report, repository: Path) -> None:
@@ -119,16 +119,16 @@ def test_ownership_can_be_left_out_and_the_report_says_so(code: sl.Client) -> No
 
 
 def test_a_time_without_commits_is_a_report_of_nothing(code: sl.Client) -> None:
-    report = contributors(code, since="2100-01-01", ownership=False)
+    report = contributors(code, after="2100-01-01", ownership=False)
     assert value(report, "commits") == 0
-    assert len(report.drill("merges")) == 0
+    assert len(report.drill_down("merges")) == 0
     assert report.lead[0].startswith("No commit is after 1 January 2100: the newest is of ")
     assert report.to_html().startswith("<!DOCTYPE html>")
 
 
 def test_a_period_that_is_none_is_refused_with_those_that_are(code: sl.Client) -> None:
-    with pytest.raises(sl.ToolError, match="day, week, month, quarter, year"):
-        contributors(code, by="decade")
+    with pytest.raises(sl.ToolError, match="period must be day, week, month, quarter or year"):
+        contributors(code, period="decade")
 
 
 def test_changes_are_those_between_the_tags(release: Report, repository: Path) -> None:
@@ -141,7 +141,7 @@ def test_changes_are_those_between_the_tags(release: Report, repository: Path) -
 def test_a_changed_file_leads_to_its_commits_under_both_names(release: Report) -> None:
     row = release.tables["files"].set_index("path").loc["lib/d.go"]
     assert row["status"] == "renamed"
-    assert sorted(release.drill("files", path="lib/d.go")["subject"]) == ["begin", "move"]
+    assert sorted(release.drill_down("files", path="lib/d.go")["subject"]) == ["begin", "move"]
 
 
 def test_new_people_are_those_without_a_commit_before(release: Report) -> None:

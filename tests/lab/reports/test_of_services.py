@@ -45,7 +45,7 @@ def code(folder: Path, shut_environment: Path) -> Iterator[sl.Client]:
 
 
 def value(report: Report, name: str) -> object:
-    return next(number.value for number in report.numbers if number.name == name)
+    return next(metric.value for metric in report.metrics if metric.name == name)
 
 
 def test_contributors_of_a_service_say_what_it_does_not_tell(code: sl.Client) -> None:
@@ -56,7 +56,7 @@ def test_contributors_of_a_service_say_what_it_does_not_tell(code: sl.Client) ->
     assert not report.complete
     assert any("Not in this report: folders" in notice for notice in report.notices)
     assert any("ownership" in notice for notice in report.notices)
-    assert len(report.drill("commits by people")) == 4
+    assert len(report.drill_down("commits by people")) == 4
     assert "not known" in report.to_html()
     assert "not known" in report.to_markdown()
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from sourcelight.lab import reports
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
 from sourcelight.lab.plots.figure import Figure
-from sourcelight.lab.reports import Item, Listing, Number, Report, Section, Table
+from sourcelight.lab.reports import Item, Listing, Metric, Report, ReportTable, Section
 from sourcelight.lab.reports.markdown import find_browser
 
 JANUARY, FEBRUARY, MARCH = (datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))
@@ -38,15 +39,19 @@ def report() -> Report:
         f"Contributors of {HOSTILE}",
         (("repositories", "r, s"),),
         (
-            Number("commits", 3, "Commits that a branch reaches.", source="commits"),
-            Number("commits by Ada", 2, "Commits by Ada.", source="commits", where={"author": "Ada"}),
-            Number("lines owned", None, "Lines at HEAD.", "this service does not tell"),
+            Metric("commits", 3, "Commits that a branch reaches.", source="commits"),
+            Metric("commits by Ada", 2, "Commits by Ada.", source="commits", where={"author": "Ada"}),
+            Metric("lines owned", None, "Lines at HEAD.", "this service does not tell"),
         ),
         (
             Section(
                 "People",
                 "Who changed what.",
-                (Table("contributors", "Contributors", table, "Commits.", "Merges.", "commits", ("author",), shown=1),),
+                (
+                    ReportTable(
+                        "contributors", "Contributors", table, "Commits.", "Merges.", "commits", ("author",), shown=1
+                    ),
+                ),
                 (
                     Figure(
                         "people",
@@ -63,19 +68,33 @@ def report() -> Report:
 
 
 def test_a_number_leads_to_the_commits_behind_it(report: Report) -> None:
-    assert len(report.drill("commits")) == 3
-    assert report.drill("commits by Ada")["repository"].tolist() == ["r", "s"]
-    assert report.drill("contributors", author=HOSTILE)["additions"].tolist() == [20]
-    assert len(report.drill("contributors")) == 3
+    assert len(report.drill_down("commits")) == 3
+    assert report.drill_down("commits by Ada")["repository"].tolist() == ["r", "s"]
+    assert report.drill_down("contributors", author=HOSTILE)["additions"].tolist() == [20]
+    assert len(report.drill_down("contributors")) == 3
 
 
 def test_what_can_not_be_drilled_names_what_can(report: Report) -> None:
     with pytest.raises(KeyError, match="contributors"):
-        report.drill("lines owned")
+        report.drill_down("lines owned")
     with pytest.raises(KeyError, match="its keys are author"):
-        report.drill("contributors", path="x")
+        report.drill_down("contributors", path="x")
     with pytest.raises(KeyError, match="Bob"):
-        report.drill("contributors", author="Bob")
+        report.drill_down("contributors", author="Bob")
+
+
+def test_a_former_name_says_the_current_one(report: Report) -> None:
+    formers: list[tuple[object, dict[str, str]]] = [
+        (report, {"asked": "parameters", "numbers": "metrics", "drill": "drill_down"}),
+        (report.metrics[0], {"counted": "counts", "left_out": "excludes"}),
+        (reports, {"Number": "Metric", "Table": "ReportTable"}),
+    ]
+    for owner, names in formers:
+        for former, current in names.items():
+            with pytest.raises(AttributeError, match=f"use {current}"):
+                getattr(owner, former)
+    with pytest.raises(TypeError, match="use after"):
+        reports.contributors(None, since="2024-01-01")  # type: ignore[arg-type,call-arg]
 
 
 def test_a_report_with_a_number_that_is_not_known_is_not_complete(report: Report) -> None:
@@ -85,7 +104,8 @@ def test_a_report_with_a_number_that_is_not_known_is_not_complete(report: Report
 
 
 def test_the_page_is_one_file_that_runs_nothing(report: Report, tmp_path: Path) -> None:
-    text = report.to_html(tmp_path / "report.html")
+    assert report.to_html(tmp_path / "report.html") == str(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text("utf-8")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
     assert "<img src=x" not in text
     assert "<script" not in text.lower()
@@ -106,7 +126,7 @@ def test_a_page_breaks_paths_where_readers_would_and_shows_no_empty_column() -> 
             "commit": ["0123456789ab" + "0" * 28],
         }
     )
-    table = Table("files", "Files", frame, "Files.", "", "", ("path",))
+    table = ReportTable("files", "Files", frame, "Files.", "", "", ("path",))
     text = Report("t", (), (), (Section("Files", "", (table,)),), {}).to_html()
     assert "src/<wbr>a_<wbr>long_<wbr>name/&lt;b&gt;/<wbr>module.<wbr>py" in text
     assert 'class="sl-w">0123456789ab<' in text
@@ -134,7 +154,7 @@ def test_limits_are_told_on_top_by_their_notes(report: Report) -> None:
 
 def test_only_exceptions_are_marked() -> None:
     frame = pd.DataFrame({"author": ["Ada", "Ben"], "exact": [True, True], "binary": [False, True], "new": [False] * 2})
-    text = Report("t", (), (), (Section("s", "", (Table("t", "T", frame, "n"),)),)).to_html()
+    text = Report("t", (), (), (Section("s", "", (ReportTable("t", "T", frame, "n"),)),)).to_html()
     assert ">exact<" not in text
     assert ">new<" not in text
     assert ">no<" not in text
@@ -166,7 +186,7 @@ def test_a_title_stays_a_text_of_the_style_sheet() -> None:
 def test_links_are_those_of_the_web_alone() -> None:
     frame = pd.DataFrame({"path": ["good|a", "bad", "worse"]})
     urls = {"good|a": "https://host/a(b)|c", "bad": "javascript:alert(1)", "worse": "https://host/ x"}
-    table = Table("t", "T", frame, "n", link=lambda _, row: urls[row["path"]])
+    table = ReportTable("t", "T", frame, "n", link=lambda _, row: urls[row["path"]])
     listing = Listing("L", (Item("one", "detail", urls["bad"]), Item("two", "more", urls["good|a"])))
     report = Report("t", (), (), (Section("s", "", (table,), (), (listing,)),))
     assert re.findall(r'href="([^"]*)"', report.to_html()) == ["https://host/a(b)|c"] * 2
@@ -175,7 +195,8 @@ def test_links_are_those_of_the_web_alone() -> None:
 
 
 def test_markdown_shows_hostile_names_literally(report: Report, tmp_path: Path) -> None:
-    text = report.to_markdown(tmp_path / "report.md")
+    assert report.to_markdown(tmp_path / "report.md") == str(tmp_path / "report.md")
+    text = (tmp_path / "report.md").read_text("utf-8")
     assert (tmp_path / "report_figures" / "people.png").read_bytes().startswith(b"\x89PNG")
     assert "report_figures/people.png" in text
     assert "<img" not in text.replace("\\<img", "")
@@ -192,7 +213,7 @@ def test_tables_are_files(report: Report, tmp_path: Path, name: str) -> None:
 
 def test_no_cell_of_a_csv_runs_as_a_formula(tmp_path: Path) -> None:
     frame = pd.DataFrame({"author": ["=1+1", "Ada", None], "n": [-1, 2, 3]})
-    report = Report("t", (), (), (Section("s", "", (Table("t", "T", frame, "n"),)),))
+    report = Report("t", (), (), (Section("s", "", (ReportTable("t", "T", frame, "n"),)),))
     report.save_tables(tmp_path)
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["author", "n"], ["'=1+1", "-1"], ["Ada", "2"], ["", "3"]]

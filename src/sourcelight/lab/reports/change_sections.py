@@ -12,7 +12,7 @@ from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.history import churn_figure, told_apart
 from sourcelight.lab.reports.kinds import KINDS, RULE, kind_of
-from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Section, Table, ThemedFigure
+from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, ReportTable, Section, ThemedFigure
 from sourcelight.lab.reports.other_files import is_written, kinds_table, others_text
 from sourcelight.lab.reports.requests import Change, CommitInfo
 
@@ -85,7 +85,7 @@ def changelog(merged: Sequence[Change], every: Frame, commits: Frame, links: Lin
         for kind, heading in KINDS.items()
         if (frame["kind"] == kind).any()
     )
-    table = Table(
+    table = ReportTable(
         "changelog",
         "Changes by kind",
         frame,
@@ -133,7 +133,7 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     others = "vendored, generated and lock files, " if is_apart else ""
     mine = is_written(frame) if is_apart else frame["path"].notna()
     rows = [row for row, own in enumerate(mine) if own]
-    files = Table(
+    files = ReportTable(
         "files",
         "Files that differ",
         frame[mine].drop(columns="file_kind", errors="ignore").reset_index(drop=True),
@@ -152,13 +152,13 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
     text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
     binary = f"{others}the content of binary files."
     about = "Files that differ and their lines, by {}."
-    apart: tuple[Table, ...] = ()
+    apart: tuple[ReportTable, ...] = ()
     if is_apart:
         others_frame = frame[~mine].reset_index(drop=True)
         place = [row for row, own in enumerate(mine) if not own]
         apart = (
             kinds_table(diffs),
-            Table(
+            ReportTable(
                 "other_files", "Vendored, generated and lock files", others_frame,
                 "Lines that differ between base and head.", "the content of binary files.", "", ("path",),
                 behind=lambda row: commits_of(place[row]), hidden=("score",), link=link,
@@ -169,14 +169,14 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
         *apart[:1],
         files,
         *apart[1:],
-        Table(
+        ReportTable(
             "directories",
             "Folders",
             folders,
             f"{about.format('folder')} src/* are the files of src/ itself, /* those at the top.",
             binary,
         ),
-        Table("endings", "Kinds of files", endings, about.format("the ending of their names"), binary),
+        ReportTable("endings", "Kinds of files", endings, about.format("the ending of their names"), binary),
     )
     return Section(
         "Files", text, tables, (churn_figure("directories", "Folders by lines that differ", folders, "directory"),)
@@ -216,11 +216,11 @@ def people_section(commits: Frame, known: AbstractSet[Pair], link: LinkOf) -> tu
     keys = ("author", "author_email")
     left_out = "bots, and co-authors without a commit of their own."
     counted = "Commits behind head and not behind base, and lines of those that are no merges."
-    tables = [Table("people", "People", shown, counted, left_out, "commits", keys, link=link)]
+    tables = [ReportTable("people", "People", shown, counted, left_out, "commits", keys, link=link)]
     if frame["new"].any():
         new = shown[shown["new"]].drop(columns="new").reset_index(drop=True)
         about = "People with no commit behind base under the same address."
-        tables.append(Table("new_people", "New people", new, about, left_out, "commits", keys, link=link))
+        tables.append(ReportTable("new_people", "New people", new, about, left_out, "commits", keys, link=link))
     top = frame.head(_PEOPLE_SHOWN)
     labels, values = told_apart(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -237,7 +237,7 @@ def log_section(commits: Frame, link: LinkOf) -> Section:
     """The commits that are no merges."""
     columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions", "repository", "url"]
     shown = commits.loc[~commits["merge"], columns].reset_index(drop=True)
-    table = Table(
+    table = ReportTable(
         "log",
         "Commits, newest first",
         shown,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import count_of, join_words, plural
-from sourcelight.lab.reports.history import line_numbers
+from sourcelight.lab.reports.history import line_metrics
 from sourcelight.lab.reports.kinds import KINDS
-from sourcelight.lab.reports.model import Frame, Number
+from sourcelight.lab.reports.model import Frame, Metric
 from sourcelight.lab.reports.people import JOINED, PEOPLE, one_name_each
 from sourcelight.lab.reports.wording import against, day, length, shares
 
@@ -20,7 +20,7 @@ _PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "chan
             "dependencies": "changes of dependencies"}  # fmt: skip
 
 
-def numbers(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Number]:
+def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Metric]:
     """The numbers of the report."""
     unknown = int(diffs["additions"].isna().sum())
     left_out = f"{count_of(unknown, 'file')} whose content is missing or not told." if unknown else ""
@@ -28,26 +28,26 @@ def numbers(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
     bots = "bots, and co-authors without a commit of their own."
     new = people.loc[people["new"], "person"].tolist()
     found = [
-        Number("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
-        Number("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", left_out, "changes"),
-        Number("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", left_out, "changes"),
-        Number("binary files", binary, "Files that git takes for binary.", "", "changes", {"binary": True}),
-        Number("commits", len(commits), "Commits behind head and not behind base, merges included.", "", "commits"),
-        Number("merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits",
+        Metric("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
+        Metric("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", left_out, "changes"),
+        Metric("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", left_out, "changes"),
+        Metric("binary files", binary, "Files that git takes for binary.", "", "changes", {"binary": True}),
+        Metric("commits", len(commits), "Commits behind head and not behind base, merges included.", "", "commits"),
+        Metric("merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits",
                {"merge": True}),
-        Number("commits by bots", int(commits["bot"].sum()), "Commits whose author is a bot.", "", "commits",
+        Metric("commits by bots", int(commits["bot"].sum()), "Commits whose author is a bot.", "", "commits",
                {"bot": True}),
-        Number("people", len(people), f"{PEOPLE} {JOINED}", bots, "commits",
+        Metric("people", len(people), f"{PEOPLE} {JOINED}", bots, "commits",
                {"bot": False}),
-        Number("new people", len(new), "People of these commits without a commit behind base under the same address.",
+        Metric("new people", len(new), "People of these commits without a commit behind base under the same address.",
                bots, "commits", {"person": new}),
-        Number("pull requests", int(log["request"].notna().sum()),
+        Metric("pull requests", int(log["request"].notna().sum()),
                "Pull and merge requests that merges and squashed commits name."),
-        *line_numbers(commits, "Lines of all these commits, what they undo of each other included."),
+        *line_metrics(commits, "Lines of all these commits, what they undo of each other included."),
     ]  # fmt: skip
     if before is not None:
         about = "Commits behind base of as long a time before base as the newest of these commits is behind it."
-        found.append(Number("commits before", len(before), about, "", "before"))
+        found.append(Metric("commits before", len(before), about, "", "before"))
     return found
 
 

@@ -9,10 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
-from sourcelight.core.markup import count_of
+from sourcelight.core.former_names import refuses_former_parameters
+from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.change_sections import changelog, files_section, infos_of, log_section, people_section
-from sourcelight.lab.reports.change_summary import Ends, lead, nothing, numbers
+from sourcelight.lab.reports.change_summary import Ends, lead, metrics, nothing
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
@@ -53,13 +54,14 @@ _SAID = ("head does not contain base",)  # the report's own notice says how many
 _STAGES = ("files", "commits", "earlier people", "last commits of files")
 
 
+@refuses_former_parameters
 def changes(
-    code: Client,
+    client: Client,
     repo: str,
     base: str,
     head: str,
     *,
-    by: str = "",
+    period: str = "",
     only: PathPatterns = None,
     exclude: PathPatterns = None,
     other_files: OtherFiles = "apart",
@@ -70,15 +72,16 @@ def changes(
 
     Parameters
     ----------
-    code
-        Client that answers, of this machine or of a service.
+    client
+        Client for the repository, of this machine or of a service.
     repo
         Name of the repository.
     base, head
         The older and the newer branch, tag or commit. Files are compared as ``git diff base head`` does; commits are
         those behind `head` and not behind `base`.
-    by
-        ``day``, ``week``, ``month``, ``quarter`` or ``year``: what activity is shown by; empty: what fits the time.
+    period
+        ``day``, ``week``, ``month``, ``quarter`` or ``year``: the length of the bars of activity; empty: what
+        fits the time.
     only, exclude
         Folders and globs, as `files` of `Client.commit_search`: count only files in one of `only`, and none in one of
         `exclude`. Commits count if they change such a file, with the lines of these files; merges change none.
@@ -94,7 +97,7 @@ def changes(
     -------
     Report
         Its tables: changelog, file_kinds, files, other_files, directories, endings, people, new_people, log, activity
-        and clock. Each number leads to its commits by `Report.drill`. Where nothing differs, `Report.lead` says why.
+        and clock. `Report.drill_down` gives the commits behind a number. Where nothing differs, `Report.lead` says why.
 
     Raises
     ------
@@ -103,13 +106,15 @@ def changes(
     RepositoryNotFound, RevisionNotFound
         For what is not there.
     """
-    if by and by not in PERIODS:
-        raise ToolError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", tool="changes", argument="by")
+    if period and period not in PERIODS:
+        raise ToolError(
+            f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool="changes", argument="period"
+        )
     check_other_files("changes", other_files)
     paths = PathFilter("changes", only, exclude)
     stages = ReportProgress("Changes", _STAGES, draw=progress)
     with stages:
-        return _made(code, stages, repo, base, head, by, paths, other_files, title)
+        return _made(client, stages, repo, base, head, period, paths, other_files, title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ def _made(
         ("repository", repo),
         ("base", _end(base, ends["base"], started)),
         ("head", _end(head, ends["head"], _own_date(between.commits, ends["head"], code, stages, repo))),
-        *paths.asked,
+        *paths.parameters,
     )
     title = title or f"Changes in {repo} from {base} to {head}"
     notices = []
@@ -195,7 +200,7 @@ def _made(
     return Report(
         title,
         asked,
-        tuple(numbers(diffs, commits, people, log, before)),
+        tuple(metrics(diffs, commits, people, log, before)),
         tuple(part for part in sections if part.tables or part.figures or part.lists),
         sources,
         tuple(dict.fromkeys([*missing, *notices, *said([*read, before])])),

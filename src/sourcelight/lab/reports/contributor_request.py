@@ -39,8 +39,8 @@ class Request:
     """What a contributor report is asked for, as far as its calls need it."""
 
     repos: str | list[str] | None
-    since: str | date | None
-    until: str | date | None
+    after: str | date | None
+    before: str | date | None
     mailmap: str | list[str] | None
     join_addresses: bool
     other_files: OtherFiles
@@ -54,17 +54,17 @@ class Request:
     @property
     def dates(self) -> dict[str, Any]:
         """Arguments of calls that have dates."""
-        return {"after": self.since, "before": self.until}
+        return {"after": self.after, "before": self.before}
 
     @property
-    def written(self) -> list[str] | None:
+    def table_kinds(self) -> list[str] | None:
         """Kinds of files of the main tables; None: all."""
         return None if self.other_files == "with" else list(WRITTEN)
 
     @property
-    def counted(self) -> list[str] | None:
+    def summary_kinds(self) -> list[str] | None:
         """Kinds of files of the summary; None: all."""
-        return self.written if self.other_files == "without" else None
+        return self.table_kinds if self.other_files == "without" else None
 
 
 @dataclass(frozen=True, slots=True)

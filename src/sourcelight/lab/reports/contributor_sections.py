@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request
 from sourcelight.lab.reports.history import behind, churn_figure, told_apart
-from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table, ThemedFigure
+from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section, ThemedFigure
 from sourcelight.lab.reports.other_files import WRITTEN
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED
 
@@ -55,7 +55,7 @@ def people_section(people: Frame | None, commits: Frame, which: Request, link: L
             without = f"{without.rstrip('.')}{', ' if left_out else ''}{left_out}."  # noqa: PLW2901 - the same, with more
             source = "" if name == "co_authors" else "commits"
             keys = () if name == "co_authors" else ("author", "author_email")
-            tables.append(Table(name, heading, frame, what, without, source, keys, link=link))
+            tables.append(ReportTable(name, heading, frame, what, without, source, keys, link=link))
     top = tables[0].frame.head(_OWNERS_SHOWN)
     labels, counts = told_apart(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -73,12 +73,14 @@ def places_section(code: Client, places: ChangedLines, which: Request, link: Lin
     """Changed lines by kind of file, by directory and by file."""
     tables, figures = [], []
     written = "Lines of source and documentation that commits added and removed, as git log --numstat -M counts them."
-    counted = written if which.written is not None else "Lines that commits added and removed, as git log --numstat -M."
-    left_out = f"merges{'' if which.written is None else LEFT_OUT['without']}."
+    counted = (
+        written if which.table_kinds is not None else "Lines that commits added and removed, as git log --numstat -M."
+    )
+    left_out = f"merges{'' if which.table_kinds is None else LEFT_OUT['without']}."
     if places.kinds is not None and len(places.kinds):
         kinds = places.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
         about = "Lines of all changed files by kind, which git attributes, paths and generators' marks tell."
-        tables.append(Table("file_kinds", "Kinds of files", kinds, about, "merges."))
+        tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
     files, others = places.files, None
     if files is not None and which.other_files == "apart":
         is_other = ~files["file_kind"].astype("str").isin(WRITTEN)
@@ -96,7 +98,7 @@ def places_section(code: Client, places: ChangedLines, which: Request, link: Lin
         keys = ("repository", column)
         without = "merges." if name == "other_files" else left_out
         lead_on = behind(code, frame) if places.behind is None else places.behind(shown, column)
-        tables.append(Table(name, heading, shown, what, without, "", keys, behind=lead_on, link=link))
+        tables.append(ReportTable(name, heading, shown, what, without, "", keys, behind=lead_on, link=link))
         if name != "other_files":
             figures.append(churn_figure(name, heading, shown, column))
     return Section("Places", "Where in the repositories the work was.", tuple(tables), tuple(figures))
@@ -114,11 +116,11 @@ def ownership_sections(code: Client, owned: list[Owned], which: Request, link: L
         return []
     import pandas as pd
 
-    left_out = "" if which.written is None else LEFT_OUT["without"]
+    left_out = "" if which.table_kinds is None else LEFT_OUT["without"]
     lines = pd.concat([frame for _, frame, _ in owned], ignore_index=True)
     columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
     tables = [
-        Table(
+        ReportTable(
             "ownership",
             "Current line ownership",
             lines[columns],
@@ -135,7 +137,7 @@ def ownership_sections(code: Client, owned: list[Owned], which: Request, link: L
     if factors:
         frame = pd.concat(factors, ignore_index=True)
         tables.append(
-            Table(
+            ReportTable(
                 "bus_factor",
                 "Bus factor by directory",
                 frame,

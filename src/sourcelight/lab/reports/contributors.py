@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
+from sourcelight.core.former_names import refuses_former_parameters
+from sourcelight.core.markup import join_words
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
 from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request, check_dates
@@ -22,7 +24,7 @@ from sourcelight.lab.reports.history import (
     clock,
     commits_frame,
     limited,
-    line_numbers,
+    line_metrics,
     narrowed,
     no_commits,
     offered,
@@ -31,11 +33,11 @@ from sourcelight.lab.reports.history import (
     without_notices,
 )
 from sourcelight.lab.reports.links import links_of
-from sourcelight.lab.reports.model import Frame, Number, Section
+from sourcelight.lab.reports.model import Frame, Metric, Section
 from sourcelight.lab.reports.organizations import organizations_section, with_organizations
 from sourcelight.lab.reports.other_files import OtherFiles, check_other_files, sized_by_kinds
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
-from sourcelight.lab.reports.people import doubtful, one_name_each, people_numbers
+from sourcelight.lab.reports.people import doubtful, one_name_each, people_metrics
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.turnover import YEAR_DAYS, Turnover, keys_of, turnover, turnover_section
@@ -54,13 +56,14 @@ _SAID = ("Merges are ", "Only files of these kinds")
 _STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
 
 
+@refuses_former_parameters
 def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
-    code: Client,
+    client: Client,
     repos: str | list[str] | None = None,
     *,
-    since: str | date | None = None,
-    until: str | date | None = None,
-    by: str = "month",
+    after: str | date | None = None,
+    before: str | date | None = None,
+    period: str = "month",
     mailmap: str | list[str] | None = None,
     join_addresses: bool = True,
     other_files: OtherFiles = "apart",
@@ -74,14 +77,14 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
 
     Parameters
     ----------
-    code
-        Client that answers, of this machine or of a service.
+    client
+        Client for the repositories, of this machine or of a service.
     repos
         Names of repositories; None: all that can be searched.
-    since, until
+    after, before
         Bounds of the committer date, both exclusive: ``2024-01-01``, ``6 months ago``, or a Python date.
-    by
-        ``day``, ``week``, ``month``, ``quarter`` or ``year``: what activity is shown by.
+    period
+        ``day``, ``week``, ``month``, ``quarter`` or ``year``: the length of the bars of activity.
     mailmap
         Lines that join identities, such as the accepted ones of `Client.identity_suggestions`.
     join_addresses
@@ -105,7 +108,7 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     Report
         Its tables: contributors, co_authors, bots, joined, left, organizations, activity, clock, file_kinds,
         directories, files, other_files, and, with `ownership`, ownership and bus_factor. Each number leads to its
-        commits by `Report.drill`. What a service can't tell is in `notices`; `lead` says why a report is empty.
+        commits by `Report.drill_down`. What a service can't tell is in `notices`; `lead` says why a report is empty.
 
     Raises
     ------
@@ -115,17 +118,19 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     RepositoryNotFound
         For a repository that is not there.
     """
-    if by not in PERIODS:
-        raise ToolError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", tool="contributors", argument="by")
+    if period not in PERIODS:
+        raise ToolError(
+            f"period must be {join_words(list(PERIODS), 'or')}, got {period!r}", tool="contributors", argument="period"
+        )
     check_other_files("contributors", other_files)
-    check_dates("contributors", since=since, until=until)
+    check_dates("contributors", after=after, before=before)
     paths = PathFilter("contributors", only, exclude)
-    which = Request(repos, since, until, mailmap, join_addresses, other_files, paths)
+    which = Request(repos, after, before, mailmap, join_addresses, other_files, paths)
     stages = ReportProgress(
         "Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress
     )
     with stages:
-        return _made(code, stages, which, by, title, ownership=ownership)
+        return _made(client, stages, which, period, title, ownership=ownership)
 
 
 def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: str, *, ownership: bool) -> Report:
@@ -148,13 +153,13 @@ def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: 
             (reason,),
         )
     known = offered(
-        lambda: stages.ask("people", code.contributors, file_kinds=which.counted, **which.people, **which.dates),
+        lambda: stages.ask("people", code.contributors, file_kinds=which.summary_kinds, **which.people, **which.dates),
         "people",
         notices,
     )
     sized = (
         counted
-        if which.counted is None or changes is not None
+        if which.summary_kinds is None or changes is not None
         else sized_by_kinds(counted, partial(stages.ask, "folders", code.churn), repos=which.repos, **which.dates)
     )
     commits = one_name_each(commits_frame(sized, by), known, join_addresses=which.join_addresses)
@@ -197,7 +202,7 @@ def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: 
         sources,
         tuple(dict.fromkeys([*notices, *said(answers)])),
         tuple(dict.fromkeys(limits)),
-        tuple(lead(names, commits, people, places.files, compared, newest, whole=which.since is None)),
+        tuple(lead(names, commits, people, places.files, compared, newest, whole=which.after is None)),
     )
 
 
@@ -216,10 +221,10 @@ def _asked(which: Request, found: Frame, names: list[str], newest: Any) -> tuple
     repositories = repositories_text(names, found.attrs.get("commits", {})) if names else _wanted(which)
     return (
         ("repositories", repositories),
-        ("since", _shown(which.since) or "the beginning"),
-        ("until", _shown(which.until) or "now"),
+        ("after", _shown(which.after) or "the beginning"),
+        ("before", _shown(which.before) or "now"),
         *((("newest commit", day(newest)),) if newest is not None else ()),
-        *which.paths.asked,
+        *which.paths.parameters,
     )
 
 
@@ -278,7 +283,7 @@ def _reason(code: Client, stages: ReportProgress, which: Request, found: Frame, 
 
 def _touched(code: Client, stages: ReportProgress, which: Request) -> Frame:
     """The files that each commit of the time changed."""
-    churn = partial(stages.ask, "commits", code.churn, file_kinds=which.counted)
+    churn = partial(stages.ask, "commits", code.churn, file_kinds=which.summary_kinds)
     return changed_files("contributors", churn, which.repos, None, **which.dates)
 
 
@@ -304,7 +309,7 @@ def _compared(
     times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
     before = stages.ask("time before", code.commit_search, repos=which.repos, **times)
     if which.paths and len(before):
-        churn = partial(stages.ask, "time before", code.churn, file_kinds=which.counted)
+        churn = partial(stages.ask, "time before", code.churn, file_kinds=which.summary_kinds)
         changes = changed_files("contributors", churn, which.repos, None, **times)
         before = narrowed(before, changes[changes["path"].map(which.paths)])
     try:
@@ -324,7 +329,9 @@ def _when(commits: Frame, by: str, span: Span) -> Section:
 
 def _places_of(changes: Frame, commits: Frame, which: Request) -> ChangedLines:
     """Changed lines by kind, directory and file, of the changes that count."""
-    written = changes if which.written is None else changes[changes["file_kind"].astype("str").isin(which.written)]
+    written = (
+        changes if which.table_kinds is None else changes[changes["file_kind"].astype("str").isin(which.table_kinds)]
+    )
 
     def behind(frame: Frame, column: str) -> Callable[[int], Frame]:
         def find(row: int) -> Frame:
@@ -356,8 +363,8 @@ def _places(code: Client, stages: ReportProgress, which: Request, notices: list[
     kinds = churn("folders", "file_kind", what="kinds of files") if which.other_files == "apart" else None
     return ChangedLines(
         kinds,
-        churn("folders", "directory", kinds=which.written),
-        churn("files", "path", "file_kind", kinds=which.counted),
+        churn("folders", "directory", kinds=which.table_kinds),
+        churn("files", "path", "file_kind", kinds=which.summary_kinds),
     )
 
 
@@ -368,26 +375,26 @@ def _summary(
     owned: list[Owned],
     which: Request,
     compared: Turnover | None,
-) -> list[Number]:
+) -> list[Metric]:
     human = commits[~commits["bot"]]
     paths = None if places.files is None else sum(places.files.attrs["changed_paths"].values())
     numbers = [
-        Number(
+        Metric(
             "commits", len(commits), "Commits in the time, merges included, as git rev-list --count.", "", "commits"
         ),
-        *people_numbers(people, join_addresses=which.join_addresses),
-        Number("commits by people", len(human), "Commits whose author is no bot.", "bots.", "commits", {"bot": False}),
-        Number(
+        *people_metrics(people, join_addresses=which.join_addresses),
+        Metric("commits by people", len(human), "Commits whose author is no bot.", "bots.", "commits", {"bot": False}),
+        Metric(
             "merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits", {"merge": True}
         ),
-        *line_numbers(commits, f"Lines of {_FILES_COUNTED[which.other_files]}, as git log --numstat -M counts them."),
-        Number(
+        *line_metrics(commits, f"Lines of {_FILES_COUNTED[which.other_files]}, as git log --numstat -M counts them."),
+        Metric(
             "files changed",
             paths,
             _PATHS_COUNTED[bool(which.paths)],
             f"merges{LEFT_OUT[which.other_files]}.",
         ),
-        Number(
+        Metric(
             "days with commits",
             int(commits["commit_date"].dt.date.nunique()),
             "Days by committer date, UTC.",
@@ -398,16 +405,16 @@ def _summary(
     if len(owned) == 1 and owned[0][2] is not None and len(owned[0][2]):
         factor = owned[0][2].iloc[0]
         counted = "Fewest people who own more than half of the lines of the newest commit, whatever the time."
-        left_out = f"bots{'' if which.written is None else LEFT_OUT['without']}."
-        numbers.append(Number("bus factor", int(factor["bus_factor"]), counted, left_out))
+        left_out = f"bots{'' if which.table_kinds is None else LEFT_OUT['without']}."
+        numbers.append(Metric("bus factor", int(factor["bus_factor"]), counted, left_out))
     if compared is not None:
-        whole = which.since is None
+        whole = which.after is None
         then = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if whole else "as long a time before"
         time = f"the {YEAR_DAYS} days before the newest commit" if whole else "the time"
         numbers += [
-            Number("commits before", len(compared.before), f"Commits in {then}.", "", "before"),
-            Number("joined", len(compared.joined), f"Authors of a commit in {time} with none before.", "bots."),
-            Number("left", len(compared.left), f"Authors of a commit in {then} with none since.", "bots."),
+            Metric("commits before", len(compared.before), f"Commits in {then}.", "", "before"),
+            Metric("joined", len(compared.joined), f"Authors of a commit in {time} with none before.", "bots."),
+            Metric("left", len(compared.left), f"Authors of a commit in {then} with none since.", "bots."),
         ]
     return numbers
 
@@ -431,7 +438,7 @@ def _owned(code: Client, stages: ReportProgress, names: list[str], which: Reques
 def _owned_here(code: Client, stages: ReportProgress, name: str, which: Request, notices: list[str]) -> Owned | None:
     """Who owns the lines of one repository; None where the service can't tell."""
     options: dict[str, Any] = {
-        "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.written
+        "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.table_kinds
     }  # fmt: skip
     ask = partial(stages.ask, "ownership")
     if which.paths:

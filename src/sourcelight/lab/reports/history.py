@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
-from sourcelight.lab.reports.model import Figure, Frame, Number, Table, ThemedFigure
+from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, ThemedFigure
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -54,14 +54,14 @@ def total(frame: Frame, column: str) -> tuple[int | None, str]:
     return int(frame.loc[known, column].sum()), left_out
 
 
-def line_numbers(frame: Frame, counted: str) -> list[Number]:
+def line_metrics(frame: Frame, counted: str) -> list[Metric]:
     """Lines added and removed."""
     numbers = []
     for column in ("additions", "deletions"):
         value, left_out = total(frame, column)
         name = "lines added" if column == "additions" else "lines removed"
         merges = "merges, which have no changed lines of their own"
-        numbers.append(Number(name, value, counted, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
+        numbers.append(Metric(name, value, counted, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
     return numbers
 
 
@@ -94,11 +94,11 @@ def narrowed(commits: Frame, changes: Frame) -> Frame:
     return frame
 
 
-def no_commits(commits: Frame) -> tuple[Number, ...]:
+def no_commits(commits: Frame) -> tuple[Metric, ...]:
     """The numbers of a report without any commit."""
     return (
-        Number("commits", len(commits), "Commits that the report counts.", "", "commits"),
-        Number("merges", 0, "Commits with two or more parents.", "", "commits", {"merge": True}),
+        Metric("commits", len(commits), "Commits that the report counts.", "", "commits"),
+        Metric("merges", 0, "Commits with two or more parents.", "", "commits", {"merge": True}),
     )
 
 
@@ -118,7 +118,7 @@ class Span:
         return bool((first is not None and start < first) or (last is not None and end > last))
 
 
-def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[Table, Figure]:
+def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[ReportTable, Figure]:
     """Commits by period, and who wrote them; a period that `span` does not hold as a whole is marked."""
     grouped = commits.assign(_human=commits["person"].where(~commits["bot"])).groupby("period", observed=True)
     frame = grouped.agg(
@@ -130,7 +130,7 @@ def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[Table, F
     ).reset_index()
     ends = _ends(frame["period"], period)
     frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], ends, strict=True)]
-    table = Table(
+    table = ReportTable(
         "activity",
         f"Activity by {period}",
         frame.sort_values("period", ascending=False).reset_index(drop=True),
@@ -186,13 +186,13 @@ def _start(step: Any) -> datetime:
     return start
 
 
-def clock(commits: Frame) -> tuple[Table, Figure]:
+def clock(commits: Frame) -> tuple[ReportTable, Figure]:
     """When people commit, by their own clocks."""
     known = commits[commits["author_utc_offset_min"].notna()]
     counts = known.groupby(["weekday", "hour"], observed=True).size()
     cells = [[int(counts.get((day, hour), 0)) for hour in range(24)] for day in range(7)]
     unknown = len(commits) - len(known)
-    table = Table(
+    table = ReportTable(
         "clock",
         "Weekday and hour",
         counts.rename("commits").reset_index(),

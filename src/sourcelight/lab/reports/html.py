@@ -13,9 +13,9 @@ from sourcelight.lab.reports.model import (
     Figure,
     Item,
     Listing,
-    Number,
+    Metric,
+    ReportTable,
     Section,
-    Table,
     heading,
     how_many,
     is_number,
@@ -60,10 +60,10 @@ def figure_fragment(figure: Figure) -> str:
 
 def _body(report: Report, top: int = 1) -> str:
     notes = Footnotes(report)
-    asked = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.asked)
+    asked = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.parameters)
     sections = "".join(_section(section, top + 1, notes) for section in report.sections)
     lead = _within("ul", "sl-lead", "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead))
-    numbers = _within("ul", "sl-numbers", "".join(_number(number, notes) for number in report.numbers))
+    numbers = _within("ul", "sl-numbers", "".join(_metric(metric, notes) for metric in report.metrics))
     lacks = _within("p", "sl-limits", escape(incomplete(report, notes)))
     return (
         f'<article class="sl-report tex2jax_ignore"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
@@ -78,8 +78,8 @@ def _within(tag: str, name: str, html: str) -> str:
 
 def _notes(report: Report, notes: Footnotes, level: int) -> str:
     """What numbers count, and the footnotes."""
-    counted = [number for number in report.numbers if number.counted]
-    counts = "".join(f"<dt>{escape(number.name)}</dt><dd>{escape(number.counted)}</dd>" for number in counted)
+    metrics = [metric for metric in report.metrics if metric.counts]
+    counts = "".join(f"<dt>{escape(metric.name)}</dt><dd>{escape(metric.counts)}</dd>" for metric in metrics)
     texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)
     html = _within("dl", "sl-counts", counts) + _within("ol", "sl-texts", texts)
     return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>' if html else ""
@@ -90,10 +90,10 @@ def _mark(notes: Footnotes, text: str) -> str:
     return f'<sup title="{escape(text)}">{number}</sup>' if number else ""
 
 
-def _number(number: Number, notes: Footnotes) -> str:
-    value = "not known" if number.value is None else written(number.value, number.name)
+def _metric(metric: Metric, notes: Footnotes) -> str:
+    value = "not known" if metric.value is None else written(metric.value, metric.name)
     return (
-        f'<li title="{escape(number.counted)}">{escape(number.name)}{_mark(notes, left_out(number.left_out))}'
+        f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_mark(notes, left_out(metric.excludes))}'
         f"<b>{escape(value)}</b></li>"
     )
 
@@ -130,15 +130,15 @@ def _linked(html: str, url: str) -> str:
     return opening.replace("></a>", f">{html}</a>") if opening else html
 
 
-def _table(table: Table, level: int, notes: Footnotes) -> str:
+def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     if not table.shown and len(table.frame):
-        about = f"Table {table.name}: {table.counted} {how_many(table)}"
-        return f'<p class="sl-about">{escape(about)}{_mark(notes, left_out(table.left_out))}</p>'
+        about = f"Table {table.name}: {table.counts} {how_many(table)}"
+        return f'<p class="sl-about">{escape(about)}{_mark(notes, left_out(table.excludes))}</p>'
     columns, rows = shown_rows(table)
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
-    about = " ".join(part for part in (table.counted, how_many(table)) if part)
+    about = " ".join(part for part in (table.counts, how_many(table)) if part)
     above = (
-        f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, left_out(table.left_out))}</h{level}>'
+        f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, left_out(table.excludes))}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
     )
     if not rows:
@@ -150,7 +150,7 @@ def _table(table: Table, level: int, notes: Footnotes) -> str:
     return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _cell(table: Table, row: Mapping[str, Any], column: str) -> str:
+def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
     value = row[column]
     text = written(value, column)
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula

@@ -23,7 +23,7 @@ from sourcelight.lab.reports.model import (
     Figure,
     Item,
     Listing,
-    Table,
+    ReportTable,
     heading,
     how_many,
     is_number,
@@ -56,13 +56,13 @@ def document(report: Report, figures: Mapping[str, str] | None) -> str:
     lines += [*(f"- {literal(sentence)}" for sentence in report.lead), ""] if report.lead else []
     lacks = incomplete(report, notes)
     lines += [f"**{literal(lacks)}**", ""] if lacks else []
-    lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.asked]
-    if report.numbers:
+    lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.parameters]
+    if report.metrics:
         lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
-    for number in report.numbers:
-        value = "not known" if number.value is None else written(number.value, number.name)
-        name = f"{literal(number.name)}{_mark(notes, left_out(number.left_out))}"
-        lines.append(f"| {name} | {literal(value)} | {literal(number.counted)} |")
+    for metric in report.metrics:
+        value = "not known" if metric.value is None else written(metric.value, metric.name)
+        name = f"{literal(metric.name)}{_mark(notes, left_out(metric.excludes))}"
+        lines.append(f"| {name} | {literal(value)} | {literal(metric.counts)} |")
     for section in report.sections:
         lines += ["", f"## {literal(section.title)}"]
         if section.text:
@@ -124,16 +124,16 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
     return f"![{literal(figure.description)}]({links[figure.name]})"
 
 
-def _table(table: Table, notes: Footnotes) -> list[str]:
+def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     if not table.shown and len(table.frame):
-        about = literal(f"Table {table.name}: {table.counted} {how_many(table)}")
-        return [f"{about}{_mark(notes, left_out(table.left_out))}"]
+        about = literal(f"Table {table.name}: {table.counts} {how_many(table)}")
+        return [f"{about}{_mark(notes, left_out(table.excludes))}"]
     columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
     above = [
-        f"### {literal(table.title)}{_mark(notes, left_out(table.left_out))}",
+        f"### {literal(table.title)}{_mark(notes, left_out(table.excludes))}",
         "",
-        literal(f"{table.counted} {how_many(table)}".strip()),
+        literal(f"{table.counts} {how_many(table)}".strip()),
     ]
     if not rows:
         return above
@@ -146,7 +146,7 @@ def _table(table: Table, notes: Footnotes) -> list[str]:
     ]
 
 
-def _cell(table: Table, row: Mapping[str, Any], column: str) -> str:
+def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
     text = literal(written(row[column], column))
     return _linked(text, table.link(column, row)) if text and table.link is not None else text
 

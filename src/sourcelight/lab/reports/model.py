@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.markup import one_line
 from sourcelight.lab.plots.figure import Figure, MatplotlibFigure
 
@@ -20,9 +21,9 @@ __all__ = [
     "LinkOf",
     "Listing",
     "MatplotlibFigure",
-    "Number",
+    "Metric",
+    "ReportTable",
     "Section",
-    "Table",
     "ThemedFigure",
 ]
 
@@ -60,7 +61,7 @@ def written(value: Any, column: str = "") -> str:
     return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), LONGEST)
 
 
-def shown_rows(table: Table) -> tuple[list[str], list[dict[str, Any]]]:
+def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
     """Columns and first rows as a page shows them; the rows have all columns.
 
     No column without a value or an exception, and no repository if there is but one.
@@ -85,7 +86,7 @@ def _says_something(values: Any, column: str) -> bool:
     return True
 
 
-def how_many(table: Table) -> str:
+def how_many(table: ReportTable) -> str:
     """What a page says where it shows but a part of a table's rows; empty where it shows all."""
     total = len(table.frame)
     if total <= table.shown:
@@ -130,8 +131,9 @@ class ThemedFigure(Figure):
         return figure_fragment(self)
 
 
+@refuses_former_names("Metric")
 @dataclass(frozen=True, slots=True)
-class Number:
+class Metric:
     """One number of the summary.
 
     Attributes
@@ -139,10 +141,10 @@ class Number:
     name
         What is counted: ``"commits"``.
     value
-        The number; None where the service can't give it, and then `left_out` says so.
-    counted
+        The number; None where the service can't give it, and then `excludes` says so.
+    counts
         What was counted, in words.
-    left_out
+    excludes
         What was not, and why; empty when nothing was.
     source
         Source frame whose rows are behind the number; empty when there is none.
@@ -152,14 +154,15 @@ class Number:
 
     name: str
     value: int | float | str | None
-    counted: str
-    left_out: str = ""
+    counts: str
+    excludes: str = ""
     source: str = ""
     where: Mapping[str, Any] = field(default_factory=dict)
 
 
+@refuses_former_names("ReportTable")
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A table of a report.
 
     Attributes
@@ -168,7 +171,7 @@ class Table:
         Name for programs, title for readers.
     frame
         The rows.
-    counted, left_out
+    counts, excludes
         What its numbers count, and what they don't.
     source
         Source frame whose rows are behind its numbers; empty when there is none.
@@ -187,8 +190,8 @@ class Table:
     name: str
     title: str
     frame: Frame
-    counted: str
-    left_out: str = ""
+    counts: str
+    excludes: str = ""
     source: str = ""
     keys: tuple[str, ...] = ()
     shown: int = 20
@@ -221,6 +224,6 @@ class Section:
 
     title: str
     text: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     figures: tuple[Figure, ...] = ()
     lists: tuple[Listing, ...] = ()

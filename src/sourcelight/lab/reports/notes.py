@@ -16,11 +16,11 @@ class Footnotes:
 
     def __init__(self, report: Report) -> None:
         self._numbers: dict[str, int] = {}
-        for number in report.numbers:
-            self._add(left_out(number.left_out))
+        for number in report.metrics:
+            self._add(left_out(number.excludes))
         for section in report.sections:
             for table in section.tables:
-                self._add(left_out(table.left_out))
+                self._add(left_out(table.excludes))
         for notice in report.notices:
             self._add(notice)
         self.limits = sorted({self._numbers[_sentence(limit)] for limit in report.limits if self._add(limit)})
@@ -53,7 +53,7 @@ def incomplete(report: Report, notes: Footnotes) -> str:
     """One line on top of a report that lacks something, and where it says what; empty for a complete one."""
     if report.complete:
         return ""
-    unknown = [number.name for number in report.numbers if number.value is None]
+    unknown = [number.name for number in report.metrics if number.value is None]
     parts = [f"not known here: {', '.join(unknown)}"] if unknown else []
     if notes.limits:
         which = ", ".join(str(number) for number in notes.limits)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from sourcelight.core.markup import count_of
-from sourcelight.lab.reports.model import Frame, Section, Table
+from sourcelight.lab.reports.model import Frame, ReportTable, Section
 
 PUBLIC = "public mail providers"
 HIDDEN = "addresses hidden by code hosts"
@@ -86,7 +86,7 @@ def organizations_section(commits: Frame) -> Section:
         f"{count_of(len(named), 'domain')} of organizations; {named['commits'].sum() / max(len(human), 1):.0%} of the "
         "commits by people are from their addresses."
     )
-    table = Table(
+    table = ReportTable(
         "organizations", "Organizations by e-mail domain", frame, ABOUT, "bots.", "commits", ("organization",), shown=15
     )
     return Section("Organizations", text, (table,))

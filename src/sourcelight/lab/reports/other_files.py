@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.markup import count_of
 from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
-from sourcelight.lab.reports.model import Frame, Table
+from sourcelight.lab.reports.model import Frame, ReportTable
 
 OtherFiles = Literal["apart", "with", "without"]
 WRITTEN = (SOURCE, DOCUMENTATION)
@@ -60,13 +60,13 @@ def is_written(frame: Frame) -> Frame:
     return frame["file_kind"].astype("str").isin(WRITTEN)
 
 
-def kinds_table(diffs: Frame) -> Table:
+def kinds_table(diffs: Frame) -> ReportTable:
     """A row a kind of file: files that differ and their lines."""
     grouped = diffs.groupby(diffs["file_kind"].astype("str"))
     frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
     frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)
     about = "Files that differ and their lines by kind, which git attributes, paths and generators' marks tell."
-    return Table("file_kinds", "Kinds of files", frame, about, "the content of binary files.")
+    return ReportTable("file_kinds", "Kinds of files", frame, about, "the content of binary files.")
 
 
 def others_text(diffs: Frame) -> str:

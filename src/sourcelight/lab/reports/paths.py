@@ -48,7 +48,7 @@ class PathFilter:
         return (not self._wanted or _in_any(self._wanted, path)) and not _in_any(self._refused, path)
 
     @property
-    def asked(self) -> tuple[tuple[str, str], ...]:
+    def parameters(self) -> tuple[tuple[str, str], ...]:
         """What is asked for, as lines of a report's scope."""
         texts = (("only files in", self.only), ("without files in", self.exclude))
         return tuple((name, ", ".join(patterns)) for name, patterns in texts if patterns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.errors import SourcelightError
-from sourcelight.lab.reports.model import Frame, Number
+from sourcelight.lab.reports.model import Frame, Metric
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -57,19 +57,19 @@ def _by_address(pairs: list[Pair]) -> dict[Pair, Pair]:
     return {pair: shown_pair(group) for group in spellings.values() for pair in group}
 
 
-def people_numbers(people: Frame | None, *, join_addresses: bool) -> list[Number]:
+def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric]:
     """How many people, co-authors and bots there are, of an answer of `Client.contributors`; each counts once."""
     joining = JOINED if join_addresses else APART
     where = {"bot": False}
     if people is None:
-        return [Number("people", None, f"{PEOPLE} {joining}", "bots.", "commits", where)]
+        return [Metric("people", None, f"{PEOPLE} {joining}", "bots.", "commits", where)]
     bot = people["bot"].fillna(value=False).astype("bool")
     wrote = people["commits"] > 0
     return [
-        Number("people", int((wrote & ~bot).sum()), f"{PEOPLE} {joining}", "bots, and co-authors without a commit.",
+        Metric("people", int((wrote & ~bot).sum()), f"{PEOPLE} {joining}", "bots, and co-authors without a commit.",
                "commits", where),
-        Number("co-authors", int((~wrote & ~bot).sum()), CO_AUTHORS, "bots."),
-        Number("bots", int((wrote & bot).sum()), BOTS, "", "commits", {"bot": True}),
+        Metric("co-authors", int((~wrote & ~bot).sum()), CO_AUTHORS, "bots."),
+        Metric("bots", int((wrote & bot).sum()), BOTS, "", "commits", {"bot": True}),
     ]  # fmt: skip
 
 

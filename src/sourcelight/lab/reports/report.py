@@ -11,23 +11,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sourcelight.display.frames.export import write_frame
-from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, Number, Section, Table
+from sourcelight.core.former_names import refuses_former_names
+from sourcelight.display.frames.export import write_frame, write_text
+from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, Metric, ReportTable, Section
 
 
+@refuses_former_names("Report")
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """A finished report.
 
-    In a notebook it shows itself. `tables` and `figures` have its parts by name, `drill` the rows behind a number.
+    In a notebook it shows itself. `tables` and `figures` have its parts by name, `drill_down` the rows behind a number.
 
     Attributes
     ----------
     title
         What the report is about.
-    asked
+    parameters
         What it was made from: repositories with their commits, dates, revisions; (name, text) pairs.
-    numbers
+    metrics
         The summary.
     sections
         Tables and figures in reading order.
@@ -39,13 +41,13 @@ class Report:
     limits
         Those of the notices that make the report less than it could be.
     lead
-        The report in a few sentences, for a reader who reads nothing else; its numbers are those of `numbers` and
+        The report in a few sentences, for a reader who reads nothing else; its numbers are those of `metrics` and
         `tables`.
     """
 
     title: str
-    asked: tuple[tuple[str, str], ...]
-    numbers: tuple[Number, ...]
+    parameters: tuple[tuple[str, str], ...]
+    metrics: tuple[Metric, ...]
     sections: tuple[Section, ...]
     sources: Mapping[str, Frame] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
@@ -55,14 +57,14 @@ class Report:
     @property
     def complete(self) -> bool:
         """Whether every number could be given, and nothing was limited."""
-        return not self.limits and all(number.value is not None for number in self.numbers)
+        return not self.limits and all(metric.value is not None for metric in self.metrics)
 
     @property
     def summary(self) -> Frame:
         """DataFrame of the numbers: columns name, value (object), counts and excludes (str)."""
         import pandas as pd
 
-        rows = [(n.name, n.value, n.counted, n.left_out) for n in self.numbers]
+        rows = [(n.name, n.value, n.counts, n.excludes) for n in self.metrics]
         return pd.DataFrame(rows, columns=["name", "value", "counts", "excludes"])
 
     @property
@@ -88,7 +90,7 @@ class Report:
             raise KeyError(f"no figure is named {name!r}; there are {', '.join(found) or 'none'}")
         return found[name]
 
-    def drill(self, name: str, **where: Any) -> Frame:
+    def drill_down(self, name: str, **where: Any) -> Frame:
         """Give the rows behind a number.
 
         Parameters
@@ -109,34 +111,37 @@ class Report:
         KeyError
             For a name, a key or a value that the report does not have; says which there are.
         """
-        for number in self.numbers:
-            if number.name == name and number.source and not where:
-                return _rows(self.sources[number.source], number.where, counted=True)
+        for metric in self.metrics:
+            if metric.name == name and metric.source and not where:
+                return _rows(self.sources[metric.source], metric.where, counted=True)
         for table in self._tables():
             if table.name == name and (table.source or table.behind):
                 unknown = sorted(set(where) - set(table.keys))
                 if unknown:
                     raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
                 return _rows(self.sources[table.source], where) if table.source else _looked_up(table, where)
-        known = [n.name for n in self.numbers if n.source]
+        known = [n.name for n in self.metrics if n.source]
         known += [t.name for t in self._tables() if t.source or t.behind]
         raise KeyError(f"no rows are kept behind {name!r}; there are rows behind {', '.join(known)}")
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One self-contained page that needs no network: text of the page, written to `path` if that is given."""
+        """Return one self-contained page that needs no network; with `path`, write it and return the path."""
         from sourcelight.lab.reports.html import page
 
-        return _written(page(self), path)
+        return _text_or_path(page(self), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Text in Markdown; with `path`, figures are PNG files in a folder beside it, without it they are described."""
+        """Return the report in Markdown, with figures described; with `path`, write it and return the path.
+
+        A file has its figures as PNG in a directory beside it.
+        """
         from sourcelight.lab.reports.markdown import document, save_figures
 
         links = None if path is None else save_figures(self, path)
-        return _written(document(self, links), path)
+        return _text_or_path(document(self, links), path)
 
     def to_pdf(self, path: str | os.PathLike[str]) -> str:
-        """The page printed to a PDF by a Chromium on this machine; gives the path.
+        """Print the page to a PDF with a Chromium of this machine, and return the path.
 
         Raises
         ------
@@ -175,7 +180,7 @@ class Report:
         return [save(frame, name, folder, format, spreadsheet=spreadsheet) for name, frame in frames.items()]
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{n.name} {_number(n.value)}" for n in self.numbers[:6])
+        parts = ", ".join(f"{n.name} {_number(n.value)}" for n in self.metrics[:6])
         return f"<Report {self.title!r}: {parts}; tables {', '.join(self.tables)}>"
 
     def _repr_html_(self) -> str:
@@ -186,7 +191,7 @@ class Report:
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
 
-    def _tables(self) -> Iterator[Table]:
+    def _tables(self) -> Iterator[ReportTable]:
         for section in self.sections:
             yield from section.tables
 
@@ -201,7 +206,7 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _looked_up(table: Table, where: Mapping[str, Any]) -> Frame:
+def _looked_up(table: ReportTable, where: Mapping[str, Any]) -> Frame:
     """The commits behind one row of a table, from the service."""
     frame = table.frame.reset_index(drop=True)
     for column, value in where.items():
@@ -214,7 +219,7 @@ def _looked_up(table: Table, where: Mapping[str, Any]) -> Frame:
     return table.behind(int(frame.index[0]))
 
 
-def _example(table: Table) -> str:
+def _example(table: ReportTable) -> str:
     if not len(table.frame):
         return "of a table with rows"
     first = table.frame.iloc[0]
@@ -232,12 +237,12 @@ def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> F
     return frame.reset_index(drop=True)
 
 
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    if path is not None:
-        from sourcelight.display.frames.export import write_text
-
-        write_text(text, path)
-    return text
+def _text_or_path(text: str, path: str | os.PathLike[str] | None) -> str:
+    # A path in place of a text that was written: a cell that ends with it would show the whole page as text.
+    if path is None:
+        return text
+    write_text(text, path)
+    return os.fspath(path)
 
 
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}

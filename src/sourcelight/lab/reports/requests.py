@@ -40,7 +40,7 @@ class Change:
     members
         Its commits that are no merges; the commit itself where it is one.
     request
-        Number of the pull or merge request; None where the commit names none.
+        Metric of the pull or merge request; None where the commit names none.
     """
 
     title: str

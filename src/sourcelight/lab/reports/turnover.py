@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.markup import count_of
-from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table
+from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.wording import day, length
 
 YEAR_DAYS = 365
@@ -83,8 +83,8 @@ def turnover_section(found: Turnover, link: LinkOf | None) -> Section:
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
     tables = (
-        Table("joined", "Joined", found.joined, of_joined, "bots.", "", keys, shown=15, link=link),
-        Table("left", "Left", found.left, of_left, "bots.", "", keys, shown=15, link=link),
+        ReportTable("joined", "Joined", found.joined, of_joined, "bots.", "", keys, shown=15, link=link),
+        ReportTable("left", "Left", found.left, of_left, "bots.", "", keys, shown=15, link=link),
     )
     joined, left = count_of(len(found.joined), "person"), count_of(len(found.left), "person")
     text = f"From {span}, {joined} joined, and {left} of the {time} before wrote no commit."
