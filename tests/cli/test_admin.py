@@ -112,7 +112,7 @@ def test_roles_carry_permissions_and_repositories(admin: Admin, state: State) ->
     admin("role", "assign", "Code agents", "ann")
     admin("repo", "grant", "example.org/team/secret", "--role", "Code agents")
     admin("repo", "grant", "example.org/team/other", "--user", "ann")
-    rights = state.rights.of(state.accounts.get("ann").id)
+    rights = state.rights.for_account(state.accounts.get("ann").id)
     assert rights is not None
     assert rights.permissions == {"MCP#ACCESS"}
     assert rights.repositories == {"example.org/team/secret", "example.org/team/other"}
@@ -201,7 +201,7 @@ def test_grants_name_folders_and_names_are_passed_on(
     admin("repo", "grant", "example.org/team/secret (two)", "--user", "ann")
     monkeypatch.chdir(tmp_path / "root" / "one")
     assert places[0] in admin("repo", "grant", ".", "--user", "ann")
-    rights = state.rights.of(state.accounts.get("ann").id)
+    rights = state.rights.for_account(state.accounts.get("ann").id)
     assert rights is not None
     assert rights.places == set(places)
     assert [each["folder"] for each in json.loads(admin("repo", "list", "--json"))] == places

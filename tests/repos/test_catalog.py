@@ -330,7 +330,7 @@ def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
     def settled() -> None:
         """Let the time stamps of what was written grow old enough to be trusted."""
         bound = time.monotonic() + 5
-        while any(one.racy or one.commit_stamp is None for one in catalog._entries):
+        while any(one.is_racy or one.commit_stamp is None for one in catalog._entries):
             assert time.monotonic() < bound
             threading.Event().wait(0.02)
             catalog.refresh(brief=True)

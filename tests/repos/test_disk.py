@@ -89,7 +89,7 @@ def test_a_snapshot_that_is_gone_is_skipped(tmp_path: Path) -> None:
 
 
 def test_a_very_large_file_is_named_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sourcelight.repos.worktrees.LARGE", 100)
+    monkeypatch.setattr("sourcelight.repos.worktrees.LARGE_BYTES", 100)
     write(tmp_path / "pkg", {"a": "1" * 200})
     repository = only(tmp_path / "pkg")
     with ObjectReader(repository) as reader:

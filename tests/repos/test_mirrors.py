@@ -15,7 +15,7 @@ from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, CloneProgress, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git_command import parse_version, redact, require_git
-from sourcelight.repos.mirrors import _checked, _credentials, _same
+from sourcelight.repos.mirrors import _credentials, _is_same_origin, _parse_remote
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 
@@ -76,7 +76,7 @@ def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: Reposi
     ],
 )
 def test_which_urls_share_a_mirror(one: str, other: str, *, same: bool) -> None:
-    assert _same(one, other) is same
+    assert _is_same_origin(one, other) is same
 
 
 def test_a_mirror_follows_the_default_branch(tmp_path: Path, origin: RepositoryBuilder) -> None:
@@ -127,7 +127,7 @@ def test_credentials_of_a_url_show_nowhere(tmp_path: Path) -> None:
 
 
 def test_credentials_reach_git_and_stay_out_of_the_mirror(tmp_path: Path, origin: RepositoryBuilder) -> None:
-    remote = _checked("https://me:p%40ss@host.org/team/app.git?x=1")
+    remote = _parse_remote("https://me:p%40ss@host.org/team/app.git?x=1")
     assert remote.url == "https://host.org/team/app.git?x=1"
     environment = os.environ | _credentials(remote)
     question = b"protocol=https\nhost=host.org\n\n"

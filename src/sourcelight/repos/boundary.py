@@ -64,7 +64,7 @@ class Boundary:
             return True
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def fault_of(self, git_dir: str, shared: str, sources: tuple[str, ...]) -> str:
+    def find_problem(self, git_dir: str, shared: str, sources: tuple[str, ...]) -> str:
         """Why a git directory, with objects in `shared` and in `sources`, reaches outside; empty when it does not."""
         if self.roots is None:
             return ""
@@ -95,13 +95,13 @@ def object_sources(shared: str) -> tuple[str, ...]:
         If a list of alternates can't be read, or anything there is a pipe, a device or a socket.
     """
     sources: dict[str, None] = {}
-    _collect(shared, os.path.join(shared, "objects"), sources, set(), 0)
+    _collect_sources(shared, os.path.join(shared, "objects"), sources, set(), 0)
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
         path = os.path.join(shared, name)
         if os.path.islink(path):
-            _note(shared, os.path.realpath(path), sources)
-    for link in _links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
-        _note(shared, os.path.realpath(link), sources)
+            _add_source(shared, os.path.realpath(path), sources)
+    for link in _find_links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
+        _add_source(shared, os.path.realpath(link), sources)
     return tuple(sources)
 
 
@@ -111,46 +111,46 @@ def object_directories(shared: str) -> tuple[str, ...]:
     Lists of alternates that can't be read end there.
     """
     directories: dict[str, None] = {}
-    waiting = [(os.path.realpath(os.path.join(shared, "objects")), 0)]
-    while waiting:
-        directory, depth = waiting.pop()
+    pending = [(os.path.realpath(os.path.join(shared, "objects")), 0)]
+    while pending:
+        directory, depth = pending.pop()
         if directory in directories:
             continue
         directories[directory] = None
         if depth <= _MAX_ALTERNATES_DEPTH:
             with contextlib.suppress(OSError):
-                waiting += [(borrowed, depth + 1) for borrowed in _alternates(directory)]
+                pending += [(borrowed, depth + 1) for borrowed in _alternates(directory)]
     return tuple(directories)
 
 
-def _collect(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
+def _collect_sources(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
     """Add what one object directory reads from elsewhere, and what that one does."""
     real = os.path.realpath(objects)
     if real in seen:
         return
     seen.add(real)
-    _note(shared, real, sources)
+    _add_source(shared, real, sources)
     if depth > _MAX_ALTERNATES_DEPTH:
         return
-    for link in _links(real, max_depth=_MAX_OBJECTS_DEPTH):
-        _note(shared, os.path.realpath(link), sources)
+    for link in _find_links(real, max_depth=_MAX_OBJECTS_DEPTH):
+        _add_source(shared, os.path.realpath(link), sources)
     for alternate in _alternates(real):
-        _collect(shared, alternate, sources, seen, depth + 1)
+        _collect_sources(shared, alternate, sources, seen, depth + 1)
 
 
-def _note(shared: str, real: str, sources: dict[str, None]) -> None:
+def _add_source(shared: str, real: str, sources: dict[str, None]) -> None:
     if real != shared and not real.startswith(shared + os.sep):
         sources[real] = None
 
 
-def _links(folder: str, max_depth: int) -> Iterator[str]:
+def _find_links(folder: str, max_depth: int) -> Iterator[str]:
     """Links in a folder and in those down to `max_depth` below it; OSError where anything is no regular file."""
     pending = [(folder, 0)]
     seen: set[str] = set()
     while pending:
-        here, depth = pending.pop()
+        directory, depth = pending.pop()
         try:
-            entries = os.scandir(here)
+            entries = os.scandir(directory)
         except OSError:
             continue
         with entries:

@@ -59,12 +59,12 @@ class RepositoryDescription:
     sources: tuple[str, ...] = ()
 
 
-def describe(found: DiscoveredRepository, boundary: Boundary | None = None) -> RepositoryDescription:
+def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None) -> RepositoryDescription:
     """Read what a git directory says about itself.
 
     Parameters
     ----------
-    found
+    discovered
         The git directory; its paths are real ones.
     boundary
         Where it may read from; None: anywhere.
@@ -75,22 +75,22 @@ def describe(found: DiscoveredRepository, boundary: Boundary | None = None) -> R
         If it is empty, damaged, unreadable, of a format that can't be read, or reaches out of `boundary`.
     """
     limits = boundary or Boundary()
-    before = _identity(found)
-    _check_files(found)
-    sources = object_sources(found.shared)
-    fault = "" if found.named else limits.fault_of(found.git_dir, found.shared, sources)
-    if fault:
-        raise UnusableRepository("outside", fault)
-    description = _describe(found, sources)
-    if _identity(found) != before:
+    before = _file_identities(discovered)
+    _check_files(discovered)
+    sources = object_sources(discovered.shared)
+    problem = "" if discovered.named else limits.find_problem(discovered.git_dir, discovered.shared, sources)
+    if problem:
+        raise UnusableRepository("outside", problem)
+    description = _describe(discovered, sources)
+    if _file_identities(discovered) != before:
         raise UnusableRepository("gone", "it was replaced while it was read")
     return description
 
 
-def _identity(found: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
+def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
     """Device and inode of the git directories, which must be the ones that were found: no link stands in for them."""
     identities = []
-    for path in dict.fromkeys((found.git_dir, found.shared)):
+    for path in dict.fromkeys((discovered.git_dir, discovered.shared)):
         try:
             info = os.lstat(path)
         except OSError as error:
@@ -98,16 +98,16 @@ def _identity(found: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
         if os.path.realpath(path) != path:
             raise UnusableRepository("gone", "a link took the place of the git directory")
         identities.append((info.st_dev, info.st_ino))
-    if os.path.realpath(common_dir(found.git_dir)) != found.shared:
+    if os.path.realpath(common_dir(discovered.git_dir)) != discovered.shared:
         raise UnusableRepository("gone", "it names another git directory now")
     return tuple(identities)
 
 
-def _check_files(found: DiscoveredRepository) -> None:
+def _check_files(discovered: DiscoveredRepository) -> None:
     """Refuse what would be waited for: git reads these files without looking at what they are."""
-    head = head_target(found.git_dir)
-    names = [f"{found.shared}/{name}" for name in ("config", "packed-refs", "shallow")]
-    names += [f"{found.git_dir}/HEAD", *([f"{found.shared}/{head}"] if head and ".." not in head else [])]
+    head = head_target(discovered.git_dir)
+    names = [f"{discovered.shared}/{name}" for name in ("config", "packed-refs", "shallow")]
+    names += [f"{discovered.git_dir}/HEAD", *([f"{discovered.shared}/{head}"] if head and ".." not in head else [])]
     for name in names:
         try:
             mode = os.stat(name).st_mode
@@ -117,13 +117,13 @@ def _check_files(found: DiscoveredRepository) -> None:
             raise UnusableRepository("corrupt", f"{os.path.basename(name)} is no regular file")
 
 
-def _describe(found: DiscoveredRepository, sources: tuple[str, ...]) -> RepositoryDescription:
+def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> RepositoryDescription:
     import pygit2
 
-    handle = open_handle(found.git_dir)
+    handle = open_handle(discovered.git_dir)
     commit, branch = default_commit(handle)
     if not commit:
-        raise _no_commit(handle)
+        raise _no_commit_error(handle)
     try:
         settings = {entry.name.lower(): entry.value or "" for entry in handle.config}
         origin = handle.remotes["origin"].url or "" if "remote.origin.url" in settings else ""
@@ -134,18 +134,24 @@ def _describe(found: DiscoveredRepository, sources: tuple[str, ...]) -> Reposito
         name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
         for name, value in settings.items()
     )
-    folder = found.worktree or found.shared
+    folder = discovered.worktree or discovered.shared
     facts = RepositoryInfo(
         name=name_from_origin(origin) or name_from_folder(folder),
-        last_fetched=_last_change(found),
-        description=_own_description(found.shared),
+        last_fetched=_last_change(discovered),
+        description=_own_description(discovered.shared),
         commit=commit,
         url=web_address(origin),
-        replaced_objects=replaced_objects(found.shared) if _follows_replacements(settings) else 0,
+        replaced_objects=replaced_objects(discovered.shared) if _follows_replacements(settings) else 0,
     )
     incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
     repository = Repository(
-        facts, key_of(found.shared), "git", found.git_dir, found.worktree, incomplete, place_of(found.shared)
+        facts,
+        key_of(discovered.shared),
+        "git",
+        discovered.git_dir,
+        discovered.worktree,
+        incomplete,
+        place_of(discovered.shared),
     )
     with ObjectReader(repository) as reader:
         if not reader.holds_tree(commit):
@@ -155,20 +161,20 @@ def _describe(found: DiscoveredRepository, sources: tuple[str, ...]) -> Reposito
         repository,
         folder,
         warning,
-        home_of(found.shared),
-        found.shared,
+        home_of(discovered.shared),
+        discovered.shared,
         os.path.realpath(folder),
-        _is_own_folder(found, handle),
+        _is_own_folder(discovered, handle),
         sources,
     )
 
 
-def _is_own_folder(found: DiscoveredRepository, handle: pygit2.Repository) -> bool:
+def _is_own_folder(discovered: DiscoveredRepository, handle: pygit2.Repository) -> bool:
     """Whether the work tree is the one that the git directory names: a ``.git`` file may name any git directory."""
-    if not found.worktree or os.path.realpath(found.worktree) == os.path.dirname(found.shared):
+    if not discovered.worktree or os.path.realpath(discovered.worktree) == os.path.dirname(discovered.shared):
         return True
-    inside = found.git_dir == found.shared or found.git_dir.startswith(found.shared + os.sep)
-    return inside and os.path.realpath(handle.workdir or os.sep) == os.path.realpath(found.worktree)
+    is_inside = discovered.git_dir == discovered.shared or discovered.git_dir.startswith(discovered.shared + os.sep)
+    return is_inside and os.path.realpath(handle.workdir or os.sep) == os.path.realpath(discovered.worktree)
 
 
 def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> RepositoryDescription:
@@ -179,37 +185,38 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
     place = place_of(real)
     draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
     state = current_state(draft, cancellation)
-    facts = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_time(os.stat(real).st_mtime))
+    facts = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_format_time(os.stat(real).st_mtime))
     return RepositoryDescription(
         Repository(facts, draft.key, "snapshot", "", real, "", place), real, "", real, real, real
     )
 
 
-def stamp(found: DiscoveredRepository) -> tuple[Stamp, bool]:
+def stamp(discovered: DiscoveredRepository) -> tuple[Stamp, bool]:
     """What changes when a ref, the configuration or the description does; and whether it is too young to be trusted."""
-    head = head_target(found.git_dir)
-    return stamp_files(watched_files(found, head))
+    head = head_target(discovered.git_dir)
+    return stamp_files(watched_files(discovered, head))
 
 
-def watched_files(found: DiscoveredRepository, head: str) -> tuple[str, ...]:
+def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """The files to look at: a handful of `stat` calls tell whether a repository needs to be read again."""
-    shared = found.shared
-    files = [f"{found.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
-             f"{found.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",
-             f"{shared}/{_REPLACE}", f"{shared}/objects/info/alternates", f"{found.git_dir}/commondir"]  # fmt: skip
+    shared = discovered.shared
+    files = [f"{discovered.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
+             f"{discovered.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",
+             f"{shared}/{_REPLACE}", f"{shared}/objects/info/alternates",
+             f"{discovered.git_dir}/commondir"]  # fmt: skip
     if head and ".." not in head:
         files.append(f"{shared}/{head}")
     return tuple(files)
 
 
-def commit_files(found: DiscoveredRepository, head: str) -> tuple[str, ...]:
+def commit_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
     """Fewer files, for whether the commit of HEAD may be another: git replaces HEAD and packed refs in their folder."""
-    own = () if found.git_dir == found.shared else (found.shared,)
-    ref = (_nearest(found.shared, head),) if head and ".." not in head else ()
-    return (found.git_dir, *own, *ref)
+    directories = () if discovered.git_dir == discovered.shared else (discovered.shared,)
+    ref = (_nearest_existing(discovered.shared, head),) if head and ".." not in head else ()
+    return (discovered.git_dir, *directories, *ref)
 
 
-def _nearest(shared: str, ref: str) -> str:
+def _nearest_existing(shared: str, ref: str) -> str:
     """The file of a ref; while it is packed and has none, the folder in which one would appear."""
     path = f"{shared}/{ref}"
     while len(path) > len(shared) and not os.path.lexists(path):
@@ -253,7 +260,7 @@ def _follows_replacements(settings: Mapping[str, str]) -> bool:
     return settings.get("core.usereplacerefs", "true").lower() not in {"false", "no", "off", "0"}
 
 
-def _no_commit(handle: object) -> UnusableRepository:
+def _no_commit_error(handle: object) -> UnusableRepository:
     """Tell a repository without a commit from one whose commit can't be read."""
     import pygit2
 
@@ -277,21 +284,22 @@ def _own_description(shared: str) -> str:
     return "" if text.startswith(_DEFAULT_DESCRIPTION) else text
 
 
-def _last_change(found: DiscoveredRepository) -> str:
+def _last_change(discovered: DiscoveredRepository) -> str:
     """Time of the last fetch or newest change of a ref, RFC 3339 in UTC."""
-    head = head_target(found.git_dir)
-    names = [f"{found.git_dir}/FETCH_HEAD", f"{found.shared}/packed-refs", f"{found.git_dir}/logs/HEAD",
-             f"{found.git_dir}/HEAD", f"{found.shared}/refs/heads", f"{found.shared}/refs/tags"]  # fmt: skip
+    head = head_target(discovered.git_dir)
+    names = [f"{discovered.git_dir}/FETCH_HEAD", f"{discovered.shared}/packed-refs", f"{discovered.git_dir}/logs/HEAD",
+             f"{discovered.git_dir}/HEAD", f"{discovered.shared}/refs/heads",
+             f"{discovered.shared}/refs/tags"]  # fmt: skip
     if head and ".." not in head:
-        names.append(f"{found.shared}/{head}")
+        names.append(f"{discovered.shared}/{head}")
     times = []
     for name in names:
         try:
             times.append(os.stat(name).st_mtime)
         except OSError:
             continue
-    return _time(max(times)) if times else ""
+    return _format_time(max(times)) if times else ""
 
 
-def _time(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

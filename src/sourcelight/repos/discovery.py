@@ -66,7 +66,7 @@ class Discovery:
     ----------
     boundary
         Where links may lead.
-    found
+    repositories
         One entry per git directory, by the real path of its shared part; the main work tree is preferred.
     skipped
         Folders that can't be read and broken ``.git`` files.
@@ -78,18 +78,18 @@ class Discovery:
         Links that lead out of `boundary`, with where they lead.
     visited
         How many folders were read.
-    met
+    has_repository
         Whether there was anything of git at all, readable or not.
     """
 
     boundary: Boundary = field(default_factory=Boundary)
-    found: dict[str, DiscoveredRepository] = field(default_factory=dict)
+    repositories: dict[str, DiscoveredRepository] = field(default_factory=dict)
     skipped: list[SkippedRepository] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
     lookalikes: list[str] = field(default_factory=list)
     outside: dict[str, str] = field(default_factory=dict)
     visited: int = 0
-    met: bool = False
+    has_repository: bool = False
     _seen: set[str] = field(default_factory=set)
 
     def walk(
@@ -111,8 +111,8 @@ class Discovery:
             Called with folders read and repositories found, after every 200 folders.
         """
         top = os.path.realpath(path)
-        around = tuple(tree for tree in enclosing_work_trees(top) if tree.has_entry(top))
-        pending = [_Step(path, top, around, named=True)]
+        enclosing = tuple(tree for tree in enclosing_work_trees(top) if tree.has_entry(top))
+        pending = [_Step(path, top, enclosing, named=True)]
         while pending:
             step = pending.pop()
             if cancellation is not None:
@@ -124,12 +124,12 @@ class Discovery:
                 modified = os.stat(step.path).st_mtime_ns
                 names, below, links = _read_folder(step.path)
             except OSError as error:
-                self._skip(step.path, error, given=step.named, inside=bool(step.enclosing))
+                self._skip(step.path, error, is_named=step.named, is_nested=bool(step.enclosing))
                 continue
             self.visited += 1
             if progress is not None and self.visited % 200 == 0:
-                progress(self.visited, len(self.found))
-            inner = self._look(step, names, modified)
+                progress(self.visited, len(self.repositories))
+            inner = self._visit(step, names, modified)
             if inner is None:
                 continue
             for name in reversed(links):
@@ -138,7 +138,7 @@ class Discovery:
                 _Step(os.path.join(step.path, name), os.path.join(step.real, name), inner) for name in reversed(below)
             )
 
-    def _look(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
+    def _visit(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
         """Take up what a folder is; gives the work trees around what is below, None when it is not entered."""
         if ".git" in names and self._work_tree(step.path, named=step.named):
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
@@ -171,7 +171,7 @@ class Discovery:
     def _work_tree(self, folder: str, *, named: bool = False) -> bool:
         """Take up the ``.git`` folder or file of a work tree; False when it is neither."""
         dot = os.path.join(folder, ".git")
-        self.met = True
+        self.has_repository = True
         if os.path.isdir(dot):
             try:
                 names = set(os.listdir(dot))
@@ -200,29 +200,29 @@ class Discovery:
         return True
 
     def _add(self, git_dir: str, worktree: str, *, named: bool) -> None:
-        self.met = True
+        self.has_repository = True
         git_dir = os.path.realpath(git_dir)
         shared = os.path.realpath(common_dir(git_dir))
         if not os.path.isdir(shared):
             message = f"{shared}: {os.strerror(errno.ENOENT)}"
             self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", message))
             return
-        self._keep(DiscoveredRepository(git_dir, shared, worktree, named))
+        self._put(DiscoveredRepository(git_dir, shared, worktree, named))
 
-    def _keep(self, found: DiscoveredRepository) -> None:
-        former = self.found.get(found.shared, found)
-        best = min(former, found, key=_preference)
-        self.found[found.shared] = replace(best, named=former.named or found.named)
+    def _put(self, repository: DiscoveredRepository) -> None:
+        previous = self.repositories.get(repository.shared, repository)
+        best = min(previous, repository, key=_preference)
+        self.repositories[repository.shared] = replace(best, named=previous.named or repository.named)
 
-    def add(self, found: DiscoveredRepository) -> None:
+    def add(self, repository: DiscoveredRepository) -> None:
         """Take up a repository that was found in another way."""
-        self.met = True
-        self._keep(found)
+        self.has_repository = True
+        self._put(repository)
 
     def merge(self, other: Discovery) -> None:
         """Take up what another walk found."""
-        for found in other.found.values():
-            self.add(found)
+        for repository in other.repositories.values():
+            self.add(repository)
         self.skipped += other.skipped
         self.folders |= other.folders
         self.lookalikes += other.lookalikes
@@ -232,19 +232,19 @@ class Discovery:
     def work_tree(self, folder: str) -> DiscoveredRepository | None:
         """The repository whose work tree is `folder`; None when there is none that can be read."""
         self._work_tree(folder, named=True)
-        return next(iter(self.found.values()), None)
+        return next(iter(self.repositories.values()), None)
 
-    def _skip(self, folder: str, error: OSError, *, given: bool, inside: bool) -> None:
+    def _skip(self, folder: str, error: OSError, *, is_named: bool, is_nested: bool) -> None:
         reason = error.strerror or str(error)
-        if given or (isinstance(error, PermissionError) and not inside):
+        if is_named or (isinstance(error, PermissionError) and not is_nested):
             missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
             self.skipped.append(SkippedRepository(folder, "not found" if missing else "unreadable", reason))
 
 
-def _preference(found: DiscoveredRepository) -> tuple[bool, bool, bool, str]:
+def _preference(repository: DiscoveredRepository) -> tuple[bool, bool, bool, str]:
     """Order of places for one repository: main work tree, one that only refers to its git directory, linked, bare."""
-    is_main = os.path.realpath(found.worktree) == os.path.dirname(found.shared)
-    return (found.git_dir != found.shared, not found.worktree, not is_main, found.git_dir)
+    is_main = os.path.realpath(repository.worktree) == os.path.dirname(repository.shared)
+    return (repository.git_dir != repository.shared, not repository.worktree, not is_main, repository.git_dir)
 
 
 def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
@@ -289,15 +289,15 @@ def enclosing_repository(path: str) -> DiscoveredRepository | None:
     above = os.path.dirname(real)
     while above != os.path.dirname(above):
         if os.path.lexists(os.path.join(above, ".git")):
-            found = Discovery().work_tree(above)
-            if found is None:
+            repository = Discovery().work_tree(above)
+            if repository is None:
                 return None
-            inside = os.path.relpath(real, above).replace(os.sep, "/")
+            relative = os.path.relpath(real, above).replace(os.sep, "/")
             try:
-                entry = open_handle(found.git_dir).revparse_single("HEAD").peel(pygit2.Tree)[inside]
+                entry = open_handle(repository.git_dir).revparse_single("HEAD").peel(pygit2.Tree)[relative]
             except (UnusableRepository, KeyError, ValueError, pygit2.GitError):
                 return None
-            return found if isinstance(entry, pygit2.Tree) else None
+            return repository if isinstance(entry, pygit2.Tree) else None
         above = os.path.dirname(above)
     return None
 
@@ -305,8 +305,8 @@ def enclosing_repository(path: str) -> DiscoveredRepository | None:
 def place_at(path: str) -> str:
     """The place of the repository that stands, or stood, at `path`: a work tree, a git directory or a snapshot."""
     folder = os.path.abspath(os.path.expanduser(path))
-    found = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
-    return place_of(folder if found is None else found.shared)
+    repository = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
+    return place_of(folder if repository is None else repository.shared)
 
 
 def holds_files(path: str) -> bool:

@@ -50,8 +50,8 @@ def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int 
         for kind, limit in limits:
             if limit is not None:
                 with contextlib.suppress(ProcessLookupError, PermissionError, ValueError, OSError):
-                    _, most = resource.prlimit(process_id, kind)
-                    bound = limit if most == resource.RLIM_INFINITY else min(limit, most)
+                    _, hard_limit = resource.prlimit(process_id, kind)
+                    bound = limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit)
                     resource.prlimit(process_id, kind, (bound, bound))
 
 
@@ -100,18 +100,18 @@ def reading_environment(directory: str) -> dict[str, str]:
     }
 
 
-def fetching_environment(protocols: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, str]:
+def fetching_environment(protocols: Sequence[str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Environment for git that fetches: settings of the user count, those of a surrounding git do not.
 
     Parameters
     ----------
     protocols
         Transports that may be used, `NETWORK` or `LOCAL`.
-    more
+    extra
         Variables to add.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _INHERITED}
-    return env | {**_ALWAYS, "GIT_ALLOW_PROTOCOL": ":".join(protocols), "LC_ALL": "C"} | dict(more or {})
+    return env | {**_ALWAYS, "GIT_ALLOW_PROTOCOL": ":".join(protocols), "LC_ALL": "C"} | dict(extra or {})
 
 
 _ALWAYS = {
@@ -192,8 +192,8 @@ def require_git() -> str:
         raise GitFailed(["git"], 127, "the git command was not found on PATH; install git to clone repositories")
     version = _version(path)
     if version < OLDEST_GIT:
-        found, needed = ".".join(map(str, version)), ".".join(map(str, OLDEST_GIT))
-        raise GitFailed(["git", "--version"], 0, f"git {found} is too old; version {needed} or newer is needed")
+        installed, needed = ".".join(map(str, version)), ".".join(map(str, OLDEST_GIT))
+        raise GitFailed(["git", "--version"], 0, f"git {installed} is too old; version {needed} or newer is needed")
     return path
 
 
@@ -281,12 +281,12 @@ def _follow(
     reader.start()
     tail: deque[str] = deque(maxlen=TAIL_LINES)
     try:
-        for text in _until_end(lines, cancellation):
-            shown = redact(text, secrets)
-            if not re.search(r"\d+% \(\d+/\d+\)", shown):
-                tail.append(shown)
+        for text in _wait_for_end(lines, cancellation):
+            redacted = redact(text, secrets)
+            if not re.search(r"\d+% \(\d+/\d+\)", redacted):
+                tail.append(redacted)
             if line is not None:
-                line(shown)
+                line(redacted)
         status = process.wait(timeout=60)
     finally:
         end_process(process)
@@ -305,7 +305,7 @@ def redact(text: str, secrets: Sequence[str]) -> str:
     return re.sub(r"(?<=://)[^/\s@]+@", "", text)
 
 
-def _until_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> _StderrTail:
+def _wait_for_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> _StderrTail:
     return _StderrTail(lines, cancellation)
 
 
@@ -333,19 +333,19 @@ class _StderrTail:
 
 
 def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None:
-    rest = b""
+    remaining = b""
     try:
         while chunk := os.read(stream.fileno(), 65536):
-            *whole, rest = re.split(rb"[\r\n]", rest + chunk)
-            rest = rest[-MAX_LINE_BYTES:]  # a remote's own words pass through here, and need not end
-            for text in whole:
+            *complete, remaining = re.split(rb"[\r\n]", remaining + chunk)
+            remaining = remaining[-MAX_LINE_BYTES:]  # a remote's own words pass through here, and need not end
+            for text in complete:
                 if text.strip():
                     lines.put(text.decode("utf-8", "replace").rstrip())
     except OSError:
         pass
     finally:
-        if rest.strip():
-            lines.put(rest.decode("utf-8", "replace").rstrip())
+        if remaining.strip():
+            lines.put(remaining.decode("utf-8", "replace").rstrip())
         lines.put(None)
 
 

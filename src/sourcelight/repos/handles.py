@@ -49,13 +49,13 @@ def unfit_file(git_dir: str, shared: str) -> str:
     """
     for name, limit in MAX_BYTES.items():
         for directory in dict.fromkeys((git_dir, shared)):
-            problem = _problem(os.path.join(directory, name), limit)
+            problem = _file_problem(os.path.join(directory, name), limit)
             if problem:
                 return f"{name} {problem}"
     return _unfit_include([os.path.join(shared, "config"), os.path.join(git_dir, "config.worktree")])
 
 
-def _problem(path: str, limit: int) -> str:
+def _file_problem(path: str, limit: int) -> str:
     try:
         info = os.stat(path)
     except OSError:
@@ -78,7 +78,7 @@ def _unfit_include(configs: list[str]) -> str:
         count += 1
         if count > _MAX_INCLUDES:
             return f"config includes more than {_MAX_INCLUDES} files"
-        problem = _problem(config, MAX_BYTES["config"])
+        problem = _file_problem(config, MAX_BYTES["config"])
         if problem:
             return f"a file that config includes {problem}"
         try:
@@ -116,12 +116,12 @@ clone lacks is missing, and the compatible names of objects are beside the other
 
 _UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
 _UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
-_opening = threading.Lock()  # the ownership switch belongs to the whole process
+_open_lock = threading.Lock()  # the ownership switch belongs to the whole process
 
 
 def _renew_lock() -> None:
-    global _opening  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
-    _opening = threading.Lock()
+    global _open_lock  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _open_lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -149,8 +149,8 @@ def open_handle(git_dir: str) -> pygit2.Repository:
     problem = unfit_file(git_dir, common_dir(git_dir))
     if problem:
         raise UnusableRepository("unsupported", problem)
-    with _opening:
-        former = pygit2.settings.owner_validation
+    with _open_lock:
+        previous = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False
         _accept_extensions()
         try:
@@ -160,23 +160,23 @@ def open_handle(git_dir: str) -> pygit2.Repository:
                 handle = _open_without_user(git_dir)
             refuse_unfolding(handle.odb, common_dir(git_dir))
         except (pygit2.GitError, KeyError, ValueError, OSError) as error:
-            raise _why(git_dir, error) from error
+            raise _to_error(git_dir, error) from error
         finally:
-            pygit2.settings.owner_validation = former
+            pygit2.settings.owner_validation = previous
     return handle
 
 
 def _accept_extensions() -> None:
     """Tell libgit2, once in a process, of the extensions that change nothing for who reads."""
-    global _is_told  # noqa: PLW0603 - the setting belongs to the whole process
-    if not _is_told:
+    global _has_extensions  # noqa: PLW0603 - the setting belongs to the whole process
+    if not _has_extensions:
         import pygit2
 
         pygit2.settings.set_extensions(list(_READ_ALIKE))
-        _is_told = True
+        _has_extensions = True
 
 
-_is_told = False
+_has_extensions = False
 
 
 def _open_without_user(git_dir: str) -> pygit2.Repository:
@@ -184,18 +184,18 @@ def _open_without_user(git_dir: str) -> pygit2.Repository:
     import pygit2
 
     level = pygit2.enums.ConfigLevel
-    places = pygit2.settings.search_path
-    former = {each: places[each] for each in (level.SYSTEM, level.XDG, level.GLOBAL)}
+    search_path = pygit2.settings.search_path
+    previous = {level_name: search_path[level_name] for level_name in (level.SYSTEM, level.XDG, level.GLOBAL)}
     try:
-        for each in former:
-            places[each] = ""
+        for level_name in previous:
+            search_path[level_name] = ""
         return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
     finally:
-        for each, place in former.items():
-            places[each] = place
+        for level_name, path in previous.items():
+            search_path[level_name] = path
 
 
-def _why(git_dir: str, error: Exception) -> UnusableRepository:
+def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
     """Tell formats that libgit2 lacks, missing permission and damage apart."""
     shared = common_dir(git_dir)
     try:
@@ -207,8 +207,8 @@ def _why(git_dir: str, error: Exception) -> UnusableRepository:
         config = ""
         if not os.path.isdir(git_dir):
             return UnusableRepository("gone", "the git directory no longer exists")
-    except OSError as fault:
-        return UnusableRepository("unreadable", fault.strerror or str(fault))
+    except OSError as exc:
+        return UnusableRepository("unreadable", exc.strerror or str(exc))
     unsupported = _unsupported(config, str(error))
     return (
         UnusableRepository("unsupported", unsupported)

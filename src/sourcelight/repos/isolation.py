@@ -70,8 +70,8 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
         for name in ("objects/info", "refs"):
             os.makedirs(os.path.join(directory, name))
         objects = os.path.abspath(os.path.join(shared, "objects"))
-        _write(directory, "objects/info/alternates", _quoted_path(objects) + b"\n")
-        _write(directory, "config", (_CONFIG + "".join(map(_setting, settings))).encode())
+        _write(directory, "objects/info/alternates", _quote_path(objects) + b"\n")
+        _write(directory, "config", (_CONFIG + "".join(map(_format_setting, settings))).encode())
         _write(directory, "HEAD", _head(handle) if with_refs else _NO_HEAD)
         if shallow:
             _write(directory, "shallow", shallow)
@@ -97,14 +97,14 @@ def _write(directory: str, name: str, content: bytes) -> None:
         file.write(content)
 
 
-def _setting(setting: str) -> str:
+def _format_setting(setting: str) -> str:
     name, _, value = setting.partition("=")
     section, _, key = name.rpartition(".")
     quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'[{section}]\n\t{key} = "{quoted}"\n'
 
 
-def _quoted_path(path: str) -> bytes:
+def _quote_path(path: str) -> bytes:
     """A path as a line of git's list of alternates: one with a newline, or a leading mark, is written as in C."""
     raw = os.fsencode(path)
     if b"\n" not in raw and not raw.startswith((b'"', b"#")):

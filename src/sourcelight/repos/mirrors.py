@@ -72,8 +72,8 @@ class _Remote:
                 git_dir = open_handle(git_dir if os.path.isdir(git_dir) else self.local).path
                 directory = stack.enter_context(isolated_directory(git_dir, with_refs=True))
             except RepositoryError as error:
-                said = f"{self.url} does not appear to be a git repository that can be read: {error}"
-                raise GitFailed(["git", "clone", self.url], 128, said) from error
+                message = f"{self.url} does not appear to be a git repository that can be read: {error}"
+                raise GitFailed(["git", "clone", self.url], 128, message) from error
             yield pathlib.Path(directory).as_uri()
 
     @property
@@ -115,13 +115,13 @@ def clone(
     GitFailed
         If git is missing, too old, or fails; carries the end of what it said, without credentials.
     """
-    remote = _checked(url)
-    target = _target(os.path.abspath(os.path.expanduser(os.fspath(folder))), remote)
+    remote = _parse_remote(url)
+    target = _mirror_path(os.path.abspath(os.path.expanduser(os.fspath(folder))), remote)
     if os.path.isdir(target):
         return _update(target, remote, progress, cancellation)
     parent = os.path.dirname(target)
     make_private_folder(parent)
-    _sweep(parent)
+    _delete_leftovers(parent)
     partial = tempfile.mkdtemp(prefix=f"{PARTIAL_PREFIX}{os.getpid()}-", dir=parent)
     try:
         with remote.source() as source:
@@ -169,7 +169,7 @@ def _update(
     cancellation: Cancellation | None,
 ) -> str:
     recorded = _recorded_origin(path)
-    remote = remote or _checked(recorded)
+    remote = remote or _parse_remote(recorded)
     with remote.source() as source:
         arguments = ["--git-dir", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc",
                      "--force", "--update-shallow", "--no-write-fetch-head", "--", source,
@@ -202,21 +202,21 @@ def _follow_head(path: str, remote: _Remote, source: str, cancellation: Cancella
         handle.set_head(name)
 
 
-def _target(folder: str, remote: _Remote) -> str:
+def _mirror_path(folder: str, remote: _Remote) -> str:
     """Where the mirror of a remote stands: by its name, or beside it when another remote of that name is there."""
     parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
     target = os.path.join(folder, *parts)
-    if not os.path.isdir(f"{target}.git") or _same(_recorded_origin(f"{target}.git"), remote.url):
+    if not os.path.isdir(f"{target}.git") or _is_same_origin(_recorded_origin(f"{target}.git"), remote.url):
         return f"{target}.git"
     return f"{target}-{hashlib.sha256(os.fsencode(remote.url)).hexdigest()[:8]}.git"
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same_origin(first: str, second: str) -> bool:
     """Whether two URLs mean one repository: the same host and path, and no two different ports."""
-    name = name_from_origin(one)
-    if not name or name != name_from_origin(other):
-        return one == other
-    ports = {match[1] for match in (re.match(r"[^:]+://[^/]*:(\d+)(?:/|$)", url) for url in (one, other)) if match}
+    name = name_from_origin(first)
+    if not name or name != name_from_origin(second):
+        return first == second
+    ports = {match[1] for match in (re.match(r"[^:]+://[^/]*:(\d+)(?:/|$)", url) for url in (first, second)) if match}
     return len(ports) < 2
 
 
@@ -231,8 +231,8 @@ def _recorded_origin(path: str) -> str:
         raise RepositoryError(f"{path} is not a mirror that can be updated: {error}") from error
     strange = sorted(name for name in entries if not _MIRROR_KEYS.fullmatch(name))
     if not bare or strange or "remote.origin.url" not in entries:
-        found = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is no bare mirror"
-        raise RepositoryError(f"{path} was not made by clone, so that git is not run in it: {found}")
+        problem = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is no bare mirror"
+        raise RepositoryError(f"{path} was not made by clone, so that git is not run in it: {problem}")
     return entries["remote.origin.url"]
 
 
@@ -279,56 +279,56 @@ def _credentials(remote: _Remote) -> dict[str, str]:
     }
 
 
-def _checked(url: str) -> _Remote:
+def _parse_remote(url: str) -> _Remote:
     """Check a URL against what git may be given, and take its credentials out."""
     text = url.strip()
     if not text or text.startswith("-") or re.search(r"[\x00-\x1f\x7f]", text):
-        raise _refused(text)
+        raise _to_error(text)
     local = os.path.abspath(os.path.expanduser(text))
     if "://" not in text and os.path.isdir(local):
         return _Remote(local, local=local)
     if "://" not in text:
         scp = re.fullmatch(r"(?:[A-Za-z0-9_.+-]+@)?(?!-)[A-Za-z0-9_.\[\]-]+:(?![:-])\S.*", text)
         if not scp or text.partition(":")[0].startswith("-"):
-            raise _refused(text)
+            raise _to_error(text)
         return _Remote(text)
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _refused("") from error
+        raise _to_error("") from error
     scheme = parts.scheme.lower()
     if scheme not in {"https", "ssh", "git", "file"} or host.startswith("-") or "::" in text.partition("://")[0]:
-        raise _refused(text)
+        raise _to_error(text)
     if scheme == "file":
         path = unquote(text[len("file://") :])
         return _Remote(text, local=path if path.startswith("/") else "//" + path)
     if not host:
-        raise _refused(text)
-    place = f"[{host}]" if ":" in host else host
-    place += f":{port}" if port else ""
+        raise _to_error(text)
+    address = f"[{host}]" if ":" in host else host
+    address += f":{port}" if port else ""
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     if re.search(r"[\x00-\x1f\x7f]", user + password) or user.startswith("-"):
-        raise _refused("")
+        raise _to_error("")
     if scheme == "ssh":
-        return _Remote(urlunsplit((scheme, f"{user}@{place}" if user else place, parts.path, "", "")))
-    return _Remote(urlunsplit((scheme, place, parts.path, parts.query, "")), user, password)
+        return _Remote(urlunsplit((scheme, f"{user}@{address}" if user else address, parts.path, "", "")))
+    return _Remote(urlunsplit((scheme, address, parts.path, parts.query, "")), user, password)
 
 
-def _refused(text: str) -> RepositoryError:
-    shown = re.sub(r"//[^/]*@", "//", text)[:200]
-    return RepositoryError(f"not a URL to clone from: {shown!r}; accepted: {_ACCEPTED}")
+def _to_error(text: str) -> RepositoryError:
+    redacted = re.sub(r"//[^/]*@", "//", text)[:200]
+    return RepositoryError(f"not a URL to clone from: {redacted!r}; accepted: {_ACCEPTED}")
 
 
-def _sweep(parent: str) -> None:
+def _delete_leftovers(parent: str) -> None:
     """Remove what killed processes left half fetched."""
     for name in os.listdir(parent):
         match = re.match(re.escape(PARTIAL_PREFIX) + r"(\d+)-", name)
-        if match and not _runs(int(match[1])):
+        if match and not _is_running(int(match[1])):
             shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
 
 
-def _runs(process: int) -> bool:
+def _is_running(process: int) -> bool:
     if os.name == "nt":  # a signal there would end the process; leave its folder alone
         return True
     try:

@@ -30,8 +30,8 @@ def split_origin(url: str) -> tuple[str, str]:
     if match:
         if match["scheme"].lower() not in _PUBLIC_SCHEMES:
             return "", ""
-        place = re.split(r"[?#]", match["rest"], maxsplit=1)[0]
-        authority, _, path = place.partition("/")
+        location = re.split(r"[?#]", match["rest"], maxsplit=1)[0]
+        authority, _, path = location.partition("/")
         host = re.sub(r":\d*$", "", authority.rpartition("@")[2])
         path = unquote(path, errors="replace")
     else:
@@ -88,20 +88,20 @@ _LENGTHS = 3
 _MAX_CHARS = 100
 
 
-def near_names(asked: str, names: Iterable[str], limit: int = _LIMIT) -> tuple[str, ...]:
-    """Return the names most like `asked`, the best first: with the same last part, then with a similar spelling.
+def near_names(missing: str, names: Iterable[str], limit: int = _LIMIT) -> tuple[str, ...]:
+    """Return the names most like `missing`, the best first: with the same last part, then with a similar spelling.
 
     Parameters
     ----------
-    asked
+    missing
         The name that does not exist.
     names
         Names that the reader may see; hostile ones (long, or with characters that can't be seen) are left out.
     limit
         How many to return at most.
     """
-    wanted = asked.casefold().strip("/")[:_MAX_CHARS]
-    if not wanted:
+    folded = missing.casefold().strip("/")[:_MAX_CHARS]
+    if not folded:
         return ()
     usable: dict[str, str] = {}
     for name in names:
@@ -109,13 +109,13 @@ def near_names(asked: str, names: Iterable[str], limit: int = _LIMIT) -> tuple[s
             usable.setdefault(name.casefold(), name)
         if len(usable) >= _MAX_NAMES:
             break
-    last = _last(wanted)
-    same = [name for name in usable if _last(name) == last or wanted in name]
-    similar = [name for name in usable if abs(len(name) - len(wanted)) <= _LENGTHS][:_MAX_COMPARED]
+    last = _last(folded)
+    same = [name for name in usable if _last(name) == last or folded in name]
+    similar = [name for name in usable if abs(len(name) - len(folded)) <= _LENGTHS][:_MAX_COMPARED]
     parts = {_last(name): name for name in usable if abs(len(_last(name)) - len(last)) <= _LENGTHS}
-    close = difflib.get_close_matches(wanted, similar, limit, 0.7)
+    close = difflib.get_close_matches(folded, similar, limit, 0.7)
     compared = list(parts)[:_MAX_COMPARED]
-    close += [parts[part] for part in difflib.get_close_matches(last, compared, limit, 0.7)]
+    close += [parts[last_part] for last_part in difflib.get_close_matches(last, compared, limit, 0.7)]
     ordered = dict.fromkeys([*close[:1], *sorted(same, key=len), *close])
     return tuple(usable[name] for name in list(ordered)[:limit])
 

@@ -49,7 +49,7 @@ def open_private(path: str | os.PathLike[str], mode: str) -> IO[bytes]:
     OSError
         When it can't be opened.
     """
-    return cast("IO[bytes]", open(path, mode, opener=_private))
+    return cast("IO[bytes]", open(path, mode, opener=_opener))
 
 
 def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
@@ -78,19 +78,19 @@ def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
         return
     indexes = [name for name in names if os.path.isfile(os.path.join(name, marker)) and not os.path.islink(name)]
     for index in indexes:
-        for place, folders, files in os.walk(index):
+        for directory, folders, files in os.walk(index):
             for name in (*folders, *files):
-                _close(os.path.join(place, name))
-        _close(index)
+                _restrict(os.path.join(directory, name))
+        _restrict(index)
     if len(indexes) == len(names):  # last: a repair that was cut off begins again
-        _close(folder)
+        _restrict(folder)
 
 
-def _private(path: str, flags: int) -> int:
+def _opener(path: str, flags: int) -> int:
     return os.open(path, flags, FILE_MODE)
 
 
-def _close(path: str) -> None:
+def _restrict(path: str) -> None:
     """Take the rights of others from a folder or file of ours; links are not followed."""
     if os.name != "posix":
         return

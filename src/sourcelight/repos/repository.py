@@ -111,18 +111,18 @@ def git_dir_of_file(path: str) -> str:
         return ""
     if not text.startswith(b"gitdir:"):
         return ""
-    named = os.fsdecode(text[7:].strip())
-    return "" if not named or "\0" in named else os.path.realpath(os.path.join(os.path.dirname(path), named))
+    target = os.fsdecode(text[7:].strip())
+    return "" if not target or "\0" in target else os.path.realpath(os.path.join(os.path.dirname(path), target))
 
 
 def common_dir(git_dir: str) -> str:
     """The git directory that holds objects and refs: `git_dir` itself, or for a linked work tree the one it names."""
     try:
-        named = os.fsdecode(read_small_file(os.path.join(git_dir, "commondir"), 4096).strip())
+        target = os.fsdecode(read_small_file(os.path.join(git_dir, "commondir"), 4096).strip())
     except OSError:
         return git_dir
     # As the kernel resolves it, which is what git opens: `link/..` is not the directory that the link stands in.
-    return git_dir if "\0" in named else os.path.realpath(os.path.join(git_dir, named))
+    return git_dir if "\0" in target else os.path.realpath(os.path.join(git_dir, target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +177,8 @@ class Viewer:
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
     """The repositories that exist for `viewer`, in the order given."""
     if viewer.only is not None:
-        return tuple([each for each in repositories if viewer.may_see(each)])
+        return tuple([repository for repository in repositories if viewer.may_see(repository)])
     if viewer.sees_private:
         return tuple(repositories)
     granted = viewer._is_granted  # noqa: SLF001 - the rule of this module
-    return tuple([each for each in repositories if not each.facts.private or granted(each)])
+    return tuple([repository for repository in repositories if not repository.facts.private or granted(repository)])

@@ -19,7 +19,7 @@ from sourcelight.repos.boundary import read_small_file
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.names import near_names
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
-from sourcelight.repos.objects.commits import ancestors_by_time, parents_of, peeled
+from sourcelight.repos.objects.commits import ancestors_by_time, parents_of, peel_to_commit
 from sourcelight.repos.repository import Repository
 from sourcelight.repos.worktrees import current_state
 
@@ -33,7 +33,7 @@ WORKTREE = "WORKTREE"
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:~^?*\[\\{}]{1,512}(?:~\d{0,9}|\^\d{0,4}|\^\{(?:commit|tag)?\}){0,64}")
 
 _STEP = re.compile(r"~\d*|\^\{\w*\}|\^\d*")
-_MOST_STEPS = 1_000_000
+_MAX_STEPS = 1_000_000
 
 
 def resolve(repository: Repository, revision: str) -> str:
@@ -121,8 +121,8 @@ def default_commit(handle: object) -> tuple[str, str]:
         return "", ""
     for prefix in ("refs/heads/", "refs/remotes/origin/"):
         branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
-        wanted = [b for b in ("main", "master", "trunk", "develop") if b in branches]
-        for branch in (*wanted, *branches):
+        usual = [b for b in ("main", "master", "trunk", "develop") if b in branches]
+        for branch in (*usual, *branches):
             commit = _lookup(handle, prefix + branch)
             if commit:
                 return commit, branch
@@ -145,10 +145,10 @@ def _lookup(handle: object, revision: str) -> str:
                     continue
                 if kind == pygit2.enums.ObjectType.COMMIT and not re.search(r"[~^]", name):
                     return str(start)
-            found = handle.revparse_single(name)
-            return str(found.peel(pygit2.Commit).id)
+            target = handle.revparse_single(name)
+            return str(target.peel(pygit2.Commit).id)
         except (KeyError, ValueError, pygit2.GitError, OSError):
-            if commit := _by_hand(handle, name):
+            if commit := _resolve_raw(handle, name):
                 return commit
     return ""
 
@@ -169,7 +169,7 @@ def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
     return target if isinstance(target, pygit2.Oid) else None
 
 
-def _by_hand(handle: pygit2.Repository, revision: str) -> str:
+def _resolve_raw(handle: pygit2.Repository, revision: str) -> str:
     """What libgit2 would say if it read commits with a broken author: the commit of a revision, or nothing."""
     import pygit2
 
@@ -177,20 +177,20 @@ def _by_hand(handle: pygit2.Repository, revision: str) -> str:
     commit = ""
     for form in ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}"):
         try:
-            commit = peeled(handle, str(handle.lookup_reference(form.format(base)).resolve().target))
+            commit = peel_to_commit(handle, str(handle.lookup_reference(form.format(base)).resolve().target))
         except (KeyError, ValueError, pygit2.GitError, OSError):
             continue
         break
     else:
         try:
-            commit = peeled(handle, str(handle.expand_id(base)))
+            commit = peel_to_commit(handle, str(handle.expand_id(base)))
         except (KeyError, ValueError, pygit2.GitError):
             return ""
     for step in _STEP.findall(revision[len(base) :]):
         number = int(step[1:] or 1) if "{" not in step else 0
-        for place in [1] * min(number, _MOST_STEPS) if step[0] == "~" else [number] * bool(number):
+        for parent_number in [1] * min(number, _MAX_STEPS) if step[0] == "~" else [number] * bool(number):
             parents = parents_of(handle, commit)
-            commit = parents[place - 1] if place <= len(parents) else ""
+            commit = parents[parent_number - 1] if parent_number <= len(parents) else ""
     return commit
 
 
@@ -203,7 +203,7 @@ def head_target(git_dir: str) -> str:
     return os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""
 
 
-_OLDER_IN_A_ROW = 1000
+_MAX_OLDER_COMMITS = 1000
 """Older commits, newest first, after which none is expected to be newer: clocks go wrong, but not all of them."""
 
 _CHECK_EVERY = 1000
@@ -217,10 +217,10 @@ def newest_before(
     Raises `Cancelled` and `RepositoryNotFound`.
     """
     key = ("before", repository.key, commit, before_s)
-    if key not in _known:
-        found = (name for name, time_s in _walk(repository, commit, cancellation) if time_s < before_s)
-        _remember(key, next(found, ""))
-    return str(_known[key]) or None
+    if key not in _answers:
+        candidates = (name for name, time_s in _walk(repository, commit, cancellation) if time_s < before_s)
+        _store_answer(key, next(candidates, ""))
+    return str(_answers[key]) or None
 
 
 def has_commit_after(
@@ -231,16 +231,16 @@ def has_commit_after(
     Raises `Cancelled` and `RepositoryNotFound`.
     """
     key = ("after", repository.key, commit, after_s)
-    if key not in _known:
+    if key not in _answers:
         answer = ""
         for number, (name, time_s) in enumerate(_walk(repository, commit, cancellation)):
             if time_s > after_s:
                 answer = name
                 break
-            if number >= _OLDER_IN_A_ROW:
+            if number >= _MAX_OLDER_COMMITS:
                 break
-        _remember(key, answer)
-    return bool(_known[key])
+        _store_answer(key, answer)
+    return bool(_answers[key])
 
 
 def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
@@ -261,14 +261,14 @@ def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
         return any(name == commit for name, _ in ancestors_by_time(handle, tip))
 
 
-_MOST_KNOWN = 10_000
-_known: dict[tuple[str, str, str, float], str] = {}
+_MAX_ANSWERS = 10_000
+_answers: dict[tuple[str, str, str, float], str] = {}
 
 
-def _remember(key: tuple[str, str, str, float], answer: str) -> None:
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    _known[key] = answer
+def _store_answer(key: tuple[str, str, str, float], answer: str) -> None:
+    if len(_answers) >= _MAX_ANSWERS:
+        _answers.clear()
+    _answers[key] = answer
 
 
 def _walk(repository: Repository, commit: str, cancellation: Cancellation | None) -> Iterator[tuple[str, int]]:
@@ -281,19 +281,19 @@ def _walk(repository: Repository, commit: str, cancellation: Cancellation | None
         handle = open_handle(repository.git_dir)
     except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
-    met: set[str] = set()
+    seen: set[str] = set()
     try:
-        for number, found in enumerate(handle.walk(pygit2.Oid(hex=commit), pygit2.enums.SortMode.TIME)):
+        for number, ancestor in enumerate(handle.walk(pygit2.Oid(hex=commit), pygit2.enums.SortMode.TIME)):
             if cancellation is not None and number % _CHECK_EVERY == 0:
                 cancellation.check()
-            met.add(str(found.id))
-            yield str(found.id), int(found.commit_time)
+            seen.add(str(ancestor.id))
+            yield str(ancestor.id), int(ancestor.commit_time)
     except (KeyError, ValueError, pygit2.GitError):
         # A shallow clone ends here, or libgit2 can't make out a commit: what is there is walked in another way.
         for name, time_s in ancestors_by_time(handle, commit):
             if cancellation is not None:
                 cancellation.check()
-            if name not in met:
+            if name not in seen:
                 yield name, time_s
 
 
@@ -301,8 +301,8 @@ _REMOTE = "refs/remotes/origin/"
 _HEADS = "refs/heads/"
 
 
-def matching_refs(repository: Repository, wanted: Callable[[str], bool]) -> list[tuple[str, str]]:
-    """List the refs whose full name is `wanted`, with the commit each leads to.
+def matching_refs(repository: Repository, accepts: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """List the refs whose full name is `accepts`, with the commit each leads to.
 
     A branch that is only known from `origin` counts under ``refs/heads/``, as it does for `resolve`. Refs that lead to
     no commit (a tag of a file) are left out.
@@ -311,7 +311,7 @@ def matching_refs(repository: Repository, wanted: Callable[[str], bool]) -> list
     ----------
     repository
         Where to look; a snapshot has no refs.
-    wanted
+    accepts
         Gets a name such as ``refs/heads/main``.
 
     Returns
@@ -333,22 +333,22 @@ def matching_refs(repository: Repository, wanted: Callable[[str], bool]) -> list
         names = {name.decode("utf-8", "surrogateescape") for name in handle.raw_listall_references()}
     except (UnusableRepository, pygit2.GitError) as error:
         raise RepositoryNotFound(repository.name) from error
-    chosen = {}
+    targets = {}
     for name in names:
-        shown = name
+        short_name = name
         if name.startswith(_REMOTE):
             branch = _HEADS + name.removeprefix(_REMOTE)
             if name == _REMOTE + "HEAD":
                 continue
-            shown = name if branch in names else branch
-        if wanted(shown):
-            chosen[shown] = name
-    found = []
-    for shown in sorted(chosen):
+            short_name = name if branch in names else branch
+        if accepts(short_name):
+            targets[short_name] = name
+    matches = []
+    for short_name in sorted(targets):
         try:
-            commit = peeled(handle, str(handle.lookup_reference(chosen[shown]).resolve().target))
+            commit = peel_to_commit(handle, str(handle.lookup_reference(targets[short_name]).resolve().target))
         except (KeyError, ValueError, pygit2.GitError, OSError):
             continue
         if commit:
-            found.append((shown, commit))
-    return found
+            matches.append((short_name, commit))
+    return matches

@@ -38,17 +38,17 @@ class TrackedEntries:
     def has_link(self, path: str) -> bool:
         """Tell whether the link at `path` (a real directory, and a name in it) is tracked."""
         name = self._relative(path)
-        return name is not None and self._answer(self._tracks_link, name)
+        return name is not None and self._ask(self._tracks_link, name)
 
     def has_entry(self, path: str) -> bool:
         """Tell whether `path`, or anything below it, is tracked."""
         name = self._relative(path)
-        return name is not None and self._answer(self._tracks_entry, name)
+        return name is not None and self._ask(self._tracks_entry, name)
 
-    def _answer(self, question: Callable[[str], bool], name: str) -> bool:
+    def _ask(self, question: Callable[[str], bool], name: str) -> bool:
         import pygit2
 
-        if not self._opens():
+        if not self._open():
             return True
         try:
             return question(name)
@@ -56,7 +56,7 @@ class TrackedEntries:
             return True
 
     def _tracks_link(self, name: str) -> bool:
-        entry = self._committed(name)
+        entry = self._committed_object(name)
         if entry is not None and int(entry.filemode) == _LINK:
             return True
         if self._links is None:
@@ -64,7 +64,7 @@ class TrackedEntries:
         return _fold(name) in self._links
 
     def _tracks_entry(self, name: str) -> bool:
-        if not name or self._committed(name) is not None:
+        if not name or self._committed_object(name) is not None:
             return True
         folded = _fold(name)
         staged = (_fold(entry.path) for entry in self._index())
@@ -76,7 +76,7 @@ class TrackedEntries:
         prefix = self.worktree.rstrip(os.sep) + os.sep
         return path.removeprefix(prefix).replace(os.sep, "/") if path.startswith(prefix) else None
 
-    def _opens(self) -> bool:
+    def _open(self) -> bool:
         if not self._is_open:
             self._is_open = True
             self._is_readable = self._read()
@@ -99,7 +99,7 @@ class TrackedEntries:
             return False
         return True
 
-    def _committed(self, name: str) -> pygit2.Object | None:
+    def _committed_object(self, name: str) -> pygit2.Object | None:
         return self._root[name] if self._root is not None and name in self._root else None
 
     def _index(self) -> pygit2.Index:

@@ -34,13 +34,13 @@ MAX_RULES_BYTES = 1 << 20
 
 _RULES = (b".gitattributes", b".gitignore")
 _RULES_SETTINGS = ("core.attributesfile", "core.excludesfile")
-_MOST_FOLDERS = 1000
+_MAX_FOLDER_LISTS = 1000
 _folders: dict[str, tuple[str, list[bytes]]] = {}
 
 _SUBMODULE = 0o160000
 _FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
-_MOST_CONTENTS = 100_000
-_PIECE = 1 << 20
+_MAX_CONTENTS = 100_000
+_BLOCK_BYTES = 1 << 20
 
 _contents: dict[bytes, tuple[tuple[int, int, int, int], bytes]] = {}
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
@@ -92,29 +92,29 @@ def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeS
     """
     if repository.kind == "snapshot" or not repository.worktree:
         return WorktreeStatus()
-    kept = _statuses.get(repository.key)
-    began = time.monotonic()
-    if kept is not None and not fresh and began < kept[0] and kept[1] == repository.facts.commit:
-        return kept[2]
-    changed, deleted, new, sparse = _compared(repository)
+    cached = _statuses.get(repository.key)
+    started_s = time.monotonic()
+    if cached is not None and not fresh and started_s < cached[0] and cached[1] == repository.facts.commit:
+        return cached[2]
+    changed, deleted, new, sparse = _compare(repository)
     status = WorktreeStatus(len(changed), len(new), len(deleted - sparse))
-    now = time.monotonic()
-    _statuses[repository.key] = (now + STATUS_SHARE * (now - began), repository.facts.commit, status)
+    now_s = time.monotonic()
+    _statuses[repository.key] = (now_s + STATUS_SHARE * (now_s - started_s), repository.facts.commit, status)
     return status
 
 
-def changes(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
+def changed_paths(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
     """Paths that are changed, deleted and new against the last commit; libgit2 runs no filter or monitor for it.
 
     Files count as they stand on disk, also those that git was told not to look at: assume-unchanged ones, and those of
     skip-worktree, which are deleted where a sparse checkout leaves them out.
     """
-    changed, deleted, new, _ = _compared(repository)
+    changed, deleted, new, _ = _compare(repository)
     return changed, deleted, new
 
 
-def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes], set[bytes]]:
-    """What `changes` gives, and which of the deleted files a sparse checkout leaves out."""
+def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes], set[bytes]]:
+    """What `changed_paths` gives, and which of the deleted files a sparse checkout leaves out."""
     import pygit2
 
     try:
@@ -127,13 +127,13 @@ def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes
         raise RepositoryNotFound(repository.name) from error
     except (pygit2.GitError, KeyError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
-    changed, deleted, new = _sort_out(status)
+    changed, deleted, new = _classify(status)
     sparse: set[bytes] = set()
-    known = changed | deleted | new
+    listed = changed | deleted | new
     root = os.fsencode(repository.worktree)
     tree = None if handle.head_is_unborn else handle.head.peel(pygit2.Tree)
     for entry in hidden_entries(repository.git_dir):
-        if entry.path in known or entry.mode == _SUBMODULE:
+        if entry.path in listed or entry.mode == _SUBMODULE:
             if entry.sparse and entry.path in deleted:
                 sparse.add(entry.path)
             continue
@@ -183,11 +183,11 @@ def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
 def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
     """The 20 bytes by which git names a file's content, read once for each of its states."""
     stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-    former = _contents.get(path)
-    if former is not None and former[0] == stamp:
-        return former[1]
+    cached = _contents.get(path)
+    if cached is not None and cached[0] == stamp:
+        return cached[1]
     name = _content_name(path, info.st_size)
-    while len(_contents) >= _MOST_CONTENTS:
+    while len(_contents) >= _MAX_CONTENTS:
         _contents.pop(next(iter(_contents)), None)
     if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
         _contents[path] = stamp, name
@@ -199,8 +199,8 @@ def _content_name(path: bytes, size: int) -> bytes:
     name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
-        while piece := file.read(_PIECE):
-            name.update(piece)
+        while block := file.read(_BLOCK_BYTES):
+            name.update(block)
     return name.digest()
 
 
@@ -226,13 +226,13 @@ def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
         _check_size(repository, os.fsdecode(path), _size_on_disk(path))
     for key in _RULES_SETTINGS:
         if key in handle.config:
-            place = os.path.expanduser(str(handle.config[key] or "")).replace("\0", "")
-            if place == os.devnull:  # how one's own file of rules is switched off
+            setting = os.path.expanduser(str(handle.config[key] or "")).replace("\0", "")
+            if setting == os.devnull:  # how one's own file of rules is switched off
                 continue
-            path = os.path.join(os.fsencode(repository.worktree), os.fsencode(place))
-            _check_size(repository, f"{key} {place}", _size_on_disk(path))
-            if not os.path.isabs(place):
-                _check_size(repository, f"{key} {place}", _size_on_disk(os.fsencode(place)))
+            path = os.path.join(os.fsencode(repository.worktree), os.fsencode(setting))
+            _check_size(repository, f"{key} {setting}", _size_on_disk(path))
+            if not os.path.isabs(setting):
+                _check_size(repository, f"{key} {setting}", _size_on_disk(os.fsencode(setting)))
 
 
 def _check_size(repository: Repository, path: str, size: int) -> None:
@@ -261,14 +261,14 @@ def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
 def _folders_of(repository: Repository, commit: str) -> list[bytes]:
     if not commit:
         return [b""]
-    known = _folders.get(repository.key)
-    if known is None or known[0] != commit:
+    cached = _folders.get(repository.key)
+    if cached is None or cached[0] != commit:
         with StoreReader(repository) as reader:
-            known = commit, reader.folders(commit)
-        if len(_folders) >= _MOST_FOLDERS:
+            cached = commit, reader.folders(commit)
+        if len(_folders) >= _MAX_FOLDER_LISTS:
             _folders.clear()
-        _folders[repository.key] = known
-    return known[1]
+        _folders[repository.key] = cached
+    return cached[1]
 
 
 def _size_on_disk(path: bytes) -> int:
@@ -280,7 +280,7 @@ def _size_on_disk(path: bytes) -> int:
     return info.st_size if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) else sys.maxsize
 
 
-def _sort_out(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:
+def _classify(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:
     import pygit2
 
     flag = pygit2.enums.FileStatus
@@ -308,7 +308,7 @@ _FIXED = 62  # bytes of an entry before its name
 _MODE, _OID, _FLAGS = 24, 40, 60
 _ASSUME_VALID, _EXTENDED, _NAME_LENGTH = 0x8000, 0x4000, 0x0FFF
 _SKIP_WORKTREE = 0x4000
-_MOST_KEPT = 256
+_MAX_INDEXES = 256
 
 _IndexStamp = tuple[int, int, int]
 
@@ -339,53 +339,57 @@ def hidden_entries(git_dir: str) -> tuple[HiddenEntry, ...]:
     try:
         info = os.stat(path)
         stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
-        kept = _hidden_entries.get(path)
-        if kept is not None and kept[0] == stamp:
-            return kept[1]
+        cached = _hidden_entries.get(path)
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
         with open(path, "rb") as file:
             raw = file.read(info.st_size)
-        found = tuple(_hidden(raw))
+        entries = tuple(_parse_hidden(raw))
     except (OSError, IndexError, ValueError, struct.error):
         return ()
-    while len(_hidden_entries) >= _MOST_KEPT:
+    while len(_hidden_entries) >= _MAX_INDEXES:
         _hidden_entries.pop(next(iter(_hidden_entries)), None)
-    _hidden_entries[path] = stamp, found
-    return found
+    _hidden_entries[path] = stamp, entries
+    return entries
 
 
-def _hidden(raw: bytes) -> list[HiddenEntry]:
+def _parse_hidden(raw: bytes) -> list[HiddenEntry]:
     magic, version, count = _HEAD.unpack_from(raw)
     if magic != b"DIRC" or version not in {2, 3, 4}:
         return []
-    found = []
-    at, name = _HEAD.size, b""
+    entries = []
+    offset, name = _HEAD.size, b""
     for _ in range(min(count, len(raw) // _FIXED)):
-        flags = raw[at + _FLAGS] << 8 | raw[at + _FLAGS + 1]
-        more = raw[at + _FIXED] << 8 | raw[at + _FIXED + 1] if flags & _EXTENDED else 0
-        start = at + _FIXED + (2 if flags & _EXTENDED else 0)
+        flags = raw[offset + _FLAGS] << 8 | raw[offset + _FLAGS + 1]
+        extended_flags = raw[offset + _FIXED] << 8 | raw[offset + _FIXED + 1] if flags & _EXTENDED else 0
+        start = offset + _FIXED + (2 if flags & _EXTENDED else 0)
         if version < 4:
             size = flags & _NAME_LENGTH
             end = start + size if size < _NAME_LENGTH else raw.index(b"\0", start + size)
-            after = at + (end - at + 8) // 8 * 8
+            after = offset + (end - offset + 8) // 8 * 8
         else:
             dropped, start = _varint(raw, start)
             end = raw.index(b"\0", start)
             name = name[: len(name) - dropped] + raw[start:end]
             after = end + 1
-        if flags & _ASSUME_VALID or more & _SKIP_WORKTREE:
-            mode = int.from_bytes(raw[at + _MODE : at + _MODE + 4], "big")
+        if flags & _ASSUME_VALID or extended_flags & _SKIP_WORKTREE:
+            mode = int.from_bytes(raw[offset + _MODE : offset + _MODE + 4], "big")
             path = name if version == 4 else raw[start:end]
-            found.append(HiddenEntry(path, raw[at + _OID : at + _FLAGS], mode, sparse=bool(more & _SKIP_WORKTREE)))
-        at = after
-    return found
+            entries.append(
+                HiddenEntry(
+                    path, raw[offset + _OID : offset + _FLAGS], mode, sparse=bool(extended_flags & _SKIP_WORKTREE)
+                )
+            )
+        offset = after
+    return entries
 
 
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
+def _varint(raw: bytes, offset: int) -> tuple[int, int]:
     """Read a number in git's offset encoding, and where it ends."""
-    byte = raw[at]
+    byte = raw[offset]
     value = byte & 127
     while byte & 128:
-        at += 1
-        byte = raw[at]
+        offset += 1
+        byte = raw[offset]
         value = ((value + 1) << 7) | (byte & 127)
-    return value, at + 1
+    return value, offset + 1

@@ -21,10 +21,10 @@ from sourcelight.repos.handles import open_handle
 from sourcelight.repos.objects import MAX_CONTENT_BYTES, CommitTree, StoreReader
 from sourcelight.repos.objects.trees import MAX_FILES
 from sourcelight.repos.repository import Repository
-from sourcelight.repos.worktree_changes import changes
+from sourcelight.repos.worktree_changes import changed_paths
 
-LARGE = 16 << 20  # bytes; content above it is named by size and time instead of being read
-KEPT_STATES = 4  # per repository, so that a search under way keeps the state it began with
+LARGE_BYTES = 16 << 20  # bytes; content above it is named by size and time instead of being read
+MAX_STATES = 4  # per repository, so that a search under way keeps the state it began with
 FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
 _Stamp = tuple[int, int, int, int]
 
@@ -46,9 +46,9 @@ class WorktreeState:
 
     def read(self, blob_id: bytes) -> bytes | None:
         """Read content from disk; None when the file has changed or gone since."""
-        for place in self.places.get(blob_id, ()):
+        for path in self.places.get(blob_id, ()):
             try:
-                text = _read(os.path.join(self.root, place))
+                text = _read(os.path.join(self.root, path))
             except OSError:
                 continue
             if blob_id in self.large or blob_name(text) == blob_id:
@@ -57,9 +57,9 @@ class WorktreeState:
 
     def size(self, blob_id: bytes) -> int | None:
         """Size of the content in bytes; None when the file is gone."""
-        for place in self.places.get(blob_id, ()):
+        for path in self.places.get(blob_id, ()):
             try:
-                return os.lstat(os.path.join(self.root, place)).st_size
+                return os.lstat(os.path.join(self.root, path)).st_size
             except OSError:
                 continue
         return None
@@ -86,22 +86,22 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
     if not os.path.isdir(root):
         raise RepositoryNotFound(repository.name)
     with _lock:
-        known = _hashes.get(repository.key, {})
-        hasher = _Hasher(root, known, cancellation)
+        known_hashes = _hashes.get(repository.key, {})
+        hasher = _Hasher(root, known_hashes, cancellation)
         state = _snapshot(hasher) if repository.kind == "snapshot" else _worktree(repository, hasher)
         _hashes[repository.key] = hasher.seen
-        kept = _states.setdefault(repository.key, OrderedDict())
-        state = kept.setdefault(state.commit, state)
-        kept.move_to_end(state.commit)
-        while len(kept) > KEPT_STATES:
-            kept.popitem(last=False)
+        states = _states.setdefault(repository.key, OrderedDict())
+        state = states.setdefault(state.commit, state)
+        states.move_to_end(state.commit)
+        while len(states) > MAX_STATES:
+            states.popitem(last=False)
     return state
 
 
-def state_at(repository: Repository, commit: str) -> WorktreeState | None:
+def find_state(repository: Repository, commit: str) -> WorktreeState | None:
     """A state that was current a short while ago in this process, or is now; None for any other."""
-    kept = _states.get(repository.key)
-    state = None if kept is None else kept.get(commit)
+    states = _states.get(repository.key)
+    state = None if states is None else states.get(commit)
     if state is None:
         state = current_state(repository)
     return state if state.commit == commit else None
@@ -148,7 +148,7 @@ class ObjectReader(StoreReader):
         try:
             return super().tree(commit)
         except RevisionNotFound:
-            state = state_at(self.repository, commit) if self.repository.worktree else None
+            state = find_state(self.repository, commit) if self.repository.worktree else None
             if state is None:
                 raise
         self._state = state
@@ -184,11 +184,11 @@ class _Hasher:
     """Names the content of files below `root`, and remembers what it read."""
 
     def __init__(
-        self, root: bytes, known: dict[bytes, tuple[_Stamp, bytes]], cancellation: Cancellation | None
+        self, root: bytes, known_hashes: dict[bytes, tuple[_Stamp, bytes]], cancellation: Cancellation | None
     ) -> None:
         self.root = root
         self.cancellation = cancellation
-        self.known = known
+        self.known = known_hashes
         self.seen: dict[bytes, tuple[_Stamp, bytes]] = {}
         self.rows: list[tuple[bytes, bytes, int]] = []
         self.places: dict[bytes, list[bytes]] = {}
@@ -217,23 +217,23 @@ class _Hasher:
 
     def _name(self, path: bytes, info: os.stat_result) -> bytes:
         stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-        if info.st_size > LARGE:
+        if info.st_size > LARGE_BYTES:
             text = b"large\0%d\0%d\0" % (info.st_size, info.st_mtime_ns) + path
             name = hashlib.sha1(text, usedforsecurity=False).digest()
             self.large.add(name)
             return name
-        former = self.known.get(path)
-        name = former[1] if former and former[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
+        previous = self.known.get(path)
+        name = previous[1] if previous and previous[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
         if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > FRESH_NS:
             self.seen[path] = (stamp, name)
         return name
 
     def state(self, kind: bytes, tree: CommitTree) -> WorktreeState:
         """Name the whole: the same files give the same name, on every machine."""
-        whole = hashlib.sha1(kind + b"\0", usedforsecurity=False)
+        digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
-            whole.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
-        return WorktreeState(whole.hexdigest(), tree, self.root, self.places, frozenset(self.large))
+            digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
+        return WorktreeState(digest.hexdigest(), tree, self.root, self.places, frozenset(self.large))
 
 
 def _renew_lock() -> None:
@@ -281,16 +281,16 @@ def _snapshot(hasher: _Hasher) -> WorktreeState:
 def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
     commit = _head(repository)
     for _ in range(3):  # a commit made between two looks would mix two states
-        changed, deleted, new = changes(repository)
-        former, commit = commit, _head(repository)
-        if former == commit:
+        changed, deleted, new = changed_paths(repository)
+        previous, commit = commit, _head(repository)
+        if previous == commit:
             break
     with StoreReader(repository) as reader:
         head = reader.tree(commit) if commit else CommitTree([], b"", [])
-    gone = changed | deleted | new
-    if commit and not gone:
+    differing = changed | deleted | new
+    if commit and not differing:
         return WorktreeState(commit, head, hasher.root, {})
-    rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in gone]
+    rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in differing]
     real = os.path.realpath(hasher.root)
     for path in sorted(changed | new):
         folder = os.path.realpath(os.path.dirname(os.path.join(real, path)))

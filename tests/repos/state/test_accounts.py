@@ -36,7 +36,7 @@ def state(clock: Clock) -> Iterator[State]:
 
 
 def _may(state: State, name: str) -> frozenset[str]:
-    rights = state.rights.of(state.accounts.get(name).id)
+    rights = state.rights.for_account(state.accounts.get(name).id)
     assert rights is not None
     return rights.permissions
 
@@ -96,7 +96,7 @@ def test_an_administrator_may_everything_and_sees_all(state: State) -> None:
     account = state.accounts.create("ann")
     state.roles.disallow(USER, MCP_ACCESS)
     state.roles.assign(SITE_ADMINISTRATOR, "ann")
-    rights = state.rights.of(account.id)
+    rights = state.rights.for_account(account.id)
     assert rights is not None
     assert rights.is_administrator
     assert rights.permissions == {MCP_ACCESS}
@@ -184,7 +184,7 @@ def test_grants_go_to_accounts_and_roles_and_leave_with_them(state: State) -> No
     state.grants.add("a/one", account="ann")
     state.grants.add("a/two", role="readers")
     state.grants.add("a/three", role=USER)
-    rights = state.rights.of(account.id)
+    rights = state.rights.for_account(account.id)
     assert rights is not None
     assert rights.repositories == {"a/one", "a/two", "a/three"}
     assert [(grant.repository, grant.account, grant.role) for grant in state.grants.all()] == [
@@ -205,11 +205,11 @@ def test_grants_go_to_accounts_and_roles_and_leave_with_them(state: State) -> No
             wrong()
     state.roles.delete("readers")
     state.grants.remove("a/one", account="ann")
-    rights = state.rights.of(account.id)
+    rights = state.rights.for_account(account.id)
     assert rights is not None
     assert rights.repositories == {"a/three"}
     state.accounts.delete("ann")
-    assert state.rights.of(account.id) is None
+    assert state.rights.for_account(account.id) is None
 
 
 def test_what_is_expired_or_unused_is_forgotten(state: State, clock: Clock) -> None:
@@ -230,4 +230,4 @@ def test_what_is_expired_or_unused_is_forgotten(state: State, clock: Clock) -> N
     clock.now += 31 * 86400
     allow()
     assert len(state.authorizations.all()) == 1
-    assert state.database.one("SELECT count(*) FROM oauth_tokens") == (0,)
+    assert state.database.first_row("SELECT count(*) FROM oauth_tokens") == (0,)

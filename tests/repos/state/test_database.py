@@ -58,7 +58,7 @@ def test_a_write_is_whole_or_nothing() -> None:
     with Database() as database:
         with pytest.raises(sqlite3.IntegrityError), database.write() as connection:
             connection.executemany("INSERT INTO accounts (name, created_at) VALUES (?, 1)", [("ann",), ("ann",)])
-        assert database.one("SELECT count(*) FROM accounts") == (1,)
+        assert database.first_row("SELECT count(*) FROM accounts") == (1,)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
@@ -75,7 +75,7 @@ def test_a_process_killed_while_writing_leaves_whole_transactions(tmp_path: Path
             roles = {role.name for role in state.roles.all() if not role.built_in}
             assert accounts == roles
             assert len(accounts) >= told
-            assert state.database.one("PRAGMA integrity_check") == ("ok",)
+            assert state.database.first_row("PRAGMA integrity_check") == ("ok",)
             with state.database.write() as connection:
                 connection.execute("DELETE FROM accounts WHERE built_in = 0")
                 connection.execute("DELETE FROM roles WHERE built_in = 0")
@@ -109,11 +109,11 @@ def test_what_one_process_writes_another_sees_at_once(tmp_path: Path) -> None:
     with State(path) as one, State(path) as other:
         account = one.accounts.create("ann")
         assert other.accounts.get("ann") == account
-        rights = other.rights.of(account.id)
+        rights = other.rights.for_account(account.id)
         assert rights is not None
         assert rights.repositories == frozenset()
         one.grants.add("a/b", account="ann")
-        rights = other.rights.of(account.id)
+        rights = other.rights.for_account(account.id)
         assert rights is not None
         assert rights.repositories == {"a/b"}
 
@@ -139,7 +139,7 @@ def test_an_earlier_version_is_brought_forward(tmp_path: Path) -> None:
     with State(str(path)) as state:
         assert [account.name for account in state.accounts.all()] == ["owner", "ann"]
         assert state.clients.all() == []
-        assert state.database.one("PRAGMA user_version") == (len(MIGRATIONS),)
+        assert state.database.first_row("PRAGMA user_version") == (len(MIGRATIONS),)
 
 
 @pytest.mark.parametrize("content", [b"not a database, but long enough to look like one" * 100, b"\0" * 5000])

@@ -115,7 +115,7 @@ def test_attempts_end_with_their_window_and_are_withdrawn() -> None:
         assert state.attempts.admit([limit]).is_granted
         now += 301
         assert state.attempts.admit([limit]).is_granted
-        assert state.database.one("SELECT count(*) FROM attempts") == (1,), "what is over is deleted"
+        assert state.database.first_row("SELECT count(*) FROM attempts") == (1,), "what is over is deleted"
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ ClusterPlanCache = Kept[Planned]
 
 def catalog_of(generation: Generation) -> Catalog:
     """The repositories of a generation that have a shard, as a catalog with no place on this machine."""
-    return Catalog.listed(
+    return Catalog.from_repositories(
         _repositories(generation.searchable), contexts=generation.contexts, skipped=generation.skipped
     )
 
@@ -271,7 +271,7 @@ class ClusterSearch(SearchExecution):
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
         problems = {entry.name: entry.problem for entry in engine.generation.entries if entry.problem}
         shown = {name for name in self.summary.searched if name in problems}
-        unbuilt = Catalog.listed(_repositories(engine.generation.unbuilt)).visible(self.viewer)
+        unbuilt = Catalog.from_repositories(_repositories(engine.generation.unbuilt)).visible(self.viewer)
         for item in self.scoped if unbuilt else ():
             listed = [one for one in unbuilt if item.listed is None or one.name in item.listed]
             test = facts_test(predicates_of(item.alternative))

@@ -55,8 +55,8 @@ class Catalog:
             allowed = (*self.paths, *policy.trusted_paths)
             self._boundary = Boundary(tuple(os.path.realpath(path) for path in allowed))
             self._default_visibility = policy.default_visibility
-            self._memory.keep_in(policy.register)
-            self._settings.keep_in(policy.register)
+            self._memory.use_register(policy.register)
+            self._settings.use_register(policy.register)
         self._lock = threading.RLock()
         self._entries: list[CatalogEntry] = []
         self._folders: dict[str, int] = {}
@@ -111,21 +111,21 @@ class Catalog:
         Cancelled
             If `cancellation` asks to stop.
         """
-        given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-        places = [os.path.abspath(os.path.expanduser(os.fspath(path))) for path in given]
+        roots = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        root_paths = [os.path.abspath(os.path.expanduser(os.fspath(path))) for path in roots]
         file = None if annotations is None else os.path.abspath(os.path.expanduser(os.fspath(annotations)))
-        catalog = cls(places, file, worktree=worktree, policy=policy)
+        catalog = cls(root_paths, file, worktree=worktree, policy=policy)
         catalog._discover(cancellation, progress)
         catalog._settings.read(first=True)
         catalog._arrange()
         if policy is not None:
             catalog._memory.bind_grants(catalog.repositories)
         if not catalog.repositories:
-            raise NoRepositories(places, {skip.path: f"{skip.reason}: {skip.message}" for skip in catalog.skipped})
+            raise NoRepositories(root_paths, {skip.path: f"{skip.reason}: {skip.message}" for skip in catalog.skipped})
         return catalog
 
     @classmethod
-    def listed(
+    def from_repositories(
         cls,
         repositories: Sequence[Repository],
         *,
@@ -158,8 +158,10 @@ class Catalog:
     @property
     def contexts(self) -> dict[str, dict[str, object]]:
         """Named sets of repositories from `repos.toml`, shape checked."""
-        named = {name: dict(each) for file in self._settings.annotations for name, each in file.contexts.items()}
-        return {**self._contexts, **named}
+        by_name = {
+            name: dict(context) for file in self._settings.annotations for name, context in file.contexts.items()
+        }
+        return {**self._contexts, **by_name}
 
     @property
     def has_places(self) -> bool:
@@ -167,9 +169,9 @@ class Catalog:
         return bool(self.paths)
 
     @property
-    def settings_faults(self) -> list[str]:
+    def settings_problems(self) -> list[str]:
         """Why former settings of repositories are in force in place of those that can't be read; empty: they can."""
-        return self._settings.faults
+        return self._settings.problems
 
     def share(self, register: RepositoryRegister, default_visibility: str = "") -> None:
         """Take note that others than the owner may read from now on, and remember names and privacy in `register`.
@@ -180,8 +182,8 @@ class Catalog:
             if self._memory.register is register or not self.has_places:
                 return
             self._default_visibility = default_visibility
-            self._memory.keep_in(register)
-            self._settings.keep_in(register)
+            self._memory.use_register(register)
+            self._settings.use_register(register)
             self._arrange()
             self._memory.bind_grants(self.repositories)
 
@@ -196,8 +198,8 @@ class Catalog:
         repository = self._by_name.get(name)
         if repository is None or not (viewer or Viewer.owner()).may_see(repository):
             # Of visible names alone: a hidden repository must look like one that is absent.
-            seen = (repository.name for repository in self.visible(viewer or Viewer.owner()))
-            raise RepositoryNotFound(name, near_names(name, seen))
+            visible_names = (repository.name for repository in self.visible(viewer or Viewer.owner()))
+            raise RepositoryNotFound(name, near_names(name, visible_names))
         return repository
 
     def visible(self, viewer: Viewer) -> tuple[Repository, ...]:
@@ -225,17 +227,19 @@ class Catalog:
             Whether anything changed.
         """
         with self._lock:
-            if brief and not thorough and self._is_as_watched():
+            if brief and not thorough and self._is_unchanged():
                 return False
             self._watched = None
             changed = False
-            if thorough or (not brief and any(_changed(folder, then) for folder, then in self._folders.items())):
+            if thorough or (
+                not brief and any(_is_modified(folder, time_ns) for folder, time_ns in self._folders.items())
+            ):
                 changed = self._discover(None, None)
             for entry in self._entries:
                 changed |= entry.refresh(self._boundary, thorough=thorough, brief=brief)
             stamp = self._settings.stamp
             if thorough or stamp[1] or stamp_files(self._settings.paths) != stamp:
-                changed |= self._settings.read_again()
+                changed |= self._settings.reread()
             if brief and not changed:
                 self._watch()
             return changed and self._arrange()
@@ -245,15 +249,15 @@ class Catalog:
         stamps, is_racy = self._settings.stamp
         if is_racy:
             return
-        found = [*zip(self._settings.paths, stamps, strict=True)]
+        stamped = [*zip(self._settings.paths, stamps, strict=True)]
         for entry in self._entries:
-            if not entry.rests:
+            if not entry.is_stable:
                 return
-            found += zip(entry.commit_files, entry.commit_stamp or (), strict=True)
-        self._watched = [(file, *stamp) for file, stamp in found if stamp is not None]
-        self._absent = [file for file, stamp in found if stamp is None]
+            stamped += zip(entry.commit_files, entry.commit_stamp or (), strict=True)
+        self._watched = [(file, *stamp) for file, stamp in stamped if stamp is not None]
+        self._absent = [file for file, stamp in stamped if stamp is None]
 
-    def _is_as_watched(self) -> bool:
+    def _is_unchanged(self) -> bool:
         if self._watched is None:
             return False
         look = os.stat
@@ -275,26 +279,26 @@ class Catalog:
             below = Discovery(self._boundary)
             below.walk(path, cancellation=cancellation, progress=progress)
             walk.merge(below)
-            around = None if below.met else enclosing_repository(path)
-            if around is not None:
-                walk.add(around)
-                warnings.append(f"{path} is part of {around.worktree}: the whole repository is searched")
-            elif not below.met and holds_files(path):
+            enclosing = None if below.has_repository else enclosing_repository(path)
+            if enclosing is not None:
+                walk.add(enclosing)
+                warnings.append(f"{path} is part of {enclosing.worktree}: the whole repository is searched")
+            elif not below.has_repository and holds_files(path):
                 snapshots.append(path)
         if progress is not None:
-            progress(walk.visited, len(walk.found))
-        former = {_identity(entry.place): entry for entry in self._entries}
+            progress(walk.visited, len(walk.repositories))
+        previous = {_identity_of(entry.place): entry for entry in self._entries}
         entries = []
-        places: list[DiscoveredRepository | str] = [*walk.found.values(), *dict.fromkeys(snapshots)]
+        places: list[DiscoveredRepository | str] = [*walk.repositories.values(), *dict.fromkeys(snapshots)]
         for place in places:
             if cancellation is not None:
                 cancellation.check()
-            entry = former.pop(_identity(place), None)
+            entry = previous.pop(_identity_of(place), None)
             if entry is None:
                 entry = CatalogEntry(place)
                 entry.read(self._boundary, cancellation)
             entries.append(entry)
-        came_or_went = bool(former) or len(entries) != len(self._entries)
+        came_or_went = bool(previous) or len(entries) != len(self._entries)
         skipped = tuple(dict.fromkeys(walk.skipped))
         came_or_went |= skipped != self._walk_skipped
         self._entries, self._folders = entries, walk.folders
@@ -306,8 +310,8 @@ class Catalog:
 
     def _settings_folders(self) -> list[str]:
         """Where the `repos.toml` of each path stands: in it, or beside a repository."""
-        own = {entry.path for entry in self._entries}
-        return [os.path.dirname(path) if path in own else path for path in self.paths]
+        paths = {entry.path for entry in self._entries}
+        return [os.path.dirname(path) if path in paths else path for path in self.paths]
 
     def _roots(self) -> tuple[Root, ...]:
         roots = []
@@ -329,7 +333,7 @@ class Catalog:
             unreadable=frozenset(entry.address for entry in self._entries if entry.description is None),
         )
         arrangement = arrange(descriptions, self._settings.annotations, memory)
-        self._memory.keep(arrangement.records, arrangement.private_roots)
+        self._memory.store(arrangement.records, arrangement.private_roots)
         skipped = [*self._walk_skipped, *(entry.skipped for entry in self._entries if entry.skipped is not None)]
         notes = [*self._walk_warnings, *arrangement.warnings, *self._settings.warnings]
         view = (arrangement.repositories, tuple(sorted(skipped, key=lambda skip: skip.path)), tuple(notes))
@@ -353,7 +357,7 @@ def _walk_warnings(walk: Discovery) -> list[str]:
         )
         verb = "counts" if count == 1 else "count"
         warnings.append(
-            f"{subject} inside a work tree, and {verb} as its files: {_listed(walk.lookalikes)}; "
+            f"{subject} inside a work tree, and {verb} as its files: {_format_paths(walk.lookalikes)}; "
             "name the path itself to search it"
         )
     warnings += [
@@ -364,17 +368,17 @@ def _walk_warnings(walk: Discovery) -> list[str]:
     return warnings
 
 
-def _listed(paths: Sequence[str]) -> str:
-    shown = ", ".join(sorted(paths)[:_MAX_LISTED])
-    return shown if len(paths) <= _MAX_LISTED else f"{shown} and {len(paths) - _MAX_LISTED:,} more"
+def _format_paths(paths: Sequence[str]) -> str:
+    listing = ", ".join(sorted(paths)[:_MAX_LISTED])
+    return listing if len(paths) <= _MAX_LISTED else f"{listing} and {len(paths) - _MAX_LISTED:,} more"
 
 
-def _identity(place: DiscoveredRepository | str) -> object:
+def _identity_of(place: DiscoveredRepository | str) -> object:
     return place if isinstance(place, str) else (place.git_dir, place.shared, place.worktree)
 
 
-def _changed(folder: str, then: int) -> bool:
+def _is_modified(folder: str, modified_ns: int) -> bool:
     try:
-        return os.stat(folder).st_mtime_ns != then
+        return os.stat(folder).st_mtime_ns != modified_ns
     except OSError:
         return True

@@ -120,11 +120,11 @@ class ReposConfig:
                 keys.setdefault(os.path.realpath(os.path.join(base, os.path.expanduser(key))), []).append(key)
         return keys
 
-    def named(self, *names: str) -> list[str]:
+    def keys_by_name(self, *names: str) -> list[str]:
         """The keys that are one of these names, without regard to case."""
         return [key for name in dict.fromkeys(map(name_key, names)) for key in self._by_name.get(name, ())]
 
-    def at(self, *folders: str) -> list[str]:
+    def keys_by_directory(self, *folders: str) -> list[str]:
         """The keys that lead to one of these folders (real paths)."""
         return [key for folder in dict.fromkeys(folders) for key in self._by_folder.get(folder, ())]
 
@@ -139,7 +139,7 @@ def read_annotations(path: str) -> ReposConfig:
         accepted.
     """
     try:
-        raw = _read_whole(path)
+        raw = _read_stable(path)
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from error
     try:
@@ -149,19 +149,19 @@ def read_annotations(path: str) -> ReposConfig:
     return parse_annotations(text, path)
 
 
-def _read_whole(path: str) -> bytes:
+def _read_stable(path: str) -> bytes:
     """Read a file as it stood at one moment: one that is written meanwhile is read again, or refused."""
     for _ in range(_ATTEMPTS):
-        before = _moment(path)
+        before = _file_state(path)
         raw = read_small_file(path, _MAX_BYTES + 1)
         if len(raw) > _MAX_BYTES:
             raise OSError(f"larger than {_MAX_BYTES:,} bytes")
-        if before[2] == len(raw) and _moment(path) == before:
+        if before[2] == len(raw) and _file_state(path) == before:
             return raw
     raise OSError("it is being written")
 
 
-def _moment(path: str) -> tuple[int, int, int]:
+def _file_state(path: str) -> tuple[int, int, int]:
     info = os.stat(path)
     return info.st_mtime_ns, info.st_ino, info.st_size
 
@@ -175,26 +175,26 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
         As `read_annotations`.
     """
     try:
-        whole = tomllib.loads(text)
+        document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
-    check = _Check(path, text)
-    for key in whole:
+    check = _TomlChecker(path, text)
+    for key in document:
         if key not in {"repositories", "contexts", DEFAULT_VISIBILITY}:
             check.fail("", key, f"unknown key {key!r}; accepted: repositories, contexts, {DEFAULT_VISIBILITY}")
-    default = whole.get(DEFAULT_VISIBILITY, "")
-    if DEFAULT_VISIBILITY in whole and default not in VISIBILITIES:
+    default = document.get(DEFAULT_VISIBILITY, "")
+    if DEFAULT_VISIBILITY in document and default not in VISIBILITIES:
         check.fail("", DEFAULT_VISIBILITY, f'{DEFAULT_VISIBILITY} must be "private" or "public", not {default!r}')
     tables = {}
     for section, keys in (("repositories", _KEYS), ("contexts", _CONTEXT_KEYS)):
-        tables[section] = check.table(section, whole.get(section, {}), keys)
+        tables[section] = check.table(section, document.get(section, {}), keys)
     for name, context in tables["contexts"].items():
         if ("repositories" in context) == ("query" in context):
             check.fail(name, "", f"context {name!r} needs either repositories or query")
     return ReposConfig(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
 
 
-class _Check:
+class _TomlChecker:
     """Finds the line of a fault in the text: TOML's values carry none."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -212,23 +212,23 @@ class _Check:
         return tables
 
     def _value(self, table: str, key: str, value: object, keys: Mapping[str, type]) -> None:
-        wanted = keys.get(key)
-        if wanted is None:
+        expected = keys.get(key)
+        if expected is None:
             self.fail(table, key, f"unknown key {key!r}; accepted: {', '.join(keys)}")
-        good = type(value) is wanted
-        if good and isinstance(value, list):
-            good = all(isinstance(item, str) for item in value)
-        if good and isinstance(value, dict):
-            good = all(isinstance(item, str) or item is True for item in value.values())
-        if good and key == "name":
-            good = bool(str(value).strip()) and not re.search(r"[\x00-\x1f\x7f]", str(value))
-        if not good or (key == "stars" and isinstance(value, int) and value < 0):
-            self.fail(table, key, f"{key} of {table!r} must be {_WORDS[wanted]}, not {value!r}")
+        is_valid = type(value) is expected
+        if is_valid and isinstance(value, list):
+            is_valid = all(isinstance(item, str) for item in value)
+        if is_valid and isinstance(value, dict):
+            is_valid = all(isinstance(item, str) or item is True for item in value.values())
+        if is_valid and key == "name":
+            is_valid = bool(str(value).strip()) and not re.search(r"[\x00-\x1f\x7f]", str(value))
+        if not is_valid or (key == "stars" and isinstance(value, int) and value < 0):
+            self.fail(table, key, f"{key} of {table!r} must be {_WORDS[expected]}, not {value!r}")
 
     def fail(self, table: str, key: str, message: str) -> NoReturn:
         start = next((n for n, line in enumerate(self.lines) if line.lstrip().startswith("[") and table in line), 0)
-        wanted = re.compile(r"[\"'\[\s.]*" + re.escape(key) + r"[\"'\s.=\]]")
-        spots = (n for n in range(start, len(self.lines)) if key and wanted.match(self.lines[n]))
+        pattern = re.compile(r"[\"'\[\s.]*" + re.escape(key) + r"[\"'\s.=\]]")
+        spots = (n for n in range(start, len(self.lines)) if key and pattern.match(self.lines[n]))
         raise ConfigurationError(f"{self.path}, line {next(spots, start) + 1}: {message}")
 
 
@@ -241,11 +241,11 @@ class SettingsFiles:
         A file that the caller named, and that must be there; None: the one in or beside each folder.
     """
 
-    def __init__(self, given: str | None) -> None:
-        self._given = given
+    def __init__(self, file: str | None) -> None:
+        self._given = file
         self._register: RepositoryRegister | None = None
         self._current: dict[str, ReposConfig] = {}
-        self._faults: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._ignored: set[str] = set()
         self.paths: tuple[str, ...] = ()
         self.stamp: tuple[Stamp, bool] = ((), False)
@@ -258,23 +258,23 @@ class SettingsFiles:
     @property
     def warnings(self) -> list[str]:
         """What a reader should know of the files, those that can't be read last."""
-        why = "is tracked by the repository around it: it is content, and says nothing about repositories"
-        return [*(f"{path} {why}" for path in sorted(self._ignored)), *self.faults]
+        reason = "is tracked by the repository around it: it is content, and says nothing about repositories"
+        return [*(f"{path} {reason}" for path in sorted(self._ignored)), *self.problems]
 
     @property
-    def faults(self) -> list[str]:
+    def problems(self) -> list[str]:
         """Why former settings are in force; empty when all could be read."""
-        return [f"{self._faults[path]}; the former settings stay in force" for path in sorted(self._faults)]
+        return [f"{self._problems[path]}; the former settings stay in force" for path in sorted(self._problems)]
 
     def of_folder(self, folder: str) -> ReposConfig:
         """What is in force for a searched folder."""
         return self._current.get(self._path_for(folder), ReposConfig())
 
-    def keep_in(self, register: RepositoryRegister) -> None:
+    def use_register(self, register: RepositoryRegister) -> None:
         """Keep what is read in `register`, and fall back on what is kept there after a restart."""
         self._register = register
         for path, settings in self._current.items():
-            self._keep(path, settings)
+            self._store(path, settings)
 
     def choose(self, folders: Sequence[str]) -> None:
         """Look for the files of `folders`."""
@@ -294,30 +294,30 @@ class SettingsFiles:
             If a file can't be used and nothing can stand in for it.
         """
         self.stamp = stamp_files(self.paths)
-        self._faults = {}
+        self._problems = {}
         for path in self.paths:
-            former = self._current.get(path) or (self._kept(path) if first else None)
+            previous = self._current.get(path) or (self._load_stored(path) if first else None)
             try:
-                read = self._read_one(path)
+                config = self._read_one(path)
             except ConfigurationError as error:
-                if former is None and first:
+                if previous is None and first:
                     raise
-                self._hold(path, former, str(error))
+                self._use_previous(path, previous, str(error))
                 continue
-            if read is None or read.is_empty:
-                if self._register is not None and former is not None and not former.is_empty:
-                    self._hold(path, former, f"{path} is {'gone' if read is None else 'empty'}")
+            if config is None or config.is_empty:
+                if self._register is not None and previous is not None and not previous.is_empty:
+                    self._use_previous(path, previous, f"{path} is {'gone' if config is None else 'empty'}")
                 else:
-                    self._current[path] = read or ReposConfig()
+                    self._current[path] = config or ReposConfig()
                 continue
-            self._current[path] = read
-            self._keep(path, read)
+            self._current[path] = config
+            self._store(path, config)
 
-    def read_again(self) -> bool:
+    def reread(self) -> bool:
         """Read all files anew; True when anything is different."""
-        before = (self.annotations, self._faults)
+        before = (self.annotations, self._problems)
         self.read(first=False)
-        return before != (self.annotations, self._faults)
+        return before != (self.annotations, self._problems)
 
     def _path_for(self, folder: str) -> str:
         return self._given or os.path.join(folder, FILE_NAME)
@@ -333,18 +333,18 @@ class SettingsFiles:
             return None
         return read_annotations(path)
 
-    def _hold(self, path: str, former: ReposConfig | None, fault: str) -> None:
-        self._faults[path] = fault
-        if former is not None:
-            self._current[path] = former
+    def _use_previous(self, path: str, previous: ReposConfig | None, problem: str) -> None:
+        self._problems[path] = problem
+        if previous is not None:
+            self._current[path] = previous
 
-    def _keep(self, path: str, annotations: ReposConfig) -> None:
+    def _store(self, path: str, annotations: ReposConfig) -> None:
         if self._register is not None and not annotations.is_empty:
             with contextlib.suppress(StateUnusable):  # what is in force here stays so; only a restart would not know it
-                self._register.save_settings(_text(path), annotations.text)
+                self._register.save_settings(_path_text(path), annotations.text)
 
-    def _kept(self, path: str) -> ReposConfig | None:
-        text = None if self._register is None else self._register.settings(_text(path))
+    def _load_stored(self, path: str) -> ReposConfig | None:
+        text = None if self._register is None else self._register.settings(_path_text(path))
         if text is None:
             return None
         try:
@@ -358,5 +358,5 @@ def _is_content(path: str) -> bool:
     return any(tree.has_entry(real) for tree in enclosing_work_trees(real))
 
 
-def _text(path: str) -> str:
+def _path_text(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -39,23 +39,23 @@ class CatalogEntry:
     place: DiscoveredRepository | str
     files: tuple[str, ...] = ()
     stamp: Stamp = ()
-    racy: bool = False
+    is_racy: bool = False
     commit_files: tuple[str, ...] = ()
     commit_stamp: Stamp | None = None
     description: RepositoryDescription | None = None
     skipped: SkippedRepository | None = None
-    look_again: float = 0.0
+    next_check_s: float = 0.0
 
     def read(self, boundary: Boundary, cancellation: Cancellation | None = None) -> bool:
         """Read the place anew; True when it says something else than before."""
-        former = (self.description, self.skipped)
-        began = time.monotonic()
+        previous = (self.description, self.skipped)
+        started_s = time.monotonic()
         self.description = self.skipped = None
         if isinstance(self.place, DiscoveredRepository):
             head = head_target(self.place.git_dir)
             self.files, self.commit_files = watched_files(self.place, head), commit_files(self.place, head)
         self.commit_stamp = None
-        self.stamp, self.racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
+        self.stamp, self.is_racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
         try:
             if isinstance(self.place, DiscoveredRepository):
                 self.description = describe(self.place, boundary)
@@ -67,32 +67,32 @@ class CatalogEntry:
             self.skipped = SkippedRepository(self.path, "gone", "the folder no longer exists")
         except (RepositoryError, OSError) as error:
             self.skipped = SkippedRepository(self.path, "unreadable", str(error))
-        self.look_again = time.monotonic() + SNAPSHOT_SHARE * (time.monotonic() - began)
-        return former != (self.description, self.skipped)
+        self.next_check_s = time.monotonic() + SNAPSHOT_SHARE * (time.monotonic() - started_s)
+        return previous != (self.description, self.skipped)
 
     def refresh(self, boundary: Boundary, *, thorough: bool, brief: bool) -> bool:
         """Read the place anew if it may say something else; True when it does. See `Catalog.refresh`."""
         if isinstance(self.place, str):
-            return (thorough or time.monotonic() >= self.look_again) and self.read(boundary)
-        if brief and not (thorough or self.racy or self.stands_in):
-            stamp, racy = stamp_files(self.commit_files)
+            return (thorough or time.monotonic() >= self.next_check_s) and self.read(boundary)
+        if brief and not (thorough or self.is_racy or self.is_fallback_branch):
+            stamp, is_racy = stamp_files(self.commit_files)
             if stamp == self.commit_stamp:
                 return False
-            self.commit_stamp = None if racy else stamp
-        if not (thorough or self.racy or stamp_files(self.files)[0] != self.stamp):
+            self.commit_stamp = None if is_racy else stamp
+        if not (thorough or self.is_racy or stamp_files(self.files)[0] != self.stamp):
             return False
         return self.read(boundary)
 
     @property
-    def stands_in(self) -> bool:
+    def is_fallback_branch(self) -> bool:
         """Whether HEAD names no branch, so that another one stands in for it, which `commit_files` say nothing of."""
         return self.description is not None and bool(self.description.warning)
 
     @property
-    def rests(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether `commit_files` alone tell of another commit."""
         git = isinstance(self.place, DiscoveredRepository)
-        return git and self.commit_stamp is not None and not self.racy and not self.stands_in
+        return git and self.commit_stamp is not None and not self.is_racy and not self.is_fallback_branch
 
     @property
     def address(self) -> str:
@@ -122,14 +122,14 @@ class PlaceMemory:
         self.private_roots: frozenset[str] = frozenset()
         self._is_saved = True
 
-    def keep_in(self, register: RepositoryRegister) -> None:
+    def use_register(self, register: RepositoryRegister) -> None:
         """Take up what `register` knows, and keep everything there; what was seen in this process wins."""
         self.register = register
         self.records = {**{record.place: record for record in register.all()}, **self.records}
         self.private_roots |= register.private_roots()
         register.save(self.records.values(), private_roots=self.private_roots)
 
-    def keep(self, records: Mapping[str, RepositoryRecord], private_roots: frozenset[str]) -> None:
+    def store(self, records: Mapping[str, RepositoryRecord], private_roots: frozenset[str]) -> None:
         """Remember what was decided. A public place that is gone loses its name to one that took it."""
         names = {name_key(record.name) for record in records.values()}
         released = [

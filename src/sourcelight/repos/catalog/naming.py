@@ -87,12 +87,12 @@ def arrange(
     folder appended, and a warning names both. A name never goes over to another place, as long as anything of its
     place is remembered that is not public.
     """
-    known = memory or Memory()
-    items = _items(descriptions, known)
-    absent = _absent(items, known)
+    remembered = memory or Memory()
+    items = _make_items(descriptions, remembered)
+    absent = _find_absent(items, remembered)
     used = _annotate(items, annotations, absent)
     warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
-    warnings += _name(items, absent)
+    warnings += _assign_names(items, absent)
     warnings += [
         f"{file.path} describes {key!r}, but no such repository was found"
         for file in annotations
@@ -101,25 +101,27 @@ def arrange(
     ]
     # Who searches their own files gets what repos.toml says now; memory and caution are for the readers of a service.
     candidates = [
-        Candidate(i.origin, name_key(i.wanted), i.decision, i.record if known.has_accounts else None, i.root)
+        Candidate(i.origin, name_key(i.wanted), i.decision, i.record if remembered.has_accounts else None, i.root)
         for i in items
     ]
     visibilities = decide(
         candidates,
-        absent.values() if known.has_accounts else (),
-        default_visibility=known.default_visibility,
-        has_accounts=known.has_accounts,
+        absent.values() if remembered.has_accounts else (),
+        default_visibility=remembered.default_visibility,
+        has_accounts=remembered.has_accounts,
     )
     records = {
         item.place: RepositoryRecord(item.place, item.name, name_key(item.wanted), item.origin, visibility)
         for item, visibility in zip(items, visibilities, strict=True)
     }
-    if known.has_accounts:
-        warnings += _undecided(items, visibilities)
-    lenders = _lenders(items, visibilities, is_strict=known.has_accounts and bool(declared_roots(candidates)))
-    numbers = _numbers([item.described.repository.key for item in items])
+    if remembered.has_accounts:
+        warnings += _undecided_warning(items, visibilities)
+    lenders = _find_lenders(items, visibilities, is_strict=remembered.has_accounts and bool(declared_roots(candidates)))
+    numbers = _assign_numbers([item.described.repository.key for item in items])
     repositories = [
-        _annotated(item, numbers[item.described.repository.key], visibility != "public", lenders.get(item.place, ()))
+        _make_repository(
+            item, numbers[item.described.repository.key], visibility != "public", lenders.get(item.place, ())
+        )
         for item, visibility in zip(items, visibilities, strict=True)
     ]
     private_roots = declared_roots(candidates) | {
@@ -130,34 +132,34 @@ def arrange(
     )
 
 
-def _items(descriptions: Iterable[RepositoryDescription], known: Memory) -> list[_Item]:
+def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -> list[_Item]:
     """What is to be arranged, in the order in which names are given."""
-    age = {place: number for number, place in enumerate(known.records)}
+    age = {place: number for number, place in enumerate(memory.records)}
     ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.place, len(age)), d.folder))
-    naturals, _ = _unique([(d.repository.name, d.folder) for d in ordered], {})
+    naturals, _ = _make_unique([(d.repository.name, d.folder) for d in ordered], {})
     return [
-        _Item(d, known.records.get(d.repository.place), _root_of(d, known.roots), natural)
+        _Item(d, memory.records.get(d.repository.place), _root_of(d, memory.roots), natural)
         for d, natural in zip(ordered, naturals, strict=True)
     ]
 
 
-def _absent(items: Sequence[_Item], known: Memory) -> dict[str, RepositoryRecord]:
+def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, RepositoryRecord]:
     """What is remembered of places that can't be read now: of those that are gone, only what is not public."""
     present = {item.place for item in items}
     return {
         place: record
-        for place, record in known.records.items()
-        if place not in present and (record.visibility != "public" or place in known.unreadable)
+        for place, record in memory.records.items()
+        if place not in present and (record.visibility != "public" or place in memory.unreadable)
     }
 
 
 def _root_of(described: RepositoryDescription, roots: Sequence[Root]) -> Root:
     paths = (described.real_folder + os.sep, described.home + os.sep)
-    inside = [root for root in roots if any(path.startswith(_slashed(root.path)) for path in paths)]
-    return max(inside, key=lambda root: len(root.path), default=Root(""))
+    enclosing = [root for root in roots if any(path.startswith(_with_separator(root.path)) for path in paths)]
+    return max(enclosing, key=lambda root: len(root.path), default=Root(""))
 
 
-def _slashed(path: str) -> str:
+def _with_separator(path: str) -> str:
     return path.rstrip(os.sep) + os.sep
 
 
@@ -170,19 +172,19 @@ def _annotate(
     contents can claim a name, and must gain nothing by it.
     """
     used: set[tuple[str, str]] = set()
-    taken = {record.origin for record in absent.values()}
+    absent_origins = {record.origin for record in absent.values()}
     holders = {name_key(item.record.name): item.place for item in items if item.record is not None}
     for item in items:
         described, record = item.described, item.record
         own_folders = (described.home, described.shared, *([described.real_folder] * described.is_own_folder))
         folders = (*own_folders, described.real_folder)
         own_names = [record.name] if record is not None else []
-        if item.origin not in taken and holders.get(name_key(item.natural), item.place) == item.place:
+        if item.origin not in absent_origins and holders.get(name_key(item.natural), item.place) == item.place:
             own_names.append(item.natural)  # else: the name is, and stays, another's
         for file in annotations:
-            keys = [*file.named(*own_names), *file.at(*folders)]
-            own_keys = [*file.named(*own_names), *file.at(*own_folders)]
-            claimed_keys = [*keys, *file.named(described.repository.name)]
+            keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*folders)]
+            own_keys = [*file.keys_by_name(*own_names), *file.keys_by_directory(*own_folders)]
+            claimed_keys = [*keys, *file.keys_by_name(described.repository.name)]
             if keys and not item.note:
                 item.note = file.repositories[keys[0]]
             used |= {(file.path, key) for key in claimed_keys}
@@ -193,27 +195,27 @@ def _annotate(
     return used
 
 
-def _name(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
+def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
     """Give each its name, those that have one first; gives what a reader should know of clashes."""
-    taken = {name_key(record.name): place for place, record in absent.items()}
+    holders = {name_key(record.name): place for place, record in absent.items()}
     for item in items:
         record = item.record
-        if record is not None and record.claim == name_key(item.wanted) and name_key(record.name) not in taken:
+        if record is not None and record.claim == name_key(item.wanted) and name_key(record.name) not in holders:
             item.name = record.name
-            taken[name_key(item.name)] = item.described.folder
+            holders[name_key(item.name)] = item.described.folder
     unnamed = [item for item in items if not item.name]
-    names, warnings = _unique([(item.wanted, item.described.folder) for item in unnamed], taken)
+    names, warnings = _make_unique([(item.wanted, item.described.folder) for item in unnamed], holders)
     for item, name in zip(unnamed, names, strict=True):
         item.name = name
-        taken[name_key(name)] = item.described.folder
+        holders[name_key(name)] = item.described.folder
     for item in items:
-        wanted = name_key(item.wanted)
-        if item.record is None or name_key(item.name) == wanted or item.name != item.record.name:
+        wanted_key = name_key(item.wanted)
+        if item.record is None or name_key(item.name) == wanted_key or item.name != item.record.name:
             continue
-        warnings.append(_clash(taken.get(wanted, ""), item.described.folder, item.wanted, item.name))
-    held = {name_key(record.name): record for record in absent.values()}
-    for name in sorted({name_key(item.wanted) for item in items if item.record is None} & held.keys()):
-        record = held[name]
+        warnings.append(_clash_warning(holders.get(wanted_key, ""), item.described.folder, item.wanted, item.name))
+    absent_records = {name_key(record.name): record for record in absent.values()}
+    for name in sorted({name_key(item.wanted) for item in items if item.record is None} & absent_records.keys()):
+        record = absent_records[name]
         warnings.append(
             f"the name {record.name} belongs to {record.place}, which is not there now; "
             f"`sourcelight admin repo move` or `forget` passes it on"
@@ -221,13 +223,13 @@ def _name(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> lis
     return warnings
 
 
-def _clash(holder: str, folder: str, wanted: str, name: str) -> str:
+def _clash_warning(holder: str, folder: str, name_in_common: str, name: str) -> str:
     if not holder:
         return f"{folder} goes on being called {name!r}"
-    return f"{holder} and {folder} are both named {wanted}; the second is called {name!r}"
+    return f"{holder} and {folder} are both named {name_in_common}; the second is called {name!r}"
 
 
-def _undecided(items: Sequence[_Item], visibilities: Sequence[Visibility]) -> list[str]:
+def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility]) -> list[str]:
     names = sorted(item.name for item, visibility in zip(items, visibilities, strict=True) if visibility == "undecided")
     if not names:
         return []
@@ -240,7 +242,7 @@ def _undecided(items: Sequence[_Item], visibilities: Sequence[Visibility]) -> li
     return [warning]
 
 
-def _lenders(
+def _find_lenders(
     items: Sequence[_Item], visibilities: Sequence[Visibility], *, is_strict: bool
 ) -> dict[str, tuple[str, ...]]:
     """By place: the private places whose objects it reads; what belongs to nothing known is private where any is."""
@@ -248,14 +250,14 @@ def _lenders(
     owners = {item.described.shared: item.place for item in items}
     lenders = {}
     for item in items:
-        places = dict.fromkeys(_owner(source, owners) for source in item.described.sources)
+        places = dict.fromkeys(_place_of_source(source, owners) for source in item.described.sources)
         private = tuple(place for place in places if place != item.place and closed.get(place, is_strict))
         if private:
             lenders[item.place] = private
     return lenders
 
 
-def _owner(source: str, owners: Mapping[str, str]) -> str:
+def _place_of_source(source: str, owners: Mapping[str, str]) -> str:
     """The place whose git directory holds `source`; for one that is not known, the directory itself."""
     above = source
     while above not in owners:
@@ -265,18 +267,18 @@ def _owner(source: str, owners: Mapping[str, str]) -> str:
     return owners[above]
 
 
-def _annotated(item: _Item, number: int, is_private: bool, lenders: tuple[str, ...]) -> Repository:  # noqa: FBT001
-    said = {key: value for key, value in item.note.items() if key != "name"}
-    if "topics" in said:
-        said["topics"] = tuple(said["topics"])
-    if "metadata" in said:
-        said["metadata"] = {key: None if value is True else value for key, value in said["metadata"].items()}
-    said["private"] = is_private or bool(lenders)
+def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[str, ...]) -> Repository:  # noqa: FBT001
+    values = {key: value for key, value in item.note.items() if key != "name"}
+    if "topics" in values:
+        values["topics"] = tuple(values["topics"])
+    if "metadata" in values:
+        values["metadata"] = {key: None if value is True else value for key, value in values["metadata"].items()}
+    values["private"] = is_private or bool(lenders)
     repository = item.described.repository
-    return replace(repository, facts=replace(repository.facts, name=item.name, id=number, **said), lenders=lenders)
+    return replace(repository, facts=replace(repository.facts, name=item.name, id=number, **values), lenders=lenders)
 
 
-def _unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _make_unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Names in the order given, made unique, and what to say about those that had to change.
 
     Parameters
@@ -286,22 +288,22 @@ def _unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> t
     reserved
         Names that are not to be had, case folded, with the folder that has them.
     """
-    taken = dict(reserved)
-    plain = {name_key(name) for name, _ in wanted}
+    holders = dict(reserved)
+    wanted_keys = {name_key(name) for name, _ in wanted}
     names: list[str] = []
     warnings: list[str] = []
     for name, folder in wanted:
         unique = name
-        if name_key(name) in taken:
-            longer = ((one, name_key(one)) for one in _longer(name, folder))
-            unique = next(one for one, key in longer if key not in taken and key not in plain)
-            warnings.append(_clash(taken[name_key(name)], folder, name, unique))
-        taken[name_key(unique)] = folder
+        if name_key(name) in holders:
+            longer = ((candidate, name_key(candidate)) for candidate in _longer_names(name, folder))
+            unique = next(candidate for candidate, key in longer if key not in holders and key not in wanted_keys)
+            warnings.append(_clash_warning(holders[name_key(name)], folder, name, unique))
+        holders[name_key(unique)] = folder
         names.append(unique)
     return names, warnings
 
 
-def _longer(name: str, folder: str) -> Iterable[str]:
+def _longer_names(name: str, folder: str) -> Iterable[str]:
     """Further names: with more and more of the folder's path, then with a number.
 
     What is named for its folder gets the folders above in front, ``tornado/repo``; other names get the folder behind
@@ -320,17 +322,17 @@ def _longer(name: str, folder: str) -> Iterable[str]:
         number += 1
 
 
-def _numbers(keys: Iterable[str]) -> dict[str, int]:
+def _assign_numbers(keys: Iterable[str]) -> dict[str, int]:
     """A positive 32-bit number for each key, the same in every run as long as no two keys clash."""
     numbers: dict[str, int] = {}
-    taken: set[int] = set()
+    used_numbers: set[int] = set()
     for key in sorted(keys):
         attempt = 0
         number = 0
-        while number == 0 or number in taken:
+        while number == 0 or number in used_numbers:
             digest = hashlib.sha256(f"{key}\0{attempt}".encode("utf-8", "surrogateescape")).digest()
             number = int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
             attempt += 1
-        taken.add(number)
+        used_numbers.add(number)
         numbers[key] = number
     return numbers

@@ -68,8 +68,11 @@ def decide(
         Whether others than the owner may read.
     """
     closed = declared_roots(candidates) if has_accounts else frozenset()
-    result = [_alone(one, one.root.default_visibility or default_visibility, closed) for one in candidates]
-    remembered = {name for one in absent if one.visibility == "private" for name in (one.origin, one.claim)}
+    result = [
+        _visibility_of(candidate, candidate.root.default_visibility or default_visibility, closed)
+        for candidate in candidates
+    ]
+    remembered = {name for record in absent if record.visibility == "private" for name in (record.origin, record.claim)}
     spreads = True
     while spreads:
         spreads = False
@@ -91,13 +94,15 @@ def decide(
 def declared_roots(candidates: Iterable[Candidate]) -> frozenset[str]:
     """Paths of the served folders in which anything is or was private."""
     return frozenset(
-        one.root.path
-        for one in candidates
-        if one.root.declares_privacy or one.decision or (one.record is not None and one.record.visibility == "private")
+        candidate.root.path
+        for candidate in candidates
+        if candidate.root.declares_privacy
+        or candidate.decision
+        or (candidate.record is not None and candidate.record.visibility == "private")
     )
 
 
-def _alone(candidate: Candidate, default: str, closed: frozenset[str]) -> Visibility:
+def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -> Visibility:
     if candidate.decision is not None:
         return "private" if candidate.decision else "public"
     record = candidate.record

@@ -25,8 +25,8 @@ LAST_SECOND = 253_402_300_799
 """The last second of the year 9999. Dates of later years are taken for it: neither Python nor pandas can hold them."""
 
 _DATE = re.compile(rb"(\d+) ([+-]\d+)")
-_MOST_OFFSET = (1 << 31) - 1
-_MOST_DIGITS = 20
+_MAX_OFFSET = (1 << 31) - 1
+_MAX_DIGITS = 20
 
 
 def parse_instant(date: bytes) -> tuple[int, int]:
@@ -34,15 +34,15 @@ def parse_instant(date: bytes) -> tuple[int, int]:
 
     Where git finds no date it gives none, or 0, and shows the commit as one of 1970; so does this.
     """
-    found = _DATE.fullmatch(date)
-    return (parse_seconds(found[1]), parse_offset(found[2])) if found is not None else (0, 0)
+    match = _DATE.fullmatch(date)
+    return (parse_seconds(match[1]), parse_offset(match[2])) if match is not None else (0, 0)
 
 
 def parse_seconds(digits: bytes) -> int:
     """Read seconds since 1970; 0 for what is no number, `LAST_SECOND` for anything later."""
     if not digits.isdigit():
         return 0
-    return LAST_SECOND if len(digits) > _MOST_DIGITS else min(int(digits), LAST_SECOND)
+    return LAST_SECOND if len(digits) > _MAX_DIGITS else min(int(digits), LAST_SECOND)
 
 
 def parse_offset(text: bytes) -> int:
@@ -51,10 +51,10 @@ def parse_offset(text: bytes) -> int:
     So ``+051800`` is 518 hours, as for git; 0 for what is no number, or too big for git.
     """
     digits = text[1:]
-    if text[:1] not in {b"+", b"-"} or not digits.isdigit() or len(digits) > _MOST_DIGITS:
+    if text[:1] not in {b"+", b"-"} or not digits.isdigit() or len(digits) > _MAX_DIGITS:
         return 0
     number = int(digits)
-    if number >= _MOST_OFFSET:
+    if number >= _MAX_OFFSET:
         return 0
     hours, minutes = divmod(number, 100)
     return (hours * 60 + minutes) * (-1 if text[:1] == b"-" else 1)
@@ -75,12 +75,12 @@ def as_text(raw: bytes) -> str:
 
 
 _COMMIT, _TAG = 1, 4  # git's numbers for the kinds of objects
-_DEEPEST_TAG = 64
+_MAX_TAG_DEPTH = 64
 
 
-def peeled(handle: pygit2.Repository, name: str) -> str:
+def peel_to_commit(handle: pygit2.Repository, name: str) -> str:
     """The commit that an object is, or that a tag leads to; empty when there is none."""
-    for _ in range(_DEEPEST_TAG):
+    for _ in range(_MAX_TAG_DEPTH):
         kind, data = _read(handle, name)
         if kind == _COMMIT:
             return name
@@ -98,8 +98,8 @@ def tree_of(handle: pygit2.Repository, commit: str) -> str:
 
 def parents_of(handle: pygit2.Repository, commit: str) -> list[str]:
     """The parents of a commit, in order; none for what is no commit."""
-    found = _facts(handle, commit)
-    return [] if found is None else found[0]
+    parsed = _parse_commit(handle, commit)
+    return [] if parsed is None else parsed[0]
 
 
 def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[str, int]]:
@@ -107,32 +107,32 @@ def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[
 
     What the repository does not hold (the end of a shallow clone) is left out.
     """
-    waiting: list[tuple[int, int, str, list[str]]] = []
-    met: set[str] = set()
+    queue: list[tuple[int, int, str, list[str]]] = []
+    seen: set[str] = set()
 
     def meet(names: Iterable[str]) -> None:
         for name in names:
-            found = _facts(handle, name) if name not in met else None
-            met.add(name)
-            if found is not None:
-                heapq.heappush(waiting, (-found[1], len(met), name, found[0]))
+            parsed = _parse_commit(handle, name) if name not in seen else None
+            seen.add(name)
+            if parsed is not None:
+                heapq.heappush(queue, (-parsed[1], len(seen), name, parsed[0]))
 
     meet([commit])
-    while waiting:
-        time_s, _, name, parents = heapq.heappop(waiting)
+    while queue:
+        time_s, _, name, parents = heapq.heappop(queue)
         yield name, -time_s
         meet(parents)
 
 
-def _facts(handle: pygit2.Repository, commit: str) -> tuple[list[str], int] | None:
+def _parse_commit(handle: pygit2.Repository, commit: str) -> tuple[list[str], int] | None:
     """Parents and committer time of a commit; None when it is not there."""
     kind, data = _read(handle, commit)
     if kind != _COMMIT:
         return None
     lines = data.partition(b"\n\n")[0].split(b"\n")
     parents = [line[7:47].decode("ascii", "replace") for line in lines if line.startswith(b"parent ")]
-    written = next((line for line in lines if line.startswith(b"committer ")), b"")
-    date = written.rpartition(b">")[2].split()[:1]
+    committer = next((line for line in lines if line.startswith(b"committer ")), b"")
+    date = committer.rpartition(b">")[2].split()[:1]
     return parents, parse_seconds(date[0]) if date else 0
 
 

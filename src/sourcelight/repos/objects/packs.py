@@ -51,7 +51,7 @@ _BEFORE_ALL = 1 << 20
 """Priority before libgit2's own readers of loose objects and packs."""
 
 _packs: OrderedDict[tuple[str, int, int], _Pack | None] = OrderedDict()
-_opened: OrderedDict[tuple[str, int, int], tuple[_File, _File]] = OrderedDict()
+_open_files: OrderedDict[tuple[str, int, int], tuple[_File, _File]] = OrderedDict()
 _guard = threading.Lock()
 
 
@@ -78,7 +78,7 @@ def largest_unfolded(git_dir: str, object_id: bytes) -> int:
     object_id
         20 bytes.
     """
-    return _Guard(common_dir(git_dir)).largest(object_id)
+    return _PackGuard(common_dir(git_dir)).largest(object_id)
 
 
 def refuse_unfolding(odb: pygit2.Odb, shared: str) -> None:
@@ -91,7 +91,7 @@ def refuse_unfolding(odb: pygit2.Odb, shared: str) -> None:
     shared
         Git directory with the objects.
     """
-    odb.add_backend(_backend_type()(_Guard(shared)), _BEFORE_ALL)
+    odb.add_backend(_backend_type()(_PackGuard(shared)), _BEFORE_ALL)
 
 
 def _backend_type() -> type[pygit2.OdbBackend]:
@@ -103,7 +103,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
         class Backend(kind):  # type: ignore[misc]
             """Reads nothing: it only refuses."""
 
-            def __init__(self, guard: _Guard) -> None:
+            def __init__(self, guard: _PackGuard) -> None:
                 super().__init__()
                 self._guard = guard
 
@@ -140,7 +140,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 _types: list[type[pygit2.OdbBackend]] = []
 
 
-class _Guard:
+class _PackGuard:
     """The packs of some object directories, listed again when a directory of packs changes."""
 
     def __init__(self, shared: str) -> None:
@@ -153,33 +153,33 @@ class _Guard:
     def largest(self, object_id: bytes) -> int:
         """Bytes of the largest content on the way to an object, in any pack that has it."""
         self._refresh()
-        found = self._known.get(object_id)
-        if found is None:
-            found = 0
+        known_size = self._known.get(object_id)
+        if known_size is None:
+            known_size = 0
             for key in self._packs:
                 pack = _open_pack(key)
                 if pack is not None:
                     with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
-                        found = max(found, pack.largest(object_id))
+                        known_size = max(known_size, pack.largest(object_id))
             if len(self._known) >= _MAX_REMEMBERED:
                 self._known.clear()
-            self._known[object_id] = found
-        return found
+            self._known[object_id] = known_size
+        return known_size
 
     def names(self, prefix: str) -> list[bytes]:
         """Objects in packs whose names begin with some hex digits."""
         self._refresh()
-        found: list[bytes] = []
+        matches: list[bytes] = []
         for key in self._packs:
             pack = _open_pack(key)
             if pack is not None:
                 with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
-                    found += pack.names(prefix)
-        return found
+                    matches += pack.names(prefix)
+        return matches
 
     def _refresh(self) -> None:
         if self._folders is None:
-            self._folders = [os.path.join(each, "pack") for each in object_directories(self._shared)]
+            self._folders = [os.path.join(directory, "pack") for directory in object_directories(self._shared)]
         stamp = tuple(_changed_ns(folder) for folder in self._folders)
         if stamp != self._stamp:
             self._packs = [key for folder in self._folders for key in _pack_keys(folder)]
@@ -220,20 +220,20 @@ def _open_pack(key: tuple[str, int, int]) -> _Pack | None:
     return pack
 
 
-def _files_of(key: tuple[str, int, int]) -> tuple[_File, _File]:
+def _open_pack_files(key: tuple[str, int, int]) -> tuple[_File, _File]:
     """A pack's index and the pack, opened again when they were closed meanwhile."""
     with _guard:
-        files = _opened.get(key)
+        files = _open_files.get(key)
         if files is None:
             path, *identity = key
             files = _File(path), _File(path[:-4] + ".pack")
             if list(files[0].identity) != identity:
                 raise DamagedPack  # another file has the name now: the directory is listed again for the next object
-            _opened[key] = files
-            while len(_opened) > _MAX_OPEN_PACKS:
-                _opened.popitem(last=False)  # closed when the last reader lets go of them
+            _open_files[key] = files
+            while len(_open_files) > _MAX_OPEN_PACKS:
+                _open_files.popitem(last=False)  # closed when the last reader lets go of them
         else:
-            _opened.move_to_end(key)
+            _open_files.move_to_end(key)
         return files
 
 
@@ -250,11 +250,11 @@ class _File:
         self.size = info.st_size
         self.identity = info.st_ino, info.st_mtime_ns
 
-    def read(self, at: int, size: int) -> bytes:
+    def read(self, offset: int, size: int) -> bytes:
         if hasattr(os, "pread"):
-            return os.pread(self._fd, size, at)
+            return os.pread(self._fd, size, offset)
         with self._lock:
-            os.lseek(self._fd, at, os.SEEK_SET)
+            os.lseek(self._fd, offset, os.SEEK_SET)
             return os.read(self._fd, size)
 
 
@@ -263,7 +263,7 @@ class _Pack:
 
     def __init__(self, key: tuple[str, int, int]) -> None:
         self._key = key
-        index, pack = _files_of(key)
+        index, pack = _open_pack_files(key)
         head = index.read(0, 8 + _FANOUT_BYTES)
         self._is_new = head.startswith(_MAGIC)
         start = 8 if self._is_new else 0
@@ -275,59 +275,65 @@ class _Pack:
         self._size = pack.size
         self._largest: dict[int, int] = {}
 
-    def _read_index(self, at: int, size: int) -> bytes:
-        return _files_of(self._key)[0].read(at, size)
+    def _read_index(self, offset: int, size: int) -> bytes:
+        return _open_pack_files(self._key)[0].read(offset, size)
 
     def largest(self, object_id: bytes) -> int:
         """Bytes of the largest content on the way to an object; 0 when it is not here."""
         if self._fanout[object_id[0]] == self._fanout[object_id[0] + 1]:
             return 0
         number = self._find(object_id)
-        return 0 if number is None else self._of_chain(self._offset(number))
+        return 0 if number is None else self._largest_of_chain(self._offset(number))
 
     def names(self, prefix: str) -> list[bytes]:
         """Names that begin with some hex digits, at least `_MIN_DIGITS`; no more than `_MAX_NAMES`."""
         if len(prefix) < _MIN_DIGITS:
             return []
         first = bytes.fromhex(prefix.ljust(_DIGITS, "0"))
-        low, high = self._fanout[first[0]], self._fanout[first[0] + 1]
-        while low < high:
-            middle = (low + high) // 2
+        start, end = self._fanout[first[0]], self._fanout[first[0] + 1]
+        while start < end:
+            middle = (start + end) // 2
             if self._name(middle) < first:
-                low = middle + 1
+                start = middle + 1
             else:
-                high = middle
-        found: list[bytes] = []
-        while low < self._fanout[-1] and len(found) < _MAX_NAMES and (name := self._name(low)).hex().startswith(prefix):
-            found.append(name)
-            low += 1
-        return found
+                end = middle
+        matches: list[bytes] = []
+        while (
+            start < self._fanout[-1]
+            and len(matches) < _MAX_NAMES
+            and (name := self._name(start)).hex().startswith(prefix)
+        ):
+            matches.append(name)
+            start += 1
+        return matches
 
     def _name(self, number: int) -> bytes:
         return self._read_index(self._names + number * self._stride + self._lead, 20)
 
     def _find(self, object_id: bytes) -> int | None:
-        low, high = self._fanout[object_id[0]], self._fanout[object_id[0] + 1]
+        start, end = self._fanout[object_id[0]], self._fanout[object_id[0] + 1]
         # Names are hashes, evenly spread: the first guess is nearly always within the window.
-        guess = low + ((high - low) * int.from_bytes(object_id[1:5], "big") >> 32)
-        while low < high:
-            begin = max(low, guess - _WINDOW)
-            end = min(high, guess + _WINDOW)
-            rows = self._read_index(self._names + begin * self._stride, (end - begin) * self._stride)
+        guess = start + ((end - start) * int.from_bytes(object_id[1:5], "big") >> 32)
+        while start < end:
+            window_start = max(start, guess - _WINDOW)
+            window_end = min(end, guess + _WINDOW)
+            rows = self._read_index(
+                self._names + window_start * self._stride, (window_end - window_start) * self._stride
+            )
             if object_id < rows[self._lead : self._lead + 20]:
-                high = begin
+                end = window_start
             elif object_id > rows[-20:]:
-                low = end
+                start = window_end
             else:
-                return self._within(rows, object_id, begin)
-            guess = (low + high) // 2
+                return self._find_within(rows, object_id, window_start)
+            guess = (start + end) // 2
         return None
 
-    def _within(self, rows: bytes, object_id: bytes, begin: int) -> int | None:
-        at = rows.find(object_id)
-        while at >= 0 and (at - self._lead) % self._stride:
-            at = rows.find(object_id, at + 1)
-        return None if at < 0 else begin + (at - self._lead) // self._stride
+    def _find_within(self, rows: bytes, object_id: bytes, start: int) -> int | None:
+        position = rows.find(object_id)
+        while position >= 0 and (position - self._lead) % self._stride:
+            position = rows.find(object_id, position + 1)
+        return None if position < 0 else start + (position - self._lead) // self._stride
 
     def _offset(self, number: int) -> int:
         if not self._is_new:
@@ -339,12 +345,12 @@ class _Pack:
             (offset,) = struct.unpack(">Q", self._read_index(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
         return int(offset)
 
-    def _of_chain(self, offset: int) -> int:
+    def _largest_of_chain(self, offset: int) -> int:
         """The largest size of an entry and of all that it is a difference to."""
         chain: list[tuple[int, int]] = []
         largest = 0
         while offset not in self._largest:
-            size, base = self._entry(offset)
+            size, base = self._read_entry(offset)
             chain.append((offset, size))
             if len(chain) > _MAX_CHAIN:
                 raise DamagedPack
@@ -355,53 +361,53 @@ class _Pack:
             largest = self._largest[offset]
         if len(self._largest) >= _MAX_REMEMBERED:
             self._largest.clear()
-        for at, size in reversed(chain):
-            largest = self._largest[at] = max(largest, size)
+        for entry_offset, size in reversed(chain):
+            largest = self._largest[entry_offset] = max(largest, size)
         return largest
 
-    def _entry(self, offset: int) -> tuple[int, int | None]:
+    def _read_entry(self, offset: int) -> tuple[int, int | None]:
         """Size of an entry once it is whole, and where its base stands; None for one that has none."""
-        head = _files_of(self._key)[1].read(offset, _HEAD_BYTES)
-        kind, size, at = head[0] >> 4 & 7, head[0] & 15, 1
+        head = _open_pack_files(self._key)[1].read(offset, _HEAD_BYTES)
+        kind, size, position = head[0] >> 4 & 7, head[0] & 15, 1
         shift = 4
-        while head[at - 1] & 0x80:
-            size |= (head[at] & 0x7F) << shift
+        while head[position - 1] & 0x80:
+            size |= (head[position] & 0x7F) << shift
             shift += 7
-            at += 1
+            position += 1
         if kind == _OFFSET_DELTA:
-            back = head[at] & 0x7F
-            while head[at] & 0x80:
-                at += 1
-                back = (back + 1 << 7) | (head[at] & 0x7F)
-            at += 1
-            base: int = offset - back
+            distance = head[position] & 0x7F
+            while head[position] & 0x80:
+                position += 1
+                distance = (distance + 1 << 7) | (head[position] & 0x7F)
+            position += 1
+            base: int = offset - distance
         elif kind == _NAME_DELTA:
-            number = self._find(head[at : at + 20])
+            number = self._find(head[position : position + 20])
             if number is None:
                 raise DamagedPack
             base = self._offset(number)
-            at += 20
+            position += 20
         else:
             return size, None
         if not 0 < base < self._size or base == offset:
             raise DamagedPack
-        return max(size, *self._sizes(offset + at)), base
+        return max(size, *self._read_sizes(offset + position)), base
 
-    def _sizes(self, at: int) -> tuple[int, int]:
+    def _read_sizes(self, offset: int) -> tuple[int, int]:
         """Sizes of base and result that a packed difference says."""
         try:
-            text = zlib.decompressobj().decompress(_files_of(self._key)[1].read(at, _DIFFERENCE_BYTES), 20)
+            text = zlib.decompressobj().decompress(_open_pack_files(self._key)[1].read(offset, _DIFFERENCE_BYTES), 20)
         except zlib.error as error:
             raise DamagedPack from error
         sizes = []
-        place = 0
+        position = 0
         for _ in range(2):
             size = shift = 0
             while True:
-                byte = text[place]
+                byte = text[position]
                 size |= (byte & 0x7F) << shift
                 shift += 7
-                place += 1
+                position += 1
                 if not byte & 0x80:
                     break
             sizes.append(size)

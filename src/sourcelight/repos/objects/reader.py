@@ -83,7 +83,7 @@ class StoreReader:
         root = self._root(commit)
         if root is None:
             raise RevisionNotFound(self.repository.name, commit)
-        return self._walk(root)
+        return self._list_files(root)
 
     def folders(self, commit: str) -> list[bytes]:
         """List the folders of a commit that has them in the object store, each with a slash at its end but the top one.
@@ -96,17 +96,17 @@ class StoreReader:
         root = self._root(commit)
         if root is None:
             raise RepositoryError(f"commit {commit[:12]} of {self.repository.name} can't be read")
-        entries = self._checked_folders(root)
+        entries = self._read_folders(root)
         paths = []
-        waiting = [(b"", root)]
-        while waiting:
-            path, name = waiting.pop()
+        pending = [(b"", root)]
+        while pending:
+            path, name = pending.pop()
             paths.append(path)
             inner = [entry for entry in entries[name] or () if entry[0] in FOLDER_MODES]
-            waiting += [(path + entry[1] + b"/", entry[2]) for entry in inner]
+            pending += [(path + entry[1] + b"/", entry[2]) for entry in inner]
         return paths
 
-    def _checked_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
+    def _read_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
         """The distinct folders below one, by id; raises `RepositoryError` when they name too much."""
         folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
 
@@ -199,13 +199,13 @@ class StoreReader:
             return None
         return bytes.fromhex(data[5:45].decode("ascii"))
 
-    def _walk(self, root: bytes) -> CommitTree:
-        folders = self._checked_folders(root)
+    def _list_files(self, root: bytes) -> CommitTree:
+        folders = self._read_folders(root)
         rows: list[tuple[bytes, bytes, bytes]] = []
-        waiting = [(b"", root)]
+        pending = [(b"", root)]
         symlinks = submodules = missing = 0
-        while waiting:
-            prefix, name = waiting.pop()
+        while pending:
+            prefix, name = pending.pop()
             entries = folders[name]
             if entries is None:
                 missing += 1
@@ -214,7 +214,7 @@ class StoreReader:
                 if mode in _MODES or mode[:3] == b"100":
                     rows.append((prefix + entry, object_id, mode))
                 elif mode in FOLDER_MODES:
-                    waiting.append((prefix + entry + b"/", object_id))
+                    pending.append((prefix + entry + b"/", object_id))
                 elif mode == b"120000":
                     symlinks += 1
                 else:
@@ -255,15 +255,15 @@ def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") 
     RevisionNotFound
         If the repository has no such commit.
     """
-    here = TreeEntry("", "directory", reader.root(commit) or b"")
+    directory = TreeEntry("", "directory", reader.root(commit) or b"")
     for part in path.split("/") if path else ():
-        entries = list_folder(reader, commit, here, revision)
-        wanted = f"{here.path}/{part}" if here.path else part
-        found = next((entry for entry in entries if entry.path == wanted), None)
-        if found is None or (found.kind != "directory" and found.path != path):
-            raise PathNotFound(reader.repository.name, revision, path, _hint(here, wanted, found, entries))
-        here = found
-    return here
+        entries = list_folder(reader, commit, directory, revision)
+        wanted_path = f"{directory.path}/{part}" if directory.path else part
+        match = next((entry for entry in entries if entry.path == wanted_path), None)
+        if match is None or (match.kind != "directory" and match.path != path):
+            raise PathNotFound(reader.repository.name, revision, path, _hint(directory, wanted_path, match, entries))
+        directory = match
+    return directory
 
 
 def list_folder(reader: StoreReader, commit: str, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
@@ -285,7 +285,7 @@ def list_folder(reader: StoreReader, commit: str, folder: TreeEntry, revision: s
             raise PathNotFound(reader.repository.name, revision, folder.path, "this clone does not hold the folder")
         entries = [TreeEntry(prefix + name.decode("utf-8", "replace"), _kind(mode), oid) for mode, name, oid in rows]
     else:
-        entries = list(_from_tree(reader, commit, prefix))
+        entries = list(_entries_from_tree(reader, commit, prefix))
     return sorted(entries, key=lambda entry: (entry.kind not in {"directory", "submodule"}, entry.path))
 
 
@@ -297,7 +297,7 @@ def _kind(mode: bytes) -> EntryKind:
     return "symlink" if mode == b"120000" else "submodule"
 
 
-def _from_tree(reader: StoreReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
+def _entries_from_tree(reader: StoreReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
     """Entries of a folder of a work tree's or snapshot's state, which knows regular files only."""
     tree = reader.tree(commit)
     folders: set[str] = set()
@@ -305,20 +305,20 @@ def _from_tree(reader: StoreReader, commit: str, prefix: str) -> Iterator[TreeEn
         path = raw.decode("utf-8", "replace")
         if not path.startswith(prefix):
             continue
-        first, more, _ = path[len(prefix) :].partition("/")
-        if not more:
+        first, deeper, _ = path[len(prefix) :].partition("/")
+        if not deeper:
             yield TreeEntry(path, "file", tree.blob_id(index))
         elif first not in folders:
             folders.add(first)
             yield TreeEntry(prefix + first, "directory")
 
 
-def _hint(folder: TreeEntry, wanted: str, found: TreeEntry | None, entries: list[TreeEntry]) -> str:
-    if found is not None:
-        return f"{found.path} is a {found.kind}, not a folder"
+def _hint(folder: TreeEntry, wanted_path: str, match: TreeEntry | None, entries: list[TreeEntry]) -> str:
+    if match is not None:
+        return f"{match.path} is a {match.kind}, not a folder"
     import difflib
 
-    near = difflib.get_close_matches(wanted, [entry.path for entry in entries], 3)
+    near = difflib.get_close_matches(wanted_path, [entry.path for entry in entries], 3)
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"the folder {folder.path} has no such entry" if folder.path else ""

@@ -40,7 +40,7 @@ def packed_objects(repository: Repository) -> int:
 
     Loose objects are not counted: they are few, and found by listing folders only.
     """
-    return sum(count for _, count in _packs(os.path.join(common_dir(repository.git_dir), "objects")))
+    return sum(count for _, count in _list_packs(os.path.join(common_dir(repository.git_dir), "objects")))
 
 
 def store_size(git_dir: str) -> StoreSize:
@@ -50,7 +50,7 @@ def store_size(git_dir: str) -> StoreSize:
     """
     objects = size = 0
     for directory in object_directories(common_dir(git_dir)):
-        for pack, count in _packs(directory):
+        for pack, count in _list_packs(directory):
             objects += count
             size += _dense_bytes(pack)
         for loose in _loose_directories(directory):
@@ -61,7 +61,7 @@ def store_size(git_dir: str) -> StoreSize:
     return StoreSize(objects, size)
 
 
-def _packs(objects: str) -> Iterator[tuple[str, int]]:
+def _list_packs(objects: str) -> Iterator[tuple[str, int]]:
     """The packs of an object directory, and how many objects each has."""
     folder = Path(objects, "pack")
     try:
@@ -73,8 +73,8 @@ def _packs(objects: str) -> Iterator[tuple[str, int]]:
             with Path(folder, name).open("rb") as file:
                 file.seek(_LAST_OF_TABLE)
                 count = struct.unpack(">I", file.read(4))[0]
-            most = _dense_bytes(str(Path(folder, name))) // _MIN_INDEX_BYTES
-            yield str(Path(folder, name[:-4] + ".pack")), min(count, most)
+            limit = _dense_bytes(str(Path(folder, name))) // _MIN_INDEX_BYTES
+            yield str(Path(folder, name[:-4] + ".pack")), min(count, limit)
         except (OSError, struct.error):
             continue
 

@@ -66,7 +66,7 @@ class CommitTree:
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class _TreeSize:
     """What a folder names, with all below it: entries, bytes of their paths within it, and of the longest path."""
 
     entries: int
@@ -86,29 +86,29 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
     repository
         Name for the message.
     """
-    sizes: dict[bytes, _Size] = {}
-    opened: dict[bytes, _Opened] = {}
+    sizes: dict[bytes, _TreeSize] = {}
+    expanded: dict[bytes, _PendingFolder] = {}
     stored = 0
-    waiting = [root]
-    while waiting:
-        tree_id = waiting[-1]
+    pending = [root]
+    while pending:
+        tree_id = pending[-1]
         if tree_id in sizes:
-            waiting.pop()
+            pending.pop()
             continue
-        folder = opened.pop(tree_id, None)
+        folder = expanded.pop(tree_id, None)
         if folder is None:
             entries = read(tree_id) or []
             stored += len(entries)
             _check_count(stored, stored, 0, repository)
             names = [entry[1] for entry in entries]
             inner = [(entry[1], entry[2]) for entry in entries if entry[0] in FOLDER_MODES]
-            folder = _Opened(len(names), sum(map(len, names)), max(map(len, names), default=0), inner)
-            unknown = {object_id for _, object_id in inner if object_id not in sizes and object_id not in opened}
+            folder = _PendingFolder(len(names), sum(map(len, names)), max(map(len, names), default=0), inner)
+            unknown = {object_id for _, object_id in inner if object_id not in sizes and object_id not in expanded}
             if unknown:
-                opened[tree_id] = folder
-                waiting += unknown
+                expanded[tree_id] = folder
+                pending += unknown
                 continue
-        waiting.pop()
+        pending.pop()
         size = sizes[tree_id] = folder.size(sizes)
         if size.longest > MAX_PATH_BYTES:
             raise RepositoryError(
@@ -120,7 +120,7 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _PendingFolder:
     """What stands in a folder itself, and the folders in it by name and id."""
 
     entries: int
@@ -128,7 +128,7 @@ class _Opened:
     longest: int
     folders: list[tuple[bytes, bytes]]
 
-    def size(self, sizes: dict[bytes, _Size]) -> _Size:
+    def size(self, sizes: dict[bytes, _TreeSize]) -> _TreeSize:
         """Its size, those of its folders being known."""
         count, path_bytes, longest = self.entries, self.name_bytes, self.longest
         for name, object_id in self.folders:
@@ -137,7 +137,7 @@ class _Opened:
                 count += inner.entries
                 path_bytes += inner.path_bytes + inner.entries * (len(name) + 1)
                 longest = max(longest, len(name) + 1 + inner.longest)
-        return _Size(count, path_bytes, longest)
+        return _TreeSize(count, path_bytes, longest)
 
 
 def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:

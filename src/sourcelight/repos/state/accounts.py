@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from sourcelight.core.errors import StateError
 from sourcelight.repos.state.credentials import (
-    LONGEST_PASSWORD,
-    SHORTEST_PASSWORD,
+    MAX_PASSWORD_CHARS,
+    MIN_PASSWORD_CHARS,
     ScryptCost,
     digest_of,
     make_token,
@@ -62,16 +62,16 @@ class Roles:
             raise StateError(f"role name {name!r} can't be used: 1 to 64 characters, no blank at either end")
         try:
             self._database.change("INSERT INTO roles (name, created_at) VALUES (?, ?)", name, int(self._clock()))
-        except sqlite3.IntegrityError as fault:
-            raise StateError(f"there is a role {name!r} already") from fault
+        except sqlite3.IntegrityError as exc:
+            raise StateError(f"there is a role {name!r} already") from exc
         return self.get(name)
 
     def get(self, name: str) -> Role:
         """The role of this name; raises `StateError` when there is none."""
-        row = self._database.one("SELECT id, name, built_in FROM roles WHERE name = ?", name)
+        row = self._database.first_row("SELECT id, name, built_in FROM roles WHERE name = ?", name)
         if row is None:
-            known = ", ".join(repr(role.name) for role in self.all())
-            raise StateError(f"there is no role {name!r}; there are {known}")
+            names = ", ".join(repr(role.name) for role in self.all())
+            raise StateError(f"there is no role {name!r}; there are {names}")
         return self._role(*row)
 
     def all(self) -> list[Role]:
@@ -88,12 +88,12 @@ class Roles:
 
     def allow(self, name: str, permission: str) -> None:
         """Add a permission; a second time changes nothing."""
-        role = self._editable(name, permission)
+        role = self._find_editable(name, permission)
         self._database.change("INSERT OR IGNORE INTO role_permissions VALUES (?, ?)", role.id, permission)
 
     def disallow(self, name: str, permission: str) -> None:
         """Take a permission away; changes nothing when the role has it not."""
-        role = self._editable(name, permission)
+        role = self._find_editable(name, permission)
         self._database.change("DELETE FROM role_permissions WHERE role = ? AND permission = ?", role.id, permission)
 
     def assign(self, name: str, account: str) -> None:
@@ -112,7 +112,7 @@ class Roles:
             raise StateError(f"the owner always has the role {SITE_ADMINISTRATOR!r}")
         self._database.change("DELETE FROM account_roles WHERE account = ? AND role = ?", account_id, role.id)
 
-    def _editable(self, name: str, permission: str) -> Role:
+    def _find_editable(self, name: str, permission: str) -> Role:
         if permission not in PERMISSIONS:
             raise StateError(f"there is no permission {permission!r}; there are {', '.join(PERMISSIONS)}")
         role = self.get(name)
@@ -121,7 +121,7 @@ class Roles:
         return role
 
     def _account(self, name: str) -> int:
-        row = self._database.one("SELECT id FROM accounts WHERE name = ?", name)
+        row = self._database.first_row("SELECT id FROM accounts WHERE name = ?", name)
         if row is None:
             raise StateError(f"there is no account {name!r}")
         return int(row[0])
@@ -174,21 +174,24 @@ class Accounts:
             raise StateError(
                 f"account name {name!r} can't be used: 1 to 64 letters, digits and . _ @ + -, a letter or digit first"
             )
-        kept = self._hash(password) if password else ""
+        password_hash = self._hash(password) if password else ""
         try:
             self._database.change(
-                "INSERT INTO accounts (name, password, created_at) VALUES (?, ?, ?)", name, kept, int(self._clock())
+                "INSERT INTO accounts (name, password, created_at) VALUES (?, ?, ?)",
+                name,
+                password_hash,
+                int(self._clock()),
             )
-        except sqlite3.IntegrityError as fault:
-            raise StateError(f"there is an account {name!r} already") from fault
+        except sqlite3.IntegrityError as exc:
+            raise StateError(f"there is an account {name!r} already") from exc
         return self.get(name)
 
     def get(self, name: str) -> Account:
         """The account of this name; raises `StateError` when there is none."""
-        found = self._read("WHERE a.name = ?", name)
-        if not found:
+        accounts = self._read("WHERE a.name = ?", name)
+        if not accounts:
             raise StateError(f"there is no account {name!r}")
-        return found[0]
+        return accounts[0]
 
     def all(self) -> list[Account]:
         """All accounts by name, the owner first."""
@@ -204,27 +207,27 @@ class Accounts:
     def set_password(self, name: str, password: str) -> None:
         """Set the password (empty: none any more) and end the account's sign-in sessions; tokens stay."""
         account = self.get(name)
-        kept = self._hash(password) if password else ""
+        password_hash = self._hash(password) if password else ""
         with self._database.write() as connection:
-            connection.execute("UPDATE accounts SET password = ? WHERE id = ?", (kept, account.id))
+            connection.execute("UPDATE accounts SET password = ? WHERE id = ?", (password_hash, account.id))
             connection.execute("DELETE FROM sessions WHERE account = ?", (account.id,))
 
     def check_password(self, name: str, password: str) -> Account | None:
         """The account if the password is right; takes as long (a quarter of a second) when there is no such account."""
-        row = self._database.one("SELECT password FROM accounts WHERE name = ?", name)
+        row = self._database.first_row("SELECT password FROM accounts WHERE name = ?", name)
         right = password_matches(password, row[0] if row else "")
         return self.get(name) if right and row else None
 
     def _hash(self, password: str) -> str:
-        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-            raise StateError(f"a password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters")
+        if not MIN_PASSWORD_CHARS <= len(password) <= MAX_PASSWORD_CHARS:
+            raise StateError(f"a password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters")
         return password_hash(password, self._cost)
 
-    def _read(self, where: str, *values: object) -> list[Account]:
+    def _read(self, condition: str, *values: object) -> list[Account]:
         rows = self._database.all(
             "SELECT a.id, a.name, a.password <> '', a.built_in, a.created_at, r.name FROM accounts a "  # noqa: S608
             "LEFT JOIN account_roles ar ON ar.account = a.id LEFT JOIN roles r ON r.id = ar.role "
-            f"{where} ORDER BY a.built_in DESC, a.name, r.name",
+            f"{condition} ORDER BY a.built_in DESC, a.name, r.name",
             *values,
         )
         roles: dict[int, list[str]] = {}
@@ -232,8 +235,15 @@ class Accounts:
             roles.setdefault(row[0], []).extend([row[5]] if row[5] is not None else [])
         first = {row[0]: row for row in reversed(rows)}
         return [
-            Account(each, first[each][1], tuple(names), bool(first[each][2]), bool(first[each][3]), first[each][4])
-            for each, names in roles.items()
+            Account(
+                account_id,
+                first[account_id][1],
+                tuple(names),
+                bool(first[account_id][2]),
+                bool(first[account_id][3]),
+                first[account_id][4],
+            )
+            for account_id, names in roles.items()
         ]
 
 
@@ -262,21 +272,21 @@ class Sessions:
 
     def begin(self, account: str, token: int | None = None) -> str:
         """A new session; its secret, for a cookie. `token` is the access token it was begun with, if any."""
-        secret, now = make_token("w"), int(self._clock())
+        secret, now_s = make_token("w"), int(self._clock())
         with self._database.write() as connection:
-            connection.execute("DELETE FROM sessions WHERE expires_at <= ?", (now,))
+            connection.execute("DELETE FROM sessions WHERE expires_at <= ?", (now_s,))
             row = connection.execute("SELECT id FROM accounts WHERE name = ?", (account,)).fetchone()
             if row is None:
                 raise StateError(f"there is no account {account!r}")
             connection.execute(
                 "INSERT INTO sessions (digest, account, token, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-                (digest_of(secret), row[0], token, now, now + SESSION_S),
+                (digest_of(secret), row[0], token, now_s, now_s + SESSION_S),
             )
         return secret
 
     def find(self, secret: str) -> BrowserSession | None:
         """Whose session this is; None when there is none or it is over."""
-        row = self._database.one(_LIVE, digest_of(secret), int(self._clock())) if secret else None
+        row = self._database.first_row(_LIVE, digest_of(secret), int(self._clock())) if secret else None
         return None if row is None else BrowserSession(*row)
 
     def reader(self, secret: str) -> str:
@@ -288,16 +298,16 @@ class Sessions:
         digest = digest_of(secret)
         return f"{digest.hex()}.{self._reader_mark(digest)}"
 
-    def find_reader(self, shown: str) -> BrowserSession | None:
+    def find_reader(self, cookie: str) -> BrowserSession | None:
         """Whose session it is that `reader` made this of; None when it is forged, or the session is over."""
-        text, _, mark = shown.partition(".")
+        text, _, signature = cookie.partition(".")
         try:
             digest = bytes.fromhex(text)
         except ValueError:
             return None
-        if len(digest) != 32 or not hmac.compare_digest(mark.encode(), self._reader_mark(digest).encode()):
+        if len(digest) != 32 or not hmac.compare_digest(signature.encode(), self._reader_mark(digest).encode()):
             return None
-        row = self._database.one(_LIVE, digest, int(self._clock()))
+        row = self._database.first_row(_LIVE, digest, int(self._clock()))
         return None if row is None else BrowserSession(*row)
 
     def _reader_mark(self, digest: bytes) -> str:
@@ -316,7 +326,7 @@ class Sessions:
     @property
     def page_key(self) -> bytes:
         """The key that seals what pages carry; the same for all processes that share the file."""
-        row = self._database.one("SELECT value FROM keys WHERE name = 'pages'")
+        row = self._database.first_row("SELECT value FROM keys WHERE name = 'pages'")
         if row is None:
             raise StateError("the key of pages is missing")
         return bytes(row[0])

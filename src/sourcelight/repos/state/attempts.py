@@ -67,11 +67,11 @@ class Attempts:
             wait_ms = 0
             for limit, digest in zip(limits, digests, strict=True):
                 # The newest `limit` of them count: a key may have more, when its limit was larger before.
-                ends = connection.execute(
+                ends_at = connection.execute(
                     "SELECT ends_ms FROM attempts WHERE digest = ? ORDER BY ends_ms DESC LIMIT 1 OFFSET ?",
                     (digest, limit.limit - 1),
                 ).fetchone()
-                wait_ms = max(wait_ms, ends[0] - now_ms if ends else 0)
+                wait_ms = max(wait_ms, ends_at[0] - now_ms if ends_at else 0)
             if wait_ms > 0:
                 return Admission(wait_ms / 1000)
             row_ids = [
@@ -89,7 +89,7 @@ class Attempts:
 
     def forget(self, limit: AttemptLimit) -> None:
         """Forget all attempts of one key."""
-        row = self._database.one("SELECT value FROM keys WHERE name = 'pages'")
+        row = self._database.first_row("SELECT value FROM keys WHERE name = 'pages'")
         if row is not None:
             self._database.change("DELETE FROM attempts WHERE digest = ?", _digest(bytes(row[0]), limit))
 

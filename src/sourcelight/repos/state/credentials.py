@@ -23,8 +23,8 @@ from typing import Literal
 from sourcelight.core.errors import StateError, StateUnusable
 from sourcelight.repos.state.database import Database
 
-SHORTEST_PASSWORD = 10
-LONGEST_PASSWORD = 1000
+MIN_PASSWORD_CHARS = 10
+MAX_PASSWORD_CHARS = 1000
 _MEMORY = 64 * 1024 * 1024
 
 
@@ -55,19 +55,19 @@ def password_hash(password: str, cost: ScryptCost | None = None) -> str:
     return f"scrypt:{cost.n}:{cost.r}:{cost.p}:{base64.b64encode(salt).decode()}:{base64.b64encode(key).decode()}"
 
 
-def password_matches(password: str, kept: str) -> bool:
-    """Whether `password` is the one of which `kept` was made; no password is kept as empty text, which none matches.
+def password_matches(password: str, stored: str) -> bool:
+    """Whether `password` is the one of which `stored` was made; no password is kept as empty text, which none matches.
 
     Takes as long when there is nothing to compare with: whether an account has a password, or is there at all, can't
     be told by the time.
     """
-    parts = kept.split(":")
-    if len(parts) != 6 or parts[0] != "scrypt" or len(password) > LONGEST_PASSWORD:
-        _scrypt(password[:LONGEST_PASSWORD], b"0" * 16, ScryptCost())
+    parts = stored.split(":")
+    if len(parts) != 6 or parts[0] != "scrypt" or len(password) > MAX_PASSWORD_CHARS:
+        _scrypt(password[:MAX_PASSWORD_CHARS], b"0" * 16, ScryptCost())
         return False
     cost = ScryptCost(int(parts[1]), int(parts[2]), int(parts[3]))
-    found = _scrypt(password, base64.b64decode(parts[4]), cost)
-    return hmac.compare_digest(found, base64.b64decode(parts[5]))
+    computed = _scrypt(password, base64.b64decode(parts[4]), cost)
+    return hmac.compare_digest(computed, base64.b64decode(parts[5]))
 
 
 def _scrypt(password: str, salt: bytes, cost: ScryptCost) -> bytes:
@@ -96,11 +96,11 @@ class AccessToken:
     revoked_at: int | None
     last_used_at: int | None
 
-    def state(self, now: float) -> str:
+    def state(self, now_s: float) -> str:
         """``active``, ``expired`` or ``revoked``."""
         if self.revoked_at is not None:
             return "revoked"
-        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+        return "expired" if self.expires_at is not None and self.expires_at <= now_s else "active"
 
 
 class AccessTokens:
@@ -136,18 +136,18 @@ class AccessTokens:
         StateError
             If there is no such account or scope, or the lifetime is not above 0.
         """
-        wanted = tuple(dict.fromkeys(scopes))
-        for scope in wanted:
+        unique_scopes = tuple(dict.fromkeys(scopes))
+        for scope in unique_scopes:
             if scope not in SCOPES:
                 raise StateError(f"there is no scope {scope!r}; there are {', '.join(SCOPES)}")
-        if not wanted:
+        if not unique_scopes:
             raise StateError(f"a token needs a scope out of {', '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
             raise StateError("a token that expires needs a lifetime above 0")
         secret = make_token("p")
-        return self.keep(account, digest_of(secret), wanted, note=note, lifetime_s=lifetime_s), secret
+        return self.store(account, digest_of(secret), unique_scopes, note=note, lifetime_s=lifetime_s), secret
 
-    def keep(
+    def store(
         self,
         account: str,
         digest: bytes,
@@ -157,8 +157,8 @@ class AccessTokens:
         lifetime_s: float | None = None,
     ) -> AccessToken:
         """Keep a token of which the SHA-256 is known; one that is kept already stays as it is."""
-        now = self._clock()
-        expires = None if lifetime_s is None else int(now + lifetime_s)
+        now_s = self._clock()
+        expires = None if lifetime_s is None else int(now_s + lifetime_s)
         with self._database.write() as connection:
             row = connection.execute("SELECT id FROM accounts WHERE name = ?", (account,)).fetchone()
             if row is None:
@@ -166,7 +166,7 @@ class AccessTokens:
             connection.execute(
                 "INSERT OR IGNORE INTO access_tokens (account, digest, note, scopes, created_at, expires_at) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                (row[0], digest, note, " ".join(scopes), int(now), expires),
+                (row[0], digest, note, " ".join(scopes), int(now_s), expires),
             )
             (token_id,) = connection.execute("SELECT id FROM access_tokens WHERE digest = ?", (digest,)).fetchone()
         return self.get(token_id)
@@ -177,23 +177,23 @@ class AccessTokens:
         Of several processes that ask at the same moment, one makes a token.
         """
         secret = make_token("o")
-        now = int(self._clock())
+        now_s = int(self._clock())
         with self._database.write() as connection:
-            made = connection.execute(
+            inserted = connection.execute(
                 "INSERT INTO access_tokens (account, digest, note, scopes, created_at) "
                 "SELECT id, ?1, ?2, ?3, ?4 FROM accounts WHERE name = ?5 AND NOT EXISTS (SELECT 1 FROM access_tokens "
                 "WHERE account = accounts.id AND scopes = ?3 AND revoked_at IS NULL "
                 "AND (expires_at IS NULL OR expires_at > ?4))",
-                (digest_of(secret), note, USER_ALL, now, account),
+                (digest_of(secret), note, USER_ALL, now_s, account),
             ).rowcount
-        return secret if made else ""
+        return secret if inserted else ""
 
     def get(self, token_id: int) -> AccessToken:
         """The token of this number; raises `StateError` when there is none."""
-        found = self._read("WHERE t.id = ?", token_id)
-        if not found:
+        tokens = self._read("WHERE t.id = ?", token_id)
+        if not tokens:
             raise StateError(f"there is no token {token_id}")
-        return found[0]
+        return tokens[0]
 
     def all(self, account: str | None = None) -> list[AccessToken]:
         """All tokens, or those of one account, oldest first; expired and revoked ones included."""
@@ -207,15 +207,15 @@ class AccessTokens:
         )
         return self.get(token_id)
 
-    def _read(self, where: str, *values: object) -> list[AccessToken]:
+    def _read(self, condition: str, *values: object) -> list[AccessToken]:
         rows = self._database.all(
             "SELECT t.id, a.name, t.note, t.scopes, t.created_at, t.expires_at, t.revoked_at, t.last_used_at "  # noqa: S608
-            f"FROM access_tokens t JOIN accounts a ON a.id = t.account {where} ORDER BY t.id",
+            f"FROM access_tokens t JOIN accounts a ON a.id = t.account {condition} ORDER BY t.id",
             *values,
         )
         return [
-            AccessToken(each, name, note, tuple(scopes.split()), created, expires, revoked, used)
-            for each, name, note, scopes, created, expires, revoked, used in rows
+            AccessToken(token_id, name, note, tuple(scopes.split()), created, expires, revoked, used)
+            for token_id, name, note, scopes, created, expires, revoked, used in rows
         ]
 
 
@@ -254,15 +254,15 @@ class Credentials:
 
     def find(self, secret: str) -> VerifiedCredential | None:
         """The credential of this secret; None when there is none, or it is expired or revoked."""
-        digest, now = digest_of(secret), int(self._clock())
-        row = self._database.one(_PERSONAL, digest, now)
+        digest, now_s = digest_of(secret), int(self._clock())
+        row = self._database.first_row(_PERSONAL, digest, now_s)
         if row is not None:
-            self._note("token", row[0], row[3], now)
+            self._note("token", row[0], row[3], now_s)
             return VerifiedCredential("token", row[0], row[1], frozenset(row[2].split()))
-        row = self._database.one(_OAUTH, digest, now)
+        row = self._database.first_row(_OAUTH, digest, now_s)
         if row is None:
             return None
-        self._note("oauth", row[0], row[3], now)
+        self._note("oauth", row[0], row[3], now_s)
         return VerifiedCredential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
 
     def flush(self) -> None:
@@ -272,20 +272,20 @@ class Credentials:
         if not used:
             return
         with self._database.write() as connection:
-            for (kind, row), at in used.items():
+            for (kind, row), used_at in used.items():
                 table = "access_tokens" if kind == "token" else "oauth_grants"
                 connection.execute(
                     f"UPDATE {table} SET last_used_at = max(ifnull(last_used_at, 0), ?) WHERE id = ?",  # noqa: S608
-                    (at, row),
+                    (used_at, row),
                 )
 
-    def _note(self, kind: str, row: int, last: int | None, now: int) -> None:
-        if last is not None and now - last < FRESH_S:
+    def _note(self, kind: str, row: int, last: int | None, now_s: int) -> None:
+        if last is not None and now_s - last < FRESH_S:
             return
         with self._lock:
-            known = (kind, row) in self._used
-            self._used[kind, row] = now
-            if known or (self._writing is not None and self._writing.is_alive()):
+            is_noted = (kind, row) in self._used
+            self._used[kind, row] = now_s
+            if is_noted or (self._writing is not None and self._writing.is_alive()):
                 return
             self._writing = threading.Thread(target=self._write, name="sourcelight-last-use", daemon=True)
             self._writing.start()

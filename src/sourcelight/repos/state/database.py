@@ -104,7 +104,7 @@ class Database:
         if self._actor and self._has_audit:
             self._writer.execute("UPDATE actor SET name = ?", (name,))
 
-    def one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+    def first_row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
         with self.read() as connection:
             row: tuple[Any, ...] | None = connection.execute(sql, values).fetchone()
@@ -125,7 +125,7 @@ class Database:
         """A number that differs after any process has written: what was read before may be kept while it stays."""
         if not self.path:
             return self._writer.total_changes
-        row = self.one("PRAGMA data_version")
+        row = self.first_row("PRAGMA data_version")
         return int(row[0]) if row else 0
 
     def _connect(self) -> sqlite3.Connection:
@@ -167,19 +167,19 @@ class Database:
             yield
         except sqlite3.IntegrityError:
             raise
-        except sqlite3.Error as fault:
-            text = str(fault)
-            if getattr(fault, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
-                raise StateFull(self.path or "state in memory") from fault
+        except sqlite3.Error as exc:
+            text = str(exc)
+            if getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+                raise StateFull(self.path or "state in memory") from exc
             if "malformed" in text or "not a database" in text:
                 text += "; restore a back-up, or move it away to start anew"
-            raise StateUnusable(self.path or "state in memory", text) from fault
-        except OSError as fault:
-            if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
-                raise StateFull(self.path) from fault
-            if fault.filename is None or not str(fault.filename).startswith(os.path.dirname(self.path) or "."):
+            raise StateUnusable(self.path or "state in memory", text) from exc
+        except OSError as exc:
+            if exc.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise StateFull(self.path) from exc
+            if exc.filename is None or not str(exc.filename).startswith(os.path.dirname(self.path) or "."):
                 raise
-            raise StateUnusable(self.path, f"can't be used: {fault.strerror}") from fault
+            raise StateUnusable(self.path, f"can't be used: {exc.strerror}") from exc
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
@@ -188,8 +188,8 @@ def _use_log(connection: sqlite3.Connection) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as fault:
-            if "locked" not in str(fault) or time.monotonic() > until:
+        except sqlite3.OperationalError as exc:
+            if "locked" not in str(exc) or time.monotonic() > until:
                 raise
             time.sleep(0.01)
         else:

@@ -72,16 +72,16 @@ class RepositoryGrants:
             repository, place = record.name, record.place
         elif not place and is_place(repository):
             place = repository
-        now = int(self._clock())
+        now_s = int(self._clock())
         self._database.change(
             f"INSERT OR IGNORE INTO repository_grants (repository, {column}, created_at, place) "  # noqa: S608
             "VALUES (?, ?, ?, ?)",
             repository,
             holder,
-            now,
+            now_s,
             place,
         )
-        return RepositoryGrant(repository, account, role, now, place)
+        return RepositoryGrant(repository, account, role, now_s, place)
 
     def remove(self, repository: str, *, account: str = "", role: str = "") -> None:
         """Take a grant back, by name or place; raises `StateError` when there is none."""
@@ -101,13 +101,13 @@ class RepositoryGrants:
             "LEFT JOIN accounts a ON a.id = g.account LEFT JOIN roles r ON r.id = g.role ORDER BY 1, 2, 3"
         )
         grants = [RepositoryGrant(*row) for row in rows]
-        return [each for each in grants if repository is None or repository in {each.repository, each.place}]
+        return [grant for grant in grants if repository is None or repository in {grant.repository, grant.place}]
 
     def _holder(self, account: str, role: str) -> tuple[str, int]:
         if bool(account) == bool(role):
             raise StateError("name an account or a role, one of the two")
         column, table, name = ("account", "accounts", account) if account else ("role", "roles", role)
-        row = self._database.one(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608
+        row = self._database.first_row(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608
         if row is None:
             raise StateError(f"there is no {column} {name!r}")
         return column, int(row[0])
@@ -162,27 +162,27 @@ class PermissionReader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: tuple[int, dict[int, Permissions]] = (-1, {})
+        self._cached: tuple[int, dict[int, Permissions]] = (-1, {})
 
-    def of(self, account_id: int) -> Permissions | None:
+    def for_account(self, account_id: int) -> Permissions | None:
         """The rights of an account; None when it is gone."""
         version = self._database.version
-        at, kept = self._kept
-        if at != version or len(kept) >= _KEPT:
-            kept = {}
-            self._kept = (version, kept)
-        if account_id not in kept:
+        read_at, cached = self._cached
+        if read_at != version or len(cached) >= _KEPT:
+            cached = {}
+            self._cached = (version, cached)
+        if account_id not in cached:
             rights = self._read(account_id)
             if rights is None:
                 return None
-            kept[account_id] = rights
-        return kept[account_id]
+            cached[account_id] = rights
+        return cached[account_id]
 
     def _read(self, account_id: int) -> Permissions | None:
-        row = self._database.one("SELECT name FROM accounts WHERE id = ?", account_id)
+        row = self._database.first_row("SELECT name FROM accounts WHERE id = ?", account_id)
         if row is None:
             return None
-        administrator = self._database.one(
+        administrator = self._database.first_row(
             "SELECT 1 FROM account_roles WHERE account = ? AND role = ?", account_id, ADMINISTRATOR_ID
         )
         if administrator:
@@ -192,7 +192,7 @@ class PermissionReader:
         return Permissions(
             row[0],
             is_administrator=False,
-            permissions=frozenset(each for (each,) in allowed),
+            permissions=frozenset(permission for (permission,) in allowed),
             places=frozenset(place for _, place, _ in granted if place),
             waiting=frozenset(name for name, place, _ in granted if not place),
             names=frozenset(name for _, _, name in granted),

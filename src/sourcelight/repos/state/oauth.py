@@ -84,22 +84,22 @@ class Authorizations:
         challenge: str,
     ) -> str:
         """Note a consent and give its authorization code, good once and for a minute."""
-        code, now = make_token("k"), int(self._clock())
+        code, now_s = make_token("k"), int(self._clock())
         with self._database.write() as connection:
-            _forget(connection, now)
+            _forget(connection, now_s)
             family = connection.execute(
                 "INSERT INTO oauth_grants (account, client, scopes, resource, created_at) VALUES (?, ?, ?, ?, ?)",
-                (account, client, " ".join(scopes), resource, now),
+                (account, client, " ".join(scopes), resource, now_s),
             ).lastrowid
             connection.execute(
                 "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, ?, ?, NULL)",
-                (digest_of(code), family, redirect_uri, int(redirect_uri_given), challenge, now + CODE_S),
+                (digest_of(code), family, redirect_uri, int(redirect_uri_given), challenge, now_s + CODE_S),
             )
         return code
 
     def code(self, code: str) -> IssuedCode | None:
         """What a code stands for; None when there is none, or its family has ended."""
-        row = self._database.one(
+        row = self._database.first_row(
             "SELECT g.id, g.client, g.account, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
             "c.redirect_uri, c.redirect_uri_given, c.challenge FROM oauth_codes c "
             "JOIN oauth_grants g ON g.id = c.family WHERE c.digest = ? AND g.revoked_at IS NULL",
@@ -107,7 +107,7 @@ class Authorizations:
         )
         if row is None:
             return None
-        family, client, account, scopes, resource, expires_at, used, redirect_uri, given, challenge = row
+        family, client, account, scopes, resource, expires_at, used, redirect_uri, is_uri_given, challenge = row
         return IssuedCode(
             family,
             client,
@@ -117,13 +117,13 @@ class Authorizations:
             expires_at,
             bool(used),
             redirect_uri,
-            bool(given),
+            bool(is_uri_given),
             challenge,
         )
 
     def refresh_token(self, token: str) -> IssuedCode | None:
         """What a refresh token stands for; None when there is none, or its family has ended."""
-        row = self._database.one(
+        row = self._database.first_row(
             "SELECT g.id, g.client, g.account, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
             "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "
             "WHERE t.digest = ? AND t.kind = 'refresh' AND g.revoked_at IS NULL",
@@ -136,41 +136,41 @@ class Authorizations:
 
     def exchange_code(self, code: str) -> TokenPair | None:
         """Tokens for a code; None, and the end of the family, when it was used before."""
-        found = self.code(code)
-        if found is None:
+        issued = self.code(code)
+        if issued is None:
             return None
-        digest, now = digest_of(code), int(self._clock())
+        digest, now_s = digest_of(code), int(self._clock())
         with self._database.write() as connection:
             used = connection.execute(
-                "UPDATE oauth_codes SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now, digest)
+                "UPDATE oauth_codes SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now_s, digest)
             ).rowcount
             if not used:
-                _revoke(connection, found.family, now)
+                _revoke(connection, issued.family, now_s)
                 return None
-            return self._issue(connection, found.family, found.scopes, found.scopes)
+            return self._issue(connection, issued.family, issued.scopes, issued.scopes)
 
     def exchange_refresh_token(self, token: str, scopes: Iterable[str]) -> TokenPair | None:
         """New tokens for a refresh token, which ends; None, and the end of the family, when it was used before.
 
         `scopes` may be fewer than granted: they hold for the access token, while the refresh token keeps all.
         """
-        found = self.refresh_token(token)
-        if found is None:
+        issued = self.refresh_token(token)
+        if issued is None:
             return None
-        digest, now = digest_of(token), int(self._clock())
+        digest, now_s = digest_of(token), int(self._clock())
         with self._database.write() as connection:
             used = connection.execute(
-                "UPDATE oauth_tokens SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now, digest)
+                "UPDATE oauth_tokens SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now_s, digest)
             ).rowcount
             if not used:
-                _revoke(connection, found.family, now)
+                _revoke(connection, issued.family, now_s)
                 return None
-            connection.execute("DELETE FROM oauth_tokens WHERE family = ? AND kind = 'access'", (found.family,))
-            return self._issue(connection, found.family, tuple(scopes), found.scopes)
+            connection.execute("DELETE FROM oauth_tokens WHERE family = ? AND kind = 'access'", (issued.family,))
+            return self._issue(connection, issued.family, tuple(scopes), issued.scopes)
 
     def revoke(self, token: str, client: str) -> bool:
         """End the family of an access or refresh token of `client`; False when it has no such token."""
-        row = self._database.one(
+        row = self._database.first_row(
             "SELECT g.id FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "
             "WHERE t.digest = ? AND g.client = ?",
             digest_of(token),
@@ -182,18 +182,18 @@ class Authorizations:
 
     def end(self, family: int) -> None:
         """End a family: none of its codes and tokens is good any more. Raises `StateError` when there is none."""
-        if self._database.one("SELECT 1 FROM oauth_grants WHERE id = ?", family) is None:
+        if self._database.first_row("SELECT 1 FROM oauth_grants WHERE id = ?", family) is None:
             raise StateError(f"there is no OAuth grant {family}")
         with self._database.write() as connection:
             _revoke(connection, family, int(self._clock()))
 
     def all(self, account: str | None = None) -> list[OAuthGrant]:
         """All grants, or those of one account, oldest first."""
-        where, values = ("WHERE a.name = ?", (account,)) if account is not None else ("", ())
+        condition, values = ("WHERE a.name = ?", (account,)) if account is not None else ("", ())
         rows = self._database.all(
             "SELECT g.id, a.name, g.client, c.name, g.scopes, g.resource, g.created_at, g.revoked_at, g.last_used_at "  # noqa: S608
             "FROM oauth_grants g JOIN accounts a ON a.id = g.account JOIN oauth_clients c ON c.id = g.client "
-            f"{where} ORDER BY g.id",
+            f"{condition} ORDER BY g.id",
             *values,
         )
         return [
@@ -204,30 +204,30 @@ class Authorizations:
     def _issue(
         self, connection: sqlite3.Connection, family: int, scopes: tuple[str, ...], all_scopes: tuple[str, ...]
     ) -> TokenPair:
-        access, refresh, now = make_token("a"), make_token("r"), int(self._clock())
-        for token, kind, kept, lifetime in (
+        access, refresh, now_s = make_token("a"), make_token("r"), int(self._clock())
+        for token, kind, token_hash, lifetime in (
             (access, "access", scopes, ACCESS_S),
             (refresh, "refresh", all_scopes, REFRESH_S),
         ):
             connection.execute(
                 "INSERT INTO oauth_tokens VALUES (?, ?, ?, ?, ?, ?, NULL)",
-                (digest_of(token), family, kind, " ".join(kept), now, now + lifetime),
+                (digest_of(token), family, kind, " ".join(token_hash), now_s, now_s + lifetime),
             )
         return TokenPair(access, refresh, scopes)
 
 
-def _revoke(connection: sqlite3.Connection, family: int, now: int) -> None:
-    connection.execute("UPDATE oauth_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, family))
+def _revoke(connection: sqlite3.Connection, family: int, now_s: int) -> None:
+    connection.execute("UPDATE oauth_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now_s, family))
 
 
-def _forget(connection: sqlite3.Connection, now: int) -> None:
+def _forget(connection: sqlite3.Connection, now_s: int) -> None:
     """Forget what can't be used any more, and families of which nothing is left."""
-    connection.execute("DELETE FROM oauth_tokens WHERE expires_at < ?", (now,))
-    connection.execute("DELETE FROM oauth_codes WHERE expires_at < ?", (now - ACCESS_S,))
+    connection.execute("DELETE FROM oauth_tokens WHERE expires_at < ?", (now_s,))
+    connection.execute("DELETE FROM oauth_codes WHERE expires_at < ?", (now_s - ACCESS_S,))
     connection.execute(
         "DELETE FROM oauth_grants WHERE created_at < ? AND id NOT IN (SELECT family FROM oauth_tokens) "
         "AND id NOT IN (SELECT family FROM oauth_codes)",
-        (now - ACCESS_S,),
+        (now_s - ACCESS_S,),
     )
 
 
@@ -274,27 +274,27 @@ class OAuthClients:
         StateError
             For an unknown scope, no scope, or no address.
         """
-        wanted, places = tuple(dict.fromkeys(scopes)), tuple(dict.fromkeys(redirect_uris))
-        for scope in wanted:
+        unique_scopes, unique_uris = tuple(dict.fromkeys(scopes)), tuple(dict.fromkeys(redirect_uris))
+        for scope in unique_scopes:
             if scope not in SCOPES:
                 raise StateError(f"there is no scope {scope!r}; there are {', '.join(SCOPES)}")
-        if not wanted or not places or not name.strip():
+        if not unique_scopes or not unique_uris or not name.strip():
             raise StateError("a client needs a name, a scope and a redirect address")
         secret = make_token("s") if confidential else ""
         client = OAuthClient(
             f"slc_{secrets.token_hex(12)}",
             name.strip(),
             digest_of(secret) if secret else None,
-            places,
-            wanted,
+            unique_uris,
+            unique_scopes,
             dynamic=False,
             metadata={},
             created_at=int(self._clock()),
         )
-        self.keep(client)
+        self.store(client)
         return client, secret
 
-    def keep(self, client: OAuthClient) -> None:
+    def store(self, client: OAuthClient) -> None:
         """Keep a client, and forget those that registered themselves long ago and were never used."""
         with self._database.write() as connection:
             connection.execute(
@@ -319,8 +319,8 @@ class OAuthClients:
 
     def find(self, client_id: str) -> OAuthClient | None:
         """The client of this id, if there is one."""
-        found = self._read("WHERE id = ?", client_id)
-        return found[0] if found else None
+        clients = self._read("WHERE id = ?", client_id)
+        return clients[0] if clients else None
 
     def all(self) -> list[OAuthClient]:
         """All clients, oldest first."""
@@ -331,22 +331,22 @@ class OAuthClients:
         if not self._database.change("DELETE FROM oauth_clients WHERE id = ?", client_id):
             raise StateError(f"there is no OAuth client {client_id!r}")
 
-    def _read(self, where: str, *values: object) -> list[OAuthClient]:
+    def _read(self, condition: str, *values: object) -> list[OAuthClient]:
         rows = self._database.all(
             "SELECT id, name, secret, redirect_uris, scopes, dynamic, metadata, created_at FROM oauth_clients "  # noqa: S608
-            f"{where} ORDER BY created_at, id",
+            f"{condition} ORDER BY created_at, id",
             *values,
         )
         return [
             OAuthClient(
-                each,
+                identifier,
                 name,
                 secret,
-                tuple(json.loads(places)),
+                tuple(json.loads(redirect_uris)),
                 tuple(scopes.split()),
                 bool(dynamic),
-                json.loads(more),
-                at,
+                json.loads(metadata),
+                created_at,
             )
-            for each, name, secret, places, scopes, dynamic, more, at in rows
+            for identifier, name, secret, redirect_uris, scopes, dynamic, metadata, created_at in rows
         ]

@@ -68,22 +68,22 @@ class RepositoryRegister:
         self, records: Iterable[RepositoryRecord], released: Iterable[str] = (), private_roots: Iterable[str] = ()
     ) -> None:
         """Keep new and changed records, drop those of `released` places, and note `private_roots`, all or nothing."""
-        now = int(self._clock())
+        now_s = int(self._clock())
         with self._database.write() as connection:
             connection.executemany("DELETE FROM repositories WHERE place = ?", [(place,) for place in released])
             connection.executemany(
                 "INSERT INTO repositories (place, name, claim, origin, visibility, seen_at) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (place) DO UPDATE SET name = excluded.name, claim = excluded.claim, "
                 "origin = excluded.origin, visibility = excluded.visibility, seen_at = excluded.seen_at",
-                [(r.place, r.name, r.claim, r.origin, r.visibility, now) for r in records],
+                [(r.place, r.name, r.claim, r.origin, r.visibility, now_s) for r in records],
             )
             connection.executemany(
-                "INSERT OR IGNORE INTO private_roots VALUES (?, ?)", [(root, now) for root in private_roots]
+                "INSERT OR IGNORE INTO private_roots VALUES (?, ?)", [(root, now_s) for root in private_roots]
             )
 
     def settings(self, path: str) -> str | None:
         """The last good text of the `repos.toml` at `path`; None when none was kept."""
-        row = self._database.one("SELECT text FROM repository_settings WHERE path = ?", path)
+        row = self._database.first_row("SELECT text FROM repository_settings WHERE path = ?", path)
         return None if row is None else str(row[0])
 
     def save_settings(self, path: str, text: str) -> None:
@@ -95,10 +95,10 @@ class RepositoryRegister:
     def bind(self, places: Mapping[str, str]) -> int:
         """Tie grants that name no place yet to the places that have their names now; gives how many."""
         with self._database.write() as connection:
-            waiting = connection.execute(
+            unbound = connection.execute(
                 "SELECT DISTINCT repository FROM repository_grants WHERE place = ''"
             ).fetchall()
-            bound = [(places[name], name) for (name,) in waiting if name in places]
+            bound = [(places[name], name) for (name,) in unbound if name in places]
             connection.executemany(
                 "UPDATE OR REPLACE repository_grants SET place = ? WHERE place = '' AND repository = ?", bound
             )
@@ -122,9 +122,9 @@ class RepositoryRegister:
         if not records:
             return None
         record = records[0]
-        others = [place for place in self.claims(record.claim) if place != record.place]
-        if others and (len(records) > 1 or name_key(record.name) == record.claim):
-            listed = ", ".join([f"{record.place} (which has the name)", *others])
+        other_places = [place for place in self.claims(record.claim) if place != record.place]
+        if other_places and (len(records) > 1 or name_key(record.name) == record.claim):
+            listed = ", ".join([f"{record.place} (which has the name)", *other_places])
             raise StateError(f"several folders claim the name {repository!r}: {listed}; give the folder instead")
         return record
 

@@ -192,7 +192,7 @@ def create_app(
         if search.stopping:
             return plain(503, "stopping")
         # No path or name here: anyone may ask. The log and `admin` name them.
-        is_held = isinstance(catalog, Catalog) and bool(catalog.settings_faults)
+        is_held = isinstance(catalog, Catalog) and bool(catalog.settings_problems)
         return plain(200, "ready\nrepos.toml can't be read: its former settings stay in force" if is_held else "ready")
 
     async def home(_: Request) -> Response:

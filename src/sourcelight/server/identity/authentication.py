@@ -90,7 +90,7 @@ def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> Own
         return OwnerTokenState("environment", OwnerToken.of(given), given)
     path = Path(home) / _FILE
     if path.exists():
-        state.tokens.keep(OWNER, _kept(path), (USER_ALL,), note="taken over from the file owner-token")
+        state.tokens.store(OWNER, _kept(path), (USER_ALL,), note="taken over from the file owner-token")
         try:
             path.unlink(missing_ok=True)
         except OSError as fault:
@@ -333,7 +333,7 @@ class Authenticator:
         return self._principal(found, f"{found.kind}:{found.id}")
 
     def _principal(self, credential: VerifiedCredential, name: str) -> Principal | Refusal:
-        rights = self.state.rights.of(credential.account)
+        rights = self.state.rights.for_account(credential.account)
         if rights is None:
             return WRONG_TOKEN
         return Principal(

@@ -139,7 +139,7 @@ class Provider:
             metadata=kept,
             created_at=int(self._state.clock()),
         )
-        await _in_thread(lambda: self._state.clients.keep(client))
+        await _in_thread(lambda: self._state.clients.store(client))
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
         """The address of the page on which the user decides; relative, so that it holds behind a proxy's path."""

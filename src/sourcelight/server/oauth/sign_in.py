@@ -128,7 +128,7 @@ class SignInPages:
     def _question(
         self, pending: PendingAuthorization, client: OAuthClient, here: BrowserSession, sealed: str, session: str
     ) -> Response:
-        rights = self._state.rights.of(here.account)
+        rights = self._state.rights.for_account(here.account)
         return pages.consent_page(
             pending=pending,
             client=client.name,

@@ -75,7 +75,7 @@ def build_shard(
     index, history = folder / "index" / own.key, folder / "index-history" / own.key
     if former is not None and former.shard and former.formats == formats() and not index.exists():
         _begin_with(former, storage, folder, own.key)
-    engine = LocalEngine(Catalog.listed([own]), store, history=histories)
+    engine = LocalEngine(Catalog.from_repositories([own]), store, history=histories)
     tell("indexing")
     report = engine.update(cancellation=stop)
     stop.check()

@@ -92,7 +92,7 @@ class EngineCache:
         with self._guard:
             found = self._engines.get(place)
             if found is None:
-                catalog = Catalog.listed(repositories, contexts=contexts)
+                catalog = Catalog.from_repositories(repositories, contexts=contexts)
                 # What bounds a search is decided by whoever asks.
                 engine = LocalEngine(catalog, self._store, limits=Limits(), history=self._histories)
                 found = self._engines[place] = engine, tuple(map(engine.target_of, catalog.repositories))

@@ -57,7 +57,7 @@ class ConversationStore:
 
     def secret(self) -> bytes:
         """The secret behind read tokens."""
-        row = self.state.database.one("SELECT value FROM keys WHERE name = 'conversations'")
+        row = self.state.database.first_row("SELECT value FROM keys WHERE name = 'conversations'")
         return bytes(row[0]) if row else b""
 
     # Conversations.
@@ -95,12 +95,12 @@ class ConversationStore:
 
     def by_number(self, number: int) -> ConversationRecord | None:
         """Find a conversation by its number."""
-        row = self.state.database.one(f"{_CONVERSATION} WHERE c.id = ?", number)
+        row = self.state.database.first_row(f"{_CONVERSATION} WHERE c.id = ?", number)
         return _conversation(row) if row else None
 
     def by_token(self, token: str) -> ConversationRecord | None:
         """Find a conversation by its read token."""
-        row = self.state.database.one(f"{_CONVERSATION} WHERE c.digest = ?", identifiers.digest(token))
+        row = self.state.database.first_row(f"{_CONVERSATION} WHERE c.digest = ?", identifiers.digest(token))
         return _conversation(row) if row else None
 
     def of_owner(
@@ -224,7 +224,7 @@ class ConversationStore:
 
     def running_questions(self, owner: str) -> int:
         """How many questions of an account are worked on or wait."""
-        row = self.state.database.one(
+        row = self.state.database.first_row(
             """SELECT count(*) FROM questions q JOIN conversations c ON c.id = q.conversation
                 JOIN accounts a ON a.id = c.account
                 WHERE a.name = ? AND q.status IN ('pending', 'processing')""",
@@ -248,7 +248,7 @@ class ConversationStore:
 
     def question(self, number: int) -> QuestionRecord | None:
         """Read one question with its pins and sources."""
-        row = self.state.database.one(f"{_QUESTION} WHERE id = ?", number)
+        row = self.state.database.first_row(f"{_QUESTION} WHERE id = ?", number)
         return self._question(row) if row else None
 
     def questions(self, conversation: int) -> list[QuestionRecord]:
