@@ -174,8 +174,8 @@ def test_a_call_that_fails_says_so_on_screen_too() -> None:
 
 def test_arguments_are_taken_as_python_people_write_them() -> None:
     assert texts(None) is None
-    assert texts("r1") == ["r1"]
-    assert texts(answer().table.to_pandas()["repository"]) == ["r1", "r1"]
+    assert texts("r1") == ("r1",)
+    assert texts(answer().table.to_pandas()["repository"]) == ("r1", "r1")
     assert date_text("2 weeks ago") == "2 weeks ago"
     assert date_text(date(2026, 1, 2)) == "2026-01-02"
     assert date_text(datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))) == "2026-01-02T03:00:00+02:00"

@@ -29,7 +29,7 @@ from sourcelight.core.batches.results import REPOSITORIES_COUNTED, ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.former_names import refuses_former_names
-from sourcelight.core.tools.catalog import TOOLS
+from sourcelight.core.tools.tool import A, Tool
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import CallState, ProgressChoice
 
@@ -483,15 +483,15 @@ class AsyncClient(ShowsOverview, Methods):
         frame.attrs.update({"call": "repositories", **told})
         return frame
 
-    async def _call(self, name: str, arguments: Mapping[str, Any], progress: ProgressChoice = None) -> DataFrame:
-        """DataFrame of a tool's or an analysis's answer; warns of one that was cut though nobody asked for a part.
+    async def _call(self, tool: Tool[A], arguments: A, progress: ProgressChoice = None) -> DataFrame:
+        """Return the DataFrame of a tool; warns of an answer that a limit cut though the caller asked for all.
 
         Parameters
         ----------
-        name
-            Name of the tool or the analysis.
+        tool
+            Definition of the tool.
         arguments
-            Arguments under the tool's own names; those that are None are left out.
+            Its arguments; those that are None are not sent.
         progress
             As in `search`.
 
@@ -502,7 +502,7 @@ class AsyncClient(ShowsOverview, Methods):
         """
         from sourcelight.display.frames.facts import answer_frame, partial_frame
 
-        given = {key: value for key, value in arguments.items() if value is not None}
+        name, given = tool.name, arguments.to_wire()
         state = CallState(_called(name, given))
         asked_at = now()
         answer: ToolResult | None = None
@@ -519,13 +519,13 @@ class AsyncClient(ShowsOverview, Methods):
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            state.finish(answer, _status(name, answer, given))
+            state.finish(answer, _status(tool, answer, given))
 
         await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
-        status = _status(name, answer, given)
+        status = _status(tool, answer, given)
         if status == "limited":
             warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
         told = provenance(
@@ -575,10 +575,9 @@ class AsyncClient(ShowsOverview, Methods):
             self._known.learn_filters(run.state.filters)
 
 
-def _status(name: str, answer: ToolResult, given: Mapping[str, Any]) -> Status:
+def _status(tool: Tool[Any], answer: ToolResult, given: Mapping[str, Any]) -> Status:
     """What an answer comes to: a part that was asked for is no limit, nor is a page."""
-    requested = TOOLS[name].requested_rows(given) if name in TOOLS else None
-    return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=requested)
+    return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=tool.requested_rows(given))
 
 
 def _called(name: str, arguments: Mapping[str, Any]) -> str:

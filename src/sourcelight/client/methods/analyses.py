@@ -7,6 +7,30 @@ from typing import TYPE_CHECKING
 
 from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, texts
 from sourcelight.client.portal import blocking
+from sourcelight.core.tools.analyses import (
+    CHURN,
+    CONTRIBUTORS,
+    COUPLING,
+    HOTSPOTS,
+    IDENTITIES,
+    IDENTITY_SUGGESTIONS,
+    PICKAXE,
+    ChurnArguments,
+    ContributorsArguments,
+    CouplingArguments,
+    HotspotsArguments,
+    IdentitiesArguments,
+    IdentitySuggestionsArguments,
+    PickaxeArguments,
+)
+from sourcelight.core.tools.blame import (
+    BUS_FACTOR,
+    OWNERSHIP,
+    SURVIVAL,
+    BusFactorArguments,
+    OwnershipArguments,
+    SurvivalArguments,
+)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -66,10 +90,18 @@ class AnalysisMethods:
         DataFrame
             One row per author and path; columns as in ``columns_of("ownership")``.
         """
-        arguments = {"repo": repo, "path": path, "by": by, "depth": depth, "exact": exact, "revision": revision,
-                     "fileKinds": texts(file_kinds), "mailmap": _lines(mailmap),
-                     **_joining(join_addresses)}  # fmt: skip
-        return await self._call("ownership", arguments, progress)
+        arguments = OwnershipArguments(
+            repo=repo,
+            path=path,
+            by=by,
+            depth=depth,
+            exact=exact,
+            revision=revision,
+            file_kinds=texts(file_kinds),
+            mailmap=_lines(mailmap),
+            join_addresses=None if join_addresses else False,
+        )
+        return await self._call(OWNERSHIP, arguments, progress)
 
     async def bus_factor(
         self: ToolCaller,
@@ -88,10 +120,17 @@ class AnalysisMethods:
 
         Returns a DataFrame with one row per folder, the whole first; columns as in ``columns_of("bus_factor")``.
         """
-        arguments = {"repo": repo, "path": path, "depth": depth, "exact": exact, "revision": revision,
-                     "fileKinds": texts(file_kinds), "mailmap": _lines(mailmap),
-                     **_joining(join_addresses)}  # fmt: skip
-        return await self._call("bus_factor", arguments, progress)
+        arguments = BusFactorArguments(
+            repo=repo,
+            path=path,
+            depth=depth,
+            exact=exact,
+            revision=revision,
+            file_kinds=texts(file_kinds),
+            mailmap=_lines(mailmap),
+            join_addresses=None if join_addresses else False,
+        )
+        return await self._call(BUS_FACTOR, arguments, progress)
 
     async def survival(
         self: ToolCaller,
@@ -106,8 +145,8 @@ class AnalysisMethods:
 
         Returns a DataFrame with one row per year of birth; columns as in ``columns_of("survival")``.
         """
-        arguments = {"repo": repo, "path": path, "exact": exact, "revision": revision}
-        return await self._call("survival", arguments, progress)
+        arguments = SurvivalArguments(repo=repo, path=path, exact=exact, revision=revision)
+        return await self._call(SURVIVAL, arguments, progress)
 
     async def contributors(
         self: ToolCaller,
@@ -151,10 +190,17 @@ class AnalysisMethods:
         DataFrame
             One row per author and group, bots last in each; columns as in ``columns_of("contributors")``.
         """
-        arguments = {"repos": texts(repos), "by": texts(by), "after": date_text(after), "before": date_text(before),
-                     "revisions": texts(revisions), "fileKinds": texts(file_kinds), "mailmap": _lines(mailmap),
-                     **_joining(join_addresses)}  # fmt: skip
-        return await self._call("contributors", arguments, progress)
+        arguments = ContributorsArguments(
+            repos=texts(repos),
+            by=texts(by),
+            after=date_text(after),
+            before=date_text(before),
+            revisions=texts(revisions),
+            file_kinds=texts(file_kinds),
+            mailmap=_lines(mailmap),
+            join_addresses=None if join_addresses else False,
+        )
+        return await self._call(CONTRIBUTORS, arguments, progress)
 
     async def churn(
         self: ToolCaller,
@@ -193,10 +239,18 @@ class AnalysisMethods:
         DataFrame
             One row per group, most changed lines first in each period; columns as in ``columns_of("churn")``.
         """
-        arguments = {"repos": texts(repos), "by": texts(by), "depth": depth, "after": date_text(after),
-                     "before": date_text(before), "revisions": texts(revisions), "fileKinds": texts(file_kinds),
-                     "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
-        return await self._call("churn", arguments, progress)
+        arguments = ChurnArguments(
+            repos=texts(repos),
+            by=texts(by),
+            depth=depth,
+            after=date_text(after),
+            before=date_text(before),
+            revisions=texts(revisions),
+            file_kinds=texts(file_kinds),
+            mailmap=_lines(mailmap),
+            join_addresses=None if join_addresses else False,
+        )
+        return await self._call(CHURN, arguments, progress)
 
     async def pickaxe(  # noqa: PLR0913 - what it can be asked, each by its name
         self: ToolCaller,
@@ -237,10 +291,19 @@ class AnalysisMethods:
         DataFrame
             One row per group, in the order of time; columns as in ``columns_of("pickaxe")``.
         """
-        arguments = {"pattern": pattern, "repos": texts(repos), "by": texts(by), "files": texts(files),
-                     "after": date_text(after), "before": date_text(before), "useRegex": use_regex,
-                     "revisions": texts(revisions), "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
-        return await self._call("pickaxe", arguments, progress)
+        arguments = PickaxeArguments(
+            pattern=pattern,
+            repos=texts(repos),
+            by=texts(by),
+            files=texts(files),
+            after=date_text(after),
+            before=date_text(before),
+            use_regex=use_regex,
+            revisions=texts(revisions),
+            mailmap=_lines(mailmap),
+            join_addresses=None if join_addresses else False,
+        )
+        return await self._call(PICKAXE, arguments, progress)
 
     async def hotspots(
         self: ToolCaller,
@@ -259,10 +322,17 @@ class AnalysisMethods:
 
         Returns a DataFrame with one row per file, the hottest first; columns as in ``columns_of("hotspots")``.
         """
-        arguments = {"repos": texts(repos), "files": texts(files), "after": date_text(after),
-                     "before": date_text(before), "limit": limit, "revisions": texts(revisions),
-                     "fileKinds": texts(file_kinds), **_joining(join_addresses)}  # fmt: skip
-        return await self._call("hotspots", arguments, progress)
+        arguments = HotspotsArguments(
+            repos=texts(repos),
+            files=texts(files),
+            after=date_text(after),
+            before=date_text(before),
+            limit=limit,
+            revisions=texts(revisions),
+            file_kinds=texts(file_kinds),
+            join_addresses=None if join_addresses else False,
+        )
+        return await self._call(HOTSPOTS, arguments, progress)
 
     async def coupling(
         self: ToolCaller,
@@ -300,10 +370,18 @@ class AnalysisMethods:
         DataFrame
             One row per pair, the strongest first; columns as in ``columns_of("coupling")``.
         """
-        arguments = {"repos": texts(repos), "after": date_text(after), "before": date_text(before),
-                     "minCommits": min_commits, "minDegree": min_degree, "maxFiles": max_files, "limit": limit,
-                     "revisions": texts(revisions), "fileKinds": texts(file_kinds)}  # fmt: skip
-        return await self._call("coupling", arguments, progress)
+        arguments = CouplingArguments(
+            repos=texts(repos),
+            after=date_text(after),
+            before=date_text(before),
+            min_commits=min_commits,
+            min_degree=min_degree,
+            max_files=max_files,
+            limit=limit,
+            revisions=texts(revisions),
+            file_kinds=texts(file_kinds),
+        )
+        return await self._call(COUPLING, arguments, progress)
 
     async def identities(
         self: ToolCaller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
@@ -312,7 +390,7 @@ class AnalysisMethods:
 
         Returns a DataFrame with one row per identity; columns as in ``columns_of("identities")``.
         """
-        return await self._call("identities", {"repos": texts(repos), "mailmap": _lines(mailmap)}, progress)
+        return await self._call(IDENTITIES, IdentitiesArguments(repos=texts(repos), mailmap=_lines(mailmap)), progress)
 
     async def identity_suggestions(
         self: ToolCaller,
@@ -326,13 +404,10 @@ class AnalysisMethods:
 
         Returns a DataFrame with one row per identity of a set; columns as in ``columns_of("identity_suggestions")``.
         """
-        arguments = {"repos": texts(repos), "mailmap": _lines(mailmap), **_joining(join_addresses)}
-        return await self._call("identity_suggestions", arguments, progress)
-
-
-def _joining(join_addresses: bool) -> dict[str, bool]:  # noqa: FBT001 - as the caller wrote it
-    """Tell what a call has to know: joining is what it does by itself."""
-    return {} if join_addresses else {"joinAddresses": False}
+        arguments = IdentitySuggestionsArguments(
+            repos=texts(repos), mailmap=_lines(mailmap), join_addresses=None if join_addresses else False
+        )
+        return await self._call(IDENTITY_SUGGESTIONS, arguments, progress)
 
 
 def _lines(mailmap: Texts | None) -> str | None:

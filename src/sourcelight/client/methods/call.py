@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from sourcelight.core.tools.tool import A, Tool
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -24,20 +25,25 @@ class ToolCaller(Protocol):
     def backend(self) -> Backend:
         """What answers."""
 
-    async def _call(self, name: str, arguments: Mapping[str, Any], progress: ProgressChoice = None) -> DataFrame:
-        """Call a tool or an analysis; arguments that are None are left out."""
+    async def _call(self, tool: Tool[A], arguments: A, progress: ProgressChoice = None) -> DataFrame:
+        """Call a tool; arguments that are None are not sent."""
 
 
-def texts(values: Texts | None) -> list[str] | None:
-    """A list of texts; one text is a list of one, and a column of a DataFrame is taken too. None stays None."""
+def texts(values: Texts | None) -> tuple[str, ...] | None:
+    """Return texts as a tuple: of one text, of several, or of a column of a DataFrame. None stays None."""
     if values is None:
         return None
-    return [values] if isinstance(values, str) else [str(value) for value in values]
+    return (values,) if isinstance(values, str) else tuple(str(value) for value in values)
 
 
-def author_arguments(authors: Texts | None) -> dict[str, Any]:
-    """Return `author` for one text and `authors` for several, since the tools of a service know `author` alone."""
-    return {"author": authors} if isinstance(authors, str) else {"authors": texts(authors)}
+def one_author(authors: Texts | None) -> str | None:
+    """Return the argument `author`: one text goes there, since the tools of a service know no `authors`."""
+    return authors if isinstance(authors, str) else None
+
+
+def several_authors(authors: Texts | None) -> tuple[str, ...] | None:
+    """Return the argument `authors`: several texts go there."""
+    return None if isinstance(authors, str) else texts(authors)
 
 
 def date_text(value: Date | None) -> str | None:

@@ -16,6 +16,12 @@ from sourcelight.client.stop_button import watch
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError, TransportError
 from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.conversations import (
+    DEEPSEARCH_CHANGE,
+    DEEPSEARCH_LIST,
+    DeepSearchChangeArguments,
+    DeepSearchListArguments,
+)
 from sourcelight.display.notebook import AskState, ProgressChoice
 
 if TYPE_CHECKING:
@@ -213,7 +219,9 @@ class ConversationMethods:
         DataFrame
             One row per conversation; columns as in ``columns_of("conversations")``.
         """
-        return await self._call("deepsearch_list", {"text": text, "starred": starred, "limit": limit}, progress)
+        return await self._call(
+            DEEPSEARCH_LIST, DeepSearchListArguments(text=text, starred=starred, limit=limit), progress
+        )
 
     async def deepsearch_change(
         self: Asking,
@@ -250,9 +258,11 @@ class ConversationMethods:
             For a conversation that is not there or not yours, and for what the service can't change.
         """
         identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
-        changes = {"title": title, "starred": starred, "shared": shared, "reset_link": reset_link, "cancel": cancel,
-                   "delete": delete}  # fmt: skip
-        await self._call("deepsearch_change", {"identifier": identifier, **changes}, progress)
+        arguments = DeepSearchChangeArguments(
+            identifier=identifier, title=title, starred=starred, shared=shared, reset_link=reset_link, cancel=cancel,
+            delete=delete,
+        )  # fmt: skip
+        await self._call(DEEPSEARCH_CHANGE, arguments, progress)
 
     async def _deepsearch_change(self: Asking, identifier: str, **changes: Any) -> ToolResult:
         return await self.backend.call("deepsearch_change", {"identifier": identifier, **changes})
@@ -268,7 +278,7 @@ class BlockingConversationMethods:
 
 
 def _filters(repos: Texts | None, revision: str | None) -> list[str]:
-    names = texts(repos) or []
+    names = texts(repos) or ()
     # What a filter would read as more than text matches any one character: close enough for a name.
     chosen = "|".join(
         _SPECIAL.sub("?", name).replace(".", r"\.").replace("+", r"\+").replace("?", ".") for name in names

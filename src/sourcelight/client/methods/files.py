@@ -6,6 +6,18 @@ from typing import TYPE_CHECKING
 
 from sourcelight.client.methods.call import ToolCaller
 from sourcelight.client.portal import blocking
+from sourcelight.core.tools.files import (
+    KEYWORD_SEARCH,
+    LIST_FILES,
+    LIST_REPOS,
+    NLS_SEARCH,
+    READ_FILE,
+    KeywordSearchArguments,
+    ListFilesArguments,
+    ListReposArguments,
+    NlsSearchArguments,
+    ReadFileArguments,
+)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -41,8 +53,8 @@ class ToolMethods:
         DataFrame
             One row per repository, by name; columns as in ``columns_of("repository_list")``.
         """
-        arguments = {"query": query, "limit": limit, "after": cursor}
-        return await self._call("list_repos", arguments, progress)
+        arguments = ListReposArguments(query=query, limit=limit, after=cursor)
+        return await self._call(LIST_REPOS, arguments, progress)
 
     async def list_files(
         self: ToolCaller,
@@ -75,7 +87,7 @@ class ToolMethods:
         RepositoryNotFound, RevisionNotFound, PathNotFound
             For what is not there.
         """
-        return await self._call("list_files", {"repo": repo, "path": path, "revision": revision}, progress)
+        return await self._call(LIST_FILES, ListFilesArguments(repo=repo, path=path, revision=revision), progress)
 
     async def read_file(
         self: ToolCaller,
@@ -112,8 +124,8 @@ class ToolMethods:
         RepositoryNotFound, RevisionNotFound, PathNotFound
             For what is not there.
         """
-        arguments = {"repo": repo, "path": path, "startLine": start_line, "endLine": end_line, "revision": revision}
-        return await self._call("read_file", arguments, progress)
+        arguments = ReadFileArguments(repo=repo, path=path, start_line=start_line, end_line=end_line, revision=revision)
+        return await self._call(READ_FILE, arguments, progress)
 
     async def keyword_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
         """Search for exact words.
@@ -136,7 +148,7 @@ class ToolMethods:
         QueryError
             When the query can't be read.
         """
-        return await self._call("keyword_search", {"query": query}, progress)
+        return await self._call(KEYWORD_SEARCH, KeywordSearchArguments(query=query), progress)
 
     async def nls_search(self: ToolCaller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
         """Search in natural language: words in any of their forms, the best matching pieces of code first.
@@ -158,7 +170,7 @@ class ToolMethods:
         QueryError
             When the query can't be read.
         """
-        return await self._call("nls_search", {"query": query}, progress)
+        return await self._call(NLS_SEARCH, NlsSearchArguments(query=query), progress)
 
 
 class BlockingToolMethods:

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.methods.call import Date, Texts, ToolCaller, author_arguments, date_text, texts
+from sourcelight.client.methods.call import Date, Texts, ToolCaller, date_text, one_author, several_authors, texts
 from sourcelight.client.portal import blocking
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import ToolError
+from sourcelight.core.tools.blame import BLAME, BlameArguments
+from sourcelight.core.tools.catalog import find_tool
+from sourcelight.core.tools.commits import (
+    COMMIT_DETAILS,
+    COMMIT_SEARCH,
+    COMPARE_REVISIONS,
+    DIFF_SEARCH,
+    GET_CONTRIBUTOR_REPOS,
+    LAST_CHANGES,
+    CommitDetailsArguments,
+    CommitSearchArguments,
+    CompareRevisionsArguments,
+    DiffSearchArguments,
+    GetContributorReposArguments,
+    LastChangesArguments,
+)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -75,19 +91,19 @@ class HistoryMethods:
         ToolError
             For a date or a pattern that can't be read.
         """
-        arguments = {
-            "repos": texts(repos) or [],
-            "messageTerms": texts(message_terms),
-            "authors": texts(authors),
-            "contentTerms": texts(content_terms),
-            "files": texts(files),
-            "after": date_text(after),
-            "before": date_text(before),
-            "count": limit,
-            "useRegex": use_regex,
-            "revisions": texts(revisions),
-        }
-        return await self._call("commit_search", arguments, progress)
+        arguments = CommitSearchArguments(
+            repos=texts(repos) or (),
+            message_terms=texts(message_terms),
+            authors=texts(authors),
+            content_terms=texts(content_terms),
+            files=texts(files),
+            after=date_text(after),
+            before=date_text(before),
+            limit=limit,
+            use_regex=use_regex,
+            revisions=texts(revisions),
+        )
+        return await self._call(COMMIT_SEARCH, arguments, progress)
 
     async def diff_search(  # noqa: PLR0913 - the tool's own parameters
         self: ToolCaller,
@@ -145,21 +161,22 @@ class HistoryMethods:
         ToolError
             For a date or a pattern that can't be read.
         """
-        arguments = {
-            "pattern": pattern,
-            "repos": texts(repos) or [],
-            "added": added,
-            "removed": removed,
-            **author_arguments(authors),
-            "files": texts(files),
-            "after": date_text(after),
-            "before": date_text(before),
-            "count": limit,
-            "useRegex": use_regex,
-            "revisions": texts(revisions),
-            "changes": changes,
-        }
-        return await self._call("diff_search", arguments, progress)
+        arguments = DiffSearchArguments(
+            pattern=pattern,
+            repos=texts(repos) or (),
+            added=added,
+            removed=removed,
+            author=one_author(authors),
+            authors=several_authors(authors),
+            files=texts(files),
+            after=date_text(after),
+            before=date_text(before),
+            limit=limit,
+            use_regex=use_regex,
+            revisions=texts(revisions),
+            changes=changes,
+        )
+        return await self._call(DIFF_SEARCH, arguments, progress)
 
     async def compare_revisions(
         self: ToolCaller,
@@ -198,8 +215,8 @@ class HistoryMethods:
         ToolError
             For a cursor of another comparison.
         """
-        arguments = {"repo": repo, "base": base, "head": head, "first": limit, "after": cursor}
-        return await self._call("compare_revisions", arguments, progress)
+        arguments = CompareRevisionsArguments(repo=repo, base=base, head=head, limit=limit, cursor=cursor)
+        return await self._call(COMPARE_REVISIONS, arguments, progress)
 
     async def get_contributor_repos(
         self: ToolCaller,
@@ -230,8 +247,11 @@ class HistoryMethods:
         DataFrame
             One row per repository, most commits first; columns as in ``columns_of("contributor_repositories")``.
         """
-        bounds = {"limit": limit, "minCommits": min_commits, "useRegex": use_regex}
-        return await self._call("get_contributor_repos", {**author_arguments(authors), **bounds}, progress)
+        arguments = GetContributorReposArguments(
+            author=one_author(authors), authors=several_authors(authors), limit=limit,
+            min_commits=min_commits, use_regex=use_regex,
+        )  # fmt: skip
+        return await self._call(GET_CONTRIBUTOR_REPOS, arguments, progress)
 
     async def blame(
         self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
@@ -245,7 +265,7 @@ class HistoryMethods:
         RepositoryNotFound, RevisionNotFound, PathNotFound
             For what is not there.
         """
-        return await self._call("blame", {"repo": repo, "path": path, "revision": revision}, progress)
+        return await self._call(BLAME, BlameArguments(repo=repo, path=path, revision=revision), progress)
 
     async def commit_details(
         self: ToolCaller, repo: str, revision: str, *, progress: ProgressChoice = None
@@ -254,7 +274,7 @@ class HistoryMethods:
 
         Returns a DataFrame with one row per changed file; columns as in ``columns_of("file_diffs")``.
         """
-        return await self._call("commit_details", {"repo": repo, "revision": revision}, progress)
+        return await self._call(COMMIT_DETAILS, CommitDetailsArguments(repo=repo, revision=revision), progress)
 
     async def last_changes(
         self: ToolCaller, repo: str, paths: Texts, revision: str | None = None, *, progress: ProgressChoice = None
@@ -263,8 +283,8 @@ class HistoryMethods:
 
         Returns a DataFrame with one row per file; columns as in ``columns_of("last_changes")``.
         """
-        arguments = {"repo": repo, "paths": texts(paths), "revision": revision}
-        return await self._call("last_changes", arguments, progress)
+        arguments = LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
+        return await self._call(LAST_CHANGES, arguments, progress)
 
     async def commits_behind(
         self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None
@@ -298,9 +318,10 @@ class HistoryMethods:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
             raise ToolError("this frame does not say what is behind its rows", tool="commits_behind") from error
-        return await self._call(
-            name, {"repos": [], **arguments} if name in {"commit_search", "commits_behind"} else arguments, progress
-        )
+        tool = find_tool(name)
+        if "repos" in tool.input_schema["required"]:
+            arguments = {"repos": [], **arguments}
+        return await self._call(tool, tool.parse(arguments), progress)
 
 
 class BlockingHistoryMethods:

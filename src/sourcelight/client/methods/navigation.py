@@ -14,6 +14,25 @@ from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking, blocking_generator
 from sourcelight.client.progress import arriving
 from sourcelight.core.errors import MissingExtra
+from sourcelight.core.tools.navigation import (
+    CALLEES,
+    CALLERS,
+    DEPENDENCY_GRAPH,
+    FIND_REFERENCES,
+    GO_TO_DEFINITION,
+    IMPORTS,
+    OUTLINE,
+    REPO_MAP,
+    SYMBOLS,
+    CallGraphArguments,
+    DependencyGraphArguments,
+    FindReferencesArguments,
+    GoToDefinitionArguments,
+    ImportsArguments,
+    OutlineArguments,
+    RepoMapArguments,
+    SymbolsArguments,
+)
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -111,10 +130,10 @@ class NavigationMethods:
             Up to ten candidates, the best first; columns as in ``columns_of("definitions")``. ``how`` says how
             each was found, ``precise`` whether an index file of a compiler says so.
         """
-        arguments = {
-            "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column
-        }  # fmt: skip
-        return await self._call("go_to_definition", arguments, progress)
+        arguments = GoToDefinitionArguments(
+            repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column
+        )
+        return await self._call(GO_TO_DEFINITION, arguments, progress)
 
     async def find_references(
         self: ToolCaller,
@@ -145,11 +164,10 @@ class NavigationMethods:
             One row per place, the definition itself included; columns as in ``columns_of("references")``.
             ``attrs["left_out"]`` counts places of that name whose meaning is not known.
         """
-        arguments = {
-            "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column,
-            "limit": limit,
-        }  # fmt: skip
-        return await self._call("find_references", arguments, progress)
+        arguments = FindReferencesArguments(
+            repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column, limit=limit
+        )
+        return await self._call(FIND_REFERENCES, arguments, progress)
 
     async def stream_references(
         self: ToolCaller,
@@ -181,11 +199,10 @@ class NavigationMethods:
         """
         from sourcelight.display.frames.facts import answer_frame
 
-        arguments = {
-            "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column,
-            "limit": limit,
-        }  # fmt: skip
-        given = {key: value for key, value in arguments.items() if value is not None}
+        arguments = FindReferencesArguments(
+            repo=repo, path=path, symbol=symbol, revision=revision, line=line, column=column, limit=limit
+        )
+        given = arguments.to_wire()
         async with aclosing(arriving(self.backend, "references", "find_references", given, progress)) as parts:
             async for part in parts:
                 yield answer_frame(part)
@@ -219,8 +236,8 @@ class NavigationMethods:
         DataFrame
             One row per definition, by path and line; columns as in ``columns_of("symbols")``.
         """
-        arguments = {"repo": repo, "kind": texts(kind), "path": path, "revision": revision}
-        return await self._call("symbols", arguments, progress)
+        arguments = SymbolsArguments(repo=repo, kind=texts(kind), path=path, revision=revision)
+        return await self._call(SYMBOLS, arguments, progress)
 
     async def outline(
         self: ToolCaller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
@@ -241,7 +258,7 @@ class NavigationMethods:
         DataFrame
             One row per definition, in order of the text; columns as in ``columns_of("symbols")``.
         """
-        return await self._call("outline", {"repo": repo, "path": path, "revision": revision}, progress)
+        return await self._call(OUTLINE, OutlineArguments(repo=repo, path=path, revision=revision), progress)
 
     async def imports(
         self: ToolCaller,
@@ -269,7 +286,7 @@ class NavigationMethods:
         DataFrame
             One row per imported thing, by path and line; columns as in ``columns_of("imports")``.
         """
-        return await self._call("imports", {"repo": repo, "path": path, "revision": revision}, progress)
+        return await self._call(IMPORTS, ImportsArguments(repo=repo, path=path, revision=revision), progress)
 
     async def dependency_graph(
         self: ToolCaller, repos: Texts | None = None, *, external: bool = True, progress: ProgressChoice = None
@@ -291,8 +308,8 @@ class NavigationMethods:
             ``.edges`` is a DataFrame with columns as in ``columns_of("dependencies")``;
             ``.to_networkx()`` makes a graph of it.
         """
-        arguments = {"repos": texts(repos), "external": external}
-        return DependencyGraph(await self._call("dependency_graph", arguments, progress))
+        arguments = DependencyGraphArguments(repos=texts(repos), external=external)
+        return DependencyGraph(await self._call(DEPENDENCY_GRAPH, arguments, progress))
 
     async def repo_map(
         self: ToolCaller,
@@ -321,8 +338,8 @@ class NavigationMethods:
             One row per line of the map; columns as in ``columns_of("repository_map")``. Its ``text``, joined by
             newlines, is to be read.
         """
-        arguments = {"repo": repo, "budget_lines": limit, "revision": revision}
-        return await self._call("repo_map", arguments, progress)
+        arguments = RepoMapArguments(repo=repo, limit=limit, revision=revision)
+        return await self._call(REPO_MAP, arguments, progress)
 
     async def callers(
         self: ToolCaller,
@@ -351,10 +368,8 @@ class NavigationMethods:
         DataFrame
             One row per call, the nearest first; columns as in ``columns_of("calls")``.
         """
-        arguments = {
-            "repo": repo, "path": path, "symbol": symbol, "depth": depth, "revision": revision, "line": line
-        }  # fmt: skip
-        return await self._call("callers", arguments, progress)
+        arguments = CallGraphArguments(repo=repo, path=path, symbol=symbol, depth=depth, revision=revision, line=line)
+        return await self._call(CALLERS, arguments, progress)
 
     async def callees(
         self: ToolCaller,
@@ -383,10 +398,8 @@ class NavigationMethods:
         DataFrame
             One row per call, the nearest first; columns as in ``columns_of("calls")``.
         """
-        arguments = {
-            "repo": repo, "path": path, "symbol": symbol, "depth": depth, "revision": revision, "line": line
-        }  # fmt: skip
-        return await self._call("callees", arguments, progress)
+        arguments = CallGraphArguments(repo=repo, path=path, symbol=symbol, depth=depth, revision=revision, line=line)
+        return await self._call(CALLEES, arguments, progress)
 
 
 class BlockingNavigationMethods:
