@@ -295,7 +295,7 @@ def test_the_rule(
 
 
 def test_the_rule_of_calls() -> None:
-    assert call_status(complete=True, rows=3, asked=3) == "complete"
-    assert call_status(complete=False, rows=3, asked=3) == "partial"
-    assert call_status(complete=False, rows=2, asked=3) == "limited"
-    assert call_status(complete=False, rows=2, asked=None) == "limited"
+    assert call_status(complete=True, rows=3, limit=3) == "complete"
+    assert call_status(complete=False, rows=3, limit=3) == "partial"
+    assert call_status(complete=False, rows=2, limit=3) == "limited"
+    assert call_status(complete=False, rows=2, limit=None) == "limited"

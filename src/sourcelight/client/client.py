@@ -577,7 +577,7 @@ class AsyncClient(ShowsOverview, Methods):
 
 def _status(tool: Tool[Any], answer: ToolResult, given: Mapping[str, Any]) -> Status:
     """What an answer comes to: a part that was asked for is no limit, nor is a page."""
-    return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=tool.requested_rows(given))
+    return call_status(complete=answer.complete, rows=answer.table.num_rows, limit=tool.requested_rows(given))
 
 
 def _called(name: str, arguments: Mapping[str, Any]) -> str:

@@ -106,8 +106,8 @@ def within(work: Callable[[], _Result], cancellation: Cancellation, grace_s: flo
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as fault:  # noqa: BLE001 - raised again in the caller's thread
-            faults.append(fault)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            faults.append(error)
         finally:
             done.set()
 
@@ -128,11 +128,11 @@ class StepThread:
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
 
-    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Do `work` there."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "sourcelight-timed")
-        return self._pool.submit(work, *given)
+        return self._pool.submit(work, *arguments)
 
     def shutdown(self) -> None:
         """Take no more work; what runs is not waited for."""
@@ -163,18 +163,18 @@ def on_time(
         while True:
             allowed_s = cancellation.remaining_s
             if allowed_s is None or allowed_s > AMPLE_S:
-                part = next(parts, end)
-                if part is end:
+                item = next(parts, end)
+                if item is end:
                     return
-                yield part  # type: ignore[misc]  # anything but the end is a part
+                yield item  # type: ignore[misc]  # anything but the end is a part
                 continue
             step = worker.submit(next, parts, end)
             wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
             left = not step.done()
-            part = end if left else step.result()
-            if part is end:
+            item = end if left else step.result()
+            if item is end:
                 return
-            yield part  # type: ignore[misc]  # anything but the end is a part
+            yield item  # type: ignore[misc]  # anything but the end is a part
     finally:
         if not left:
             parts.close()
@@ -192,8 +192,8 @@ def watched(work: Callable[[Cancellation], None], cancellation: Cancellation, ev
     def run() -> None:
         try:
             work(inner)
-        except BaseException as fault:  # noqa: BLE001 - raised again in the caller's thread
-            faults.append(fault)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            faults.append(error)
 
     thread = threading.Thread(target=run, name="sourcelight-index", daemon=True)
     thread.start()

@@ -56,9 +56,9 @@ def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ..
 
 def faults(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
     """What the service said stopped the search: alerts of kind error, and error events."""
-    said = [": ".join(t for t in (a.title, a.description) if t) for a in alerts if a.kind == "error"]
-    said += [e for e in errors if not any(e in s for s in said)]
-    return tuple(dict.fromkeys(said))
+    messages = [": ".join(t for t in (a.title, a.description) if t) for a in alerts if a.kind == "error"]
+    messages += [e for e in errors if not any(e in s for s in messages)]
+    return tuple(dict.fromkeys(messages))
 
 
 def requested_part(
@@ -80,14 +80,14 @@ def requested_part(
     display
         Matches that were to be returned; -1: all.
     """
-    said = []
+    reasons_given = []
     reasons = {item.reason for item in skipped}
     counts = _counts(query, pattern_type)
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
-        said.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, as count: asks")
+        reasons_given.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, as count: asks")
     if _DISPLAY in reasons and 0 <= display <= matches:
-        said.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
-    return tuple(said)
+        reasons_given.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
+    return tuple(reasons_given)
 
 
 def cut_text(matches: int, skipped: Iterable[Skipped]) -> str:
@@ -109,21 +109,23 @@ def status_of(
     errors: tuple[str, ...] = (),
 ) -> tuple[Status, tuple[str, ...]]:
     """Status of a search that came to its end, and why it is not complete."""
-    if said := faults(alerts, errors):
-        return "failed", said
+    if problems := faults(alerts, errors):
+        return "failed", problems
     part = requested_part(query, pattern_type, matches, skipped, display=display)
-    own = {reason for reason, word in ((_MATCH_LIMIT, "count:"), (_DISPLAY, "display")) if any(word in p for p in part)}
-    missing = limits([item for item in skipped if item.reason not in own], alerts)
+    requested = {
+        reason for reason, word in ((_MATCH_LIMIT, "count:"), (_DISPLAY, "display")) if any(word in p for p in part)
+    }
+    missing = limits([item for item in skipped if item.reason not in requested], alerts)
     if missing:
         return "limited", (*missing, *part)
     return ("partial", part) if part else ("complete", ())
 
 
-def call_status(*, complete: bool, rows: int, asked: int | None) -> Status:
-    """Status of a call of a tool that came to its end; `asked` is the number of rows that the caller wanted at most."""
+def call_status(*, complete: bool, rows: int, limit: int | None) -> Status:
+    """Status of a call of a tool that came to its end; `limit` is the number of rows that the caller wanted at most."""
     if complete:
         return "complete"
-    return "partial" if asked is not None and rows >= asked else "limited"
+    return "partial" if limit is not None and rows >= limit else "limited"
 
 
 def _counts(query: str, pattern_type: str) -> list[int]:

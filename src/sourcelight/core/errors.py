@@ -95,12 +95,12 @@ _SHOWN = 60
 
 def _marked(query: str, position: int | None) -> str:
     """A query as a line for tracebacks, with a mark below the byte at which a fault was seen."""
-    at = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
-    begin, end = max(0, at - _SHOWN), at + _SHOWN
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in query[begin:end])
-    before = "…" if begin else ""
-    line = f"{before}{shown}{'…' if end < len(query) else ''}"
-    return line if position is None else f"{line}\n{' ' * (len(before) + at - begin)}^"
+    char_position = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
+    start, end = max(0, char_position - _SHOWN), char_position + _SHOWN
+    excerpt = "".join(char if char.isprintable() else "\ufffd" for char in query[start:end])
+    before = "…" if start else ""
+    line = f"{before}{excerpt}{'…' if end < len(query) else ''}"
+    return line if position is None else f"{line}\n{' ' * (len(before) + char_position - start)}^"
 
 
 class BadParameter(QueryError):
@@ -171,8 +171,8 @@ class PathNotFound(RepositoryError):
     """Raised when a revision of a repository holds no such file or folder."""
 
     def __init__(self, repository: str, revision: str, path: str, hint: str = "") -> None:
-        where = f"{repository}@{revision}" if revision else repository
-        super().__init__(f"path not found in {where}: {path}{'; ' if hint else ''}{hint}")
+        location = f"{repository}@{revision}" if revision else repository
+        super().__init__(f"path not found in {location}: {path}{'; ' if hint else ''}{hint}")
         self.repository = repository
         self.revision = revision
         self.path = path
@@ -431,9 +431,9 @@ def restore_error(name: str, message: str, attributes: Mapping[str, Any]) -> Sou
         return None
     error: SourcelightError = kind.__new__(kind, message)
     Exception.__init__(error, message)
-    former: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for base in kind.__mro__:
-        former |= FORMER_NAMES.get(base.__name__, {})
+        renamed |= FORMER_NAMES.get(base.__name__, {})
     for attribute, value in attributes.items():
-        vars(error)[former.get(attribute, attribute)] = tuple(value) if isinstance(value, list) else value
+        vars(error)[renamed.get(attribute, attribute)] = tuple(value) if isinstance(value, list) else value
     return error

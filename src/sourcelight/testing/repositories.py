@@ -19,12 +19,12 @@ Content = str | bytes | None
 Files = Mapping[Any, Content]  # keys are str or bytes; a union would be refused, since the key type is invariant
 
 
-def git_environment(**more: str) -> dict[str, str]:
+def git_environment(**extra: str) -> dict[str, str]:
     """The environment for a git command that must not see the configuration or identity of this host.
 
     Parameters
     ----------
-    more
+    extra
         Variables to add or to replace.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -35,7 +35,7 @@ def git_environment(**more: str) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
     }
-    return env | more
+    return env | extra
 
 
 class RepositoryBuilder:

@@ -89,10 +89,10 @@ class ScriptedModel:
     def _answer(self, handler: BaseHTTPRequestHandler) -> None:
         body = json.loads(handler.rfile.read(int(handler.headers.get("Content-Length", "0"))))
         with self._guard:
-            place = min(len(self.requests), len(self.script) - 1)
+            index = min(len(self.requests), len(self.script) - 1)
             self.requests.append(body)
             self.headers.append({name.lower(): value for name, value in handler.headers.items()})
-        step = self.script[place]
+        step = self.script[index]
         turn = step(body) if callable(step) else step
         try:
             if isinstance(turn, Fail):
@@ -149,13 +149,17 @@ def _deltas(turn: Say | Use) -> list[dict[str, Any]]:
     if isinstance(turn, Use):
         return [{"role": "assistant", "content": None, "tool_calls": _calls(turn)}]
     size = max(1, -(-len(turn.text) // turn.pieces))
-    pieces = [turn.text[at : at + size] for at in range(0, len(turn.text), size)] or [""]
-    return [{"role": "assistant", "content": piece} for piece in pieces]
+    texts = [turn.text[at : at + size] for at in range(0, len(turn.text), size)] or [""]
+    return [{"role": "assistant", "content": piece} for piece in texts]
 
 
 def _usage(turn: Say | Use) -> dict[str, int]:
-    given, made = turn.tokens
-    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+    input_tokens, output_tokens = turn.tokens
+    return {
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
+    }
 
 
 def _chunk(model: str, choice: Mapping[str, Any] | None, usage: Mapping[str, int] | None = None) -> dict[str, Any]:

@@ -51,10 +51,10 @@ class ReceivedRequest:
     @property
     def params(self) -> dict[str, str]:
         """The query's parameters."""
-        found: dict[str, str] = {}
+        params: dict[str, str] = {}
         for name, value in parse_qsl(urlsplit(self.target).query, keep_blank_values=True):
-            found.setdefault(name, value)
-        return found
+            params.setdefault(name, value)
+        return params
 
 
 class ScriptedService:

@@ -50,7 +50,7 @@ def dictionary(values: Sequence[str | None], take: Numbers | None = None, *, ind
 
 def distinct(values: Sequence[str | None], take: Numbers, texts: Array | None = None) -> Array:
     """What `dictionary` gives, faster where all values are different; `texts`: the column of `values`, if at hand."""
-    if len(known := set(values)) < len(values) or None in known:
+    if len(unique := set(values)) < len(values) or None in unique:
         return dictionary(values, take)
     return pa.DictionaryArray.from_arrays(numbers(take), strings(values) if texts is None else texts, safe=False)
 
@@ -86,8 +86,8 @@ def lists(counts: Numbers, *values: Numbers) -> tuple[Array, ...]:
     """
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
-    at = pa.py_buffer(offsets)
-    return tuple(pa.Array.from_buffers(_LIST, len(counts), [None, at], children=[int32(v)]) for v in values)
+    buffer = pa.py_buffer(offsets)
+    return tuple(pa.Array.from_buffers(_LIST, len(counts), [None, buffer], children=[int32(v)]) for v in values)
 
 
 def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: Numbers | None = None) -> tuple[Array, Array]:
@@ -146,9 +146,9 @@ class FileColumns:
 
     def add(self, records: Sequence[WireRecord]) -> None:
         """Go on with `records`."""
-        known, add = self._known, self._known.setdefault
+        codes, add = self._known, self._known.setdefault
         self._codes += [
-            add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, r.language), len(known))
+            add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, r.language), len(codes))
             for r in records
         ]
         self._paths += [r.path or "" for r in records]
@@ -180,9 +180,9 @@ class FileColumns:
         return name_columns(self._path_matches, take)
 
 
-def name_columns(found: Sequence[Sequence[WireRange] | None], take: Numbers) -> Columns:
+def name_columns(groups: Sequence[Sequence[WireRange] | None], take: Numbers) -> Columns:
     """Matches in names, one list of them for each record, at the positions `take`."""
-    rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in found] if any(found) else ()
+    rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in groups] if any(groups) else ()
     start, end = span_lists(rows, take)
     return {"name_start": start, "name_end": end}
 

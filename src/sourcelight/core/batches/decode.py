@@ -67,27 +67,27 @@ class MatchDecoder:
         ProtocolError
             If the data is not JSON, or holds a number that no file can have.
         """
-        found: dict[str, _Kind] = {}
+        kinds: dict[str, _Kind] = {}
         seen = 0
         try:
             # Each event's records are dropped before the next one is read: memory that is at hand is fast.
             for data in events:
                 records = _read(data)
-                for kind, (own, places) in _by_kind(records, seen).items():
-                    if kind not in found:
-                        found[kind] = _Kind(kind)
-                    found[kind].add(own, places, self._described)
+                for kind, (kind_records, positions) in _by_kind(records, seen).items():
+                    if kind not in kinds:
+                        kinds[kind] = _Kind(kind)
+                    kinds[kind].add(kind_records, positions, self._described)
                 seen += len(records)
-            made = [_Made.of(kind, *rows) for kind in found.values() if (rows := kind.rows.columns()) is not None]
+            batches = [_Made.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None]
         except (OverflowError, pa.ArrowInvalid) as exc:
             raise ProtocolError(f"a match holds a number out of range: {exc}", event="matches") from exc
-        ordered = [(one.batch, one.facts) for one in made] if len(made) < 2 else _in_order(made)
+        ordered = [(one.batch, one.facts) for one in batches] if len(batches) < 2 else _in_order(batches)
         return [MatchBatch(batch, self._describe(facts)) for batch, facts in ordered]
 
     def _describe(self, facts: dict[str, RepositoryInfo]) -> tuple[RepositoryInfo, ...]:
-        fresh = tuple(f for name, f in facts.items() if name not in self._described)
+        new_facts = tuple(f for name, f in facts.items() if name not in self._described)
         self._described.update(facts)
-        return fresh
+        return new_facts
 
 
 class _RowDecoder(Protocol):
@@ -106,10 +106,10 @@ class _Kind:
         self.facts: dict[str, RepositoryInfo] = {}
         self.places: list[Sequence[int]] = []
 
-    def add(self, records: list[WireRecord], places: Sequence[int], described: Collection[str]) -> None:
-        """Go on with `records`, which stand at `places`; the repositories in `described` need no facts."""
+    def add(self, records: list[WireRecord], positions: Sequence[int], described: Collection[str]) -> None:
+        """Go on with `records`, which stand at `positions`; the repositories in `described` need no facts."""
         self.rows.add(records)
-        self.places.append(places)
+        self.places.append(positions)
         names = {r.repository for r in records}.difference(described, self.facts)
         if names:
             for r in records:
@@ -127,29 +127,29 @@ class _Made:
 
     @classmethod
     def of(cls, kind: _Kind, columns: Columns, take: Numbers) -> _Made:
-        places = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
-        return cls(pa.RecordBatch.from_pydict(columns), places[take], kind.facts)
+        positions = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
+        return cls(pa.RecordBatch.from_pydict(columns), positions[take], kind.facts)
 
 
-def _in_order(made: list[_Made]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
+def _in_order(batches: list[_Made]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
     """The rows of several kinds in the order of the wire."""
-    kinds = np.repeat(np.arange(len(made)), [one.batch.num_rows for one in made])
-    order = np.argsort(np.concatenate([one.places for one in made]), kind="stable")
+    kinds = np.repeat(np.arange(len(batches)), [item.batch.num_rows for item in batches])
+    order = np.argsort(np.concatenate([item.places for item in batches]), kind="stable")
     kinds = kinds[order]
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
-    if len(bounds) - 1 > max(_MOST_RUNS, len(made)):
-        table = conform([one.batch for one in made])
-        names = {name for one in made for name in one.batch.schema.names}
+    if len(bounds) - 1 > max(_MOST_RUNS, len(batches)):
+        table = conform([item.batch for item in batches])
+        names = {name for item in batches for name in item.batch.schema.names}
         table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()
         (batch,) = table.take(order).combine_chunks().to_batches()
-        return [(batch, {name: fact for one in made for name, fact in one.facts.items()})]
-    taken = [0] * len(made)
+        return [(batch, {name: fact for item in batches for name, fact in item.facts.items()})]
+    used_rows = [0] * len(batches)
     parts = []
-    for start, stop in pairwise(bounds):
-        number, size = int(kinds[start]), stop - start
-        one, first = made[number], taken[number]
-        parts.append((one.batch.slice(first, size), {} if first else one.facts))
-        taken[number] += size
+    for start, end in pairwise(bounds):
+        number, size = int(kinds[start]), end - start
+        item, first = batches[number], used_rows[number]
+        parts.append((item.batch.slice(first, size), {} if first else item.facts))
+        used_rows[number] += size
     return parts
 
 
@@ -188,9 +188,9 @@ def _read(data: bytes) -> list[WireRecord]:
         return DECODER.decode(data) or []
     except msgspec.DecodeError:
         pass
-    known = [encode_match(m) for m in decode_matches(data) if not isinstance(m, UnknownMatch)]
+    decodable = [encode_match(m) for m in decode_matches(data) if not isinstance(m, UnknownMatch)]
     try:
-        return DECODER.decode(dump(known)) or []
+        return DECODER.decode(dump(decodable)) or []
     except msgspec.DecodeError as exc:
         raise ProtocolError(f"a match can't be read: {exc}", event="matches") from exc
 
@@ -198,20 +198,20 @@ def _read(data: bytes) -> list[WireRecord]:
 def _by_kind(records: list[WireRecord], seen: int) -> dict[str, tuple[list[WireRecord], Sequence[int]]]:
     """The records of each kind, and where they stand, the first of all at `seen`."""
     if all(r.type == "content" for r in records):
-        whole = sum(1 for r in records if r.chunk_matches)
-        if whole in {0, len(records)}:
-            places = range(seen, seen + len(records))
-            return {"chunks" if whole else "lines": (records, places)} if records else {}
-    found: dict[str, tuple[list[WireRecord], list[int]]] = {}
+        with_chunks = sum(1 for r in records if r.chunk_matches)
+        if with_chunks in {0, len(records)}:
+            positions = range(seen, seen + len(records))
+            return {"chunks" if with_chunks else "lines": (records, positions)} if records else {}
+    kinds: dict[str, tuple[list[WireRecord], list[int]]] = {}
     last = ""
     group: tuple[list[WireRecord], list[int]] = ([], [])
-    for place, r in enumerate(records, seen):
+    for position, r in enumerate(records, seen):
         kind = ("chunks" if r.chunk_matches else "lines") if r.type == "content" else _kind(r)
         if kind != last:
-            last, group = kind, found.setdefault(kind, ([], []))
+            last, group = kind, kinds.setdefault(kind, ([], []))
         group[0].append(r)
-        group[1].append(place)
-    return {kind: group for kind, group in found.items() if kind in _ROWS}
+        group[1].append(position)
+    return {kind: group for kind, group in kinds.items() if kind in _ROWS}
 
 
 def _kind(record: WireRecord) -> str:
@@ -236,23 +236,23 @@ def _repos(records: list[WireRecord]) -> tuple[Columns, Numbers]:
 def _symbol_line(symbol: WireSymbol) -> int | None:
     if symbol.line is not None:
         return symbol.line
-    place = _SYMBOL_PLACE.search(symbol.url)
-    return None if place is None else int(place[1])
+    match = _SYMBOL_PLACE.search(symbol.url)
+    return None if match is None else int(match[1])
 
 
 def _symbols(records: list[WireRecord]) -> tuple[Columns, Numbers] | None:
     groups = [r.symbols or [] for r in records]
-    found = list(chain.from_iterable(groups))
-    if not found:
+    symbols = list(chain.from_iterable(groups))
+    if not symbols:
         return None
     take = repeats(np.array([len(group) for group in groups], np.int64))
     columns = FileColumns.of(records).columns("symbol", take) | {
-        "line_number": int32([_symbol_line(s) for s in found]),
-        "match_count": int32(np.ones(len(found), np.int32)),
-        "symbol": strings([s.name for s in found]),
-        "symbol_kind": dictionary([s.kind.lower() for s in found]),
-        "container": strings([s.container_name or "" for s in found]),
-        "url": strings([s.url for s in found]),
+        "line_number": int32([_symbol_line(s) for s in symbols]),
+        "match_count": int32(np.ones(len(symbols), np.int32)),
+        "symbol": strings([s.name for s in symbols]),
+        "symbol_kind": dictionary([s.kind.lower() for s in symbols]),
+        "container": strings([s.container_name or "" for s in symbols]),
+        "url": strings([s.url for s in symbols]),
     }
     return columns, take
 
@@ -261,10 +261,10 @@ def _time(text: str | None) -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 _CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]
@@ -288,10 +288,10 @@ def _message_rows(record: WireRecord) -> list[_CommitRow]:
 
 
 def _diff_rows(record: WireRecord) -> list[_CommitRow]:
-    known = diff_text.read_diff(diff_text.unfenced(record.content or ""), by_line := _spans_by_line(record))
+    diff_lines = diff_text.read_diff(diff_text.unfenced(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
     for position, spans in by_line.items():
-        line = known.get(position)
+        line = diff_lines.get(position)
         if line is None:
             continue
         if line.side:
@@ -312,8 +312,8 @@ def _commits_of(
         start, end = span_lists([row[3] for row in rows])
         times = pa.timestamp("us", tz="UTC")
 
-        def each(values: list[Any], of: Any) -> Any:
-            return pa.array(values, of).take(pa.array(take))
+        def column(values: list[Any], value: Any) -> Any:
+            return pa.array(values, value).take(pa.array(take))
 
         columns = FileColumns.of(records).repository_columns(kind, take) | {
             "commit": dictionary([r.oid or None for r in records], take),
@@ -324,14 +324,14 @@ def _commits_of(
             "end": end,
             "match_count": int32([row[4] for row in rows]),
             "author": dictionary([r.author_name or "" for r in records], take),
-            "author_date": each([_time(r.author_date) for r in records], times),
+            "author_date": column([_time(r.author_date) for r in records], times),
             "committer": dictionary([r.committer_name or "" for r in records], take),
-            "commit_date": each([_time(r.committer_date) for r in records], times),
+            "commit_date": column([_time(r.committer_date) for r in records], times),
             "message": dictionary([r.message or "" for r in records], take),
             "side": dictionary([row[5] for row in rows], index=pa.int8()),
-            "url": each([r.url or "" for r in records], pa.string()),
-            "detail": each([r.detail or "" for r in records], pa.string()),
-            "label": each([r.label or "" for r in records], pa.string()),
+            "url": column([r.url or "" for r in records], pa.string()),
+            "detail": column([r.detail or "" for r in records], pa.string()),
+            "label": column([r.label or "" for r in records], pa.string()),
         }
         return columns, take
 

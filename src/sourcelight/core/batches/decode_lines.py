@@ -67,13 +67,13 @@ class ChunkRows:
         ranges = [c.ranges for c in chunks]
         self._counts.fromlist(list(map(len, ranges)))
         extents: list[WireRange] = list(chain.from_iterable(ranges))
-        for places, ends in (
+        for location_groups, ends in (
             (self._places[:3], [x.start for x in extents]),
             (self._places[3:], [x.end for x in extents]),
         ):
-            places[0].fromlist([p.line for p in ends])
-            places[1].fromlist([p.column for p in ends])
-            places[2].fromlist([p.offset for p in ends])
+            location_groups[0].fromlist([p.line for p in ends])
+            location_groups[1].fromlist([p.column for p in ends])
+            location_groups[2].fromlist([p.offset for p in ends])
 
     def columns(self) -> tuple[Columns, ChunkNumbers] | None:
         """The columns of all lines with matches, and the record of each; None if there are none.
@@ -88,8 +88,8 @@ class ChunkRows:
         texts = strings(self._texts)
         lines = _ChunkLines.of(texts)
         first, offset = np.asarray(self._first), np.asarray(self._offsets)
-        places = [np.asarray(p) for p in self._places]
-        parts = _Parts(repeats(np.asarray(self._counts)), places, first, lines)
+        locations = [np.asarray(p) for p in self._places]
+        parts = _Parts(repeats(np.asarray(self._counts)), locations, first, lines)
         if not len(parts.line):
             return None
         # All parts of one line make a row.
@@ -135,11 +135,11 @@ class _ChunkLines:
     def of(cls, texts: Any) -> _ChunkLines:
         bounds, text = text_of(texts)
         breaks = np.flatnonzero(text == ord("\n"))
-        passed = np.searchsorted(breaks, bounds)
+        breaks_before = np.searchsorted(breaks, bounds)
         # Each chunk starts a line and ends one; so does each newline.
         start = np.sort(np.concatenate((bounds[:-1], breaks + 1)))
         end = np.sort(np.concatenate((bounds[1:], breaks)))
-        first, count = passed[:-1] + np.arange(len(texts)), passed[1:] - passed[:-1] + 1
+        first, count = breaks_before[:-1] + np.arange(len(texts)), breaks_before[1:] - breaks_before[:-1] + 1
         return cls(texts.buffers()[2], CodePoints(text), start, end, first, count)
 
     def texts(self, line: ChunkNumbers) -> Any:
@@ -240,11 +240,11 @@ class LineRows:
         """Go on with `records`."""
         self._files.add(records)
         groups = [r.line_matches or () for r in records]
-        found: list[WireLine] = list(chain.from_iterable(groups))
-        pairs = [x.offset_and_lengths for x in found]
+        lines: list[WireLine] = list(chain.from_iterable(groups))
+        pairs = [x.offset_and_lengths for x in lines]
         self._sizes.fromlist(list(map(len, groups)))
-        self._numbers.fromlist([x.line_number for x in found])
-        self._texts += [x.line for x in found]
+        self._numbers.fromlist([x.line_number for x in lines])
+        self._texts += [x.line for x in lines]
         self._counts.fromlist(list(map(len, pairs)))
         self._spans.fromlist(list(chain.from_iterable(chain.from_iterable(pairs))))
 
@@ -276,13 +276,13 @@ class LineRows:
         return columns, take
 
 
-def _in_bytes(line: Any, counts: Numbers, *found: NDArray[np.int32]) -> tuple[Any, ...]:
+def _in_bytes(line: Any, counts: Numbers, *offsets: NDArray[np.int32]) -> tuple[Any, ...]:
     """Columns of code point offsets (of each line as many as `counts` says) as byte offsets; empty if all is ASCII."""
     bounds, text = text_of(line)
     points = CodePoints(text)
     if points.ascii:
         return ()
     first = points.before(bounds)
-    begin, least, most = (np.repeat(x, counts) for x in (bounds[:-1], first[:-1], first[1:]))
-    places = (points.byte(np.minimum(least + np.maximum(at, 0), most)) - begin for at in found)
-    return lists(counts, *(at.astype(np.int32) for at in places))
+    line_starts, minimum, maximum = (np.repeat(x, counts) for x in (bounds[:-1], first[:-1], first[1:]))
+    byte_offsets = (points.byte(np.minimum(minimum + np.maximum(at, 0), maximum)) - line_starts for at in offsets)
+    return lists(counts, *(at.astype(np.int32) for at in byte_offsets))

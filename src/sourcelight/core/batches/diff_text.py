@@ -37,13 +37,13 @@ def unquote_name(name: bytes) -> bytes:
     return _ESCAPED.sub(_byte, name[1:-1])
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
-    code = found[0][0]
+def _escape(match: re.Match[bytes]) -> bytes:
+    code = match[0][0]
     return b"\\" + (_LETTERS.get(code) or b"%03o" % code)
 
 
-def _byte(found: re.Match[bytes]) -> bytes:
-    text = found[1]
+def _byte(match: re.Match[bytes]) -> bytes:
+    text = match[1]
     return bytes([int(text, 8) & 255]) if len(text) == 3 else _BYTES.get(text, text)
 
 
@@ -88,29 +88,29 @@ def unfenced(content: str) -> list[str]:
     return lines
 
 
-def read_diff(lines: list[str], wanted: Container[int]) -> dict[int, DiffLine]:
-    """The lines of a diff preview at the positions `wanted`; hunk headers are left out."""
-    found: dict[int, DiffLine] = {}
-    path, old, new, inside = "", 0, 0, False
+def read_diff(lines: list[str], positions: Container[int]) -> dict[int, DiffLine]:
+    """The lines of a diff preview at the positions `positions`; hunk headers are left out."""
+    diff_lines: dict[int, DiffLine] = {}
+    path, old, new, in_hunk = "", 0, 0, False
     ends: tuple[int, int] | None = None
     for position, line in enumerate(lines[1:], start=1):
         if line.startswith("@") and (hunk := _HUNK.match(line)) is not None:
-            old, new, inside = int(hunk[1]), int(hunk[3]), True
+            old, new, in_hunk = int(hunk[1]), int(hunk[3]), True
             ends = (old + int(hunk[2]), new + int(hunk[4])) if hunk[2] and hunk[4] else None
-        elif inside and line[:1] in _SIDES and not (ends == (old, new) and _is_header(lines, position)):
+        elif in_hunk and line[:1] in _SIDES and not (ends == (old, new) and _is_header(lines, position)):
             side = _SIDES[line[:1]]
-            if position in wanted:
-                found[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
+            if position in positions:
+                diff_lines[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
             old += side != "added"
             new += side != "removed"
         elif (names := _NAMES.fullmatch(line)) is not None:
-            path, inside = _unescaped(names[2]), False
+            path, in_hunk = _unescaped(names[2]), False
             shift = names.start(2)
             if path == "/dev/null":
                 path, shift = _unescaped(names[1]), 0
-            if position in wanted:
-                found[position] = DiffLine(path, "", 0, "", shift)
-    return found
+            if position in positions:
+                diff_lines[position] = DiffLine(path, "", 0, "", shift)
+    return diff_lines
 
 
 def _is_header(lines: list[str], position: int) -> bool:
@@ -143,15 +143,15 @@ def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
 def _runs(lines: Sequence[DiffLine]) -> Iterator[Sequence[DiffLine]]:
     """Lines of one file and side that follow each other."""
     start = 0
-    for at in range(1, len(lines) + 1):
-        one = lines[at - 1]
-        if at == len(lines) or (lines[at].path, lines[at].side, lines[at].number) != (
-            one.path,
-            one.side,
-            one.number + 1,
+    for index in range(1, len(lines) + 1):
+        line = lines[index - 1]
+        if index == len(lines) or (lines[index].path, lines[index].side, lines[index].number) != (
+            line.path,
+            line.side,
+            line.number + 1,
         ):
-            yield lines[start:at]
-            start = at
+            yield lines[start:index]
+            start = index
 
 
 def write_message(message: str) -> str:

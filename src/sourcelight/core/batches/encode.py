@@ -67,8 +67,8 @@ def encode_matches(
     options = encode_objects.EncodeOptions(chunk_text, chunk_matches, diff_type)
     rows = MatchRows(batch)
     kinds = rows.codes("type")
-    for start, stop in boundaries(len(kinds), [kinds]):
-        yield from _of_one_kind(rows.slice(start, stop), facts, options)
+    for start, end in boundaries(len(kinds), [kinds]):
+        yield from _of_one_kind(rows.slice(start, end), facts, options)
 
 
 def _of_one_kind(
@@ -78,42 +78,42 @@ def _of_one_kind(
     groups = _groups(rows, rows.files())
     if kind in _OF_FILES and not options.chunk_matches and rows.spans() <= _MANY_SPANS:
         payloads = file_payloads(rows, groups, facts)
-        for (start, stop), data in zip(groups, payloads, strict=True):
-            yield from [data] if len(data) <= _MOST else _in_halves(rows.slice(start, stop), facts, options)
+        for (start, end), data in zip(groups, payloads, strict=True):
+            yield from [data] if len(data) <= _MOST else _in_halves(rows.slice(start, end), facts, options)
         return
-    for start, stop in groups:
-        part = rows.slice(start, stop)
-        spans = part.spans() if kind == "content" else 0
+    for start, end in groups:
+        group = rows.slice(start, end)
+        spans = group.spans() if kind == "content" else 0
         if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MOST:
             # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
-            yield from _in_halves(part, facts, options)
+            yield from _in_halves(group, facts, options)
             continue
         if kind == "content" and options.chunk_matches:
-            data = _chunk_payload(part, facts, options)
+            data = _chunk_payload(group, facts, options)
         elif kind in _OF_FILES:
-            (data,) = file_payloads(part, [(0, len(part))], facts)
+            (data,) = file_payloads(group, [(0, len(group))], facts)
         else:
-            found = encode_objects.matches(part, kind, facts, options)
-            data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
+            objects = encode_objects.matches(group, kind, facts, options)
+            data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in objects) + b"]"
         if len(data) <= _MOST:
             yield data
         else:
-            yield from _in_halves(part, facts, options)
+            yield from _in_halves(group, facts, options)
 
 
 def _in_halves(
-    part: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+    rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> Iterator[bytes]:
-    if len(part) > 1:
+    if len(rows) > 1:
         # Halve, at the border of a file where there is one.
-        middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
-        yield from _of_one_kind(part.slice(0, middle), facts, options)
-        yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
-    elif part.spans() > _MOST_SPANS:
-        for half in part.halved():
+        middle = next((a for a, _ in rows.files() if a >= len(rows) // 2), 0) or len(rows) // 2
+        yield from _of_one_kind(rows.slice(0, middle), facts, options)
+        yield from _of_one_kind(rows.slice(middle, len(rows)), facts, options)
+    elif rows.spans() > _MOST_SPANS:
+        for half in rows.halved():
             yield from _of_one_kind(half, facts, options)
     else:
-        yield from _of_one_kind(_shortened(part, options), facts, options)
+        yield from _of_one_kind(_shortened(rows, options), facts, options)
 
 
 def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -121,13 +121,13 @@ def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, in
     size = rows.text_bytes(chunks="chunk" in rows) + 64
     ends = np.cumsum(size)[[stop - 1 for _, stop in files]]
     groups = []
-    begin, base = 0, 0
+    start, base = 0, 0
     for (_, stop), end in zip(files, ends.tolist(), strict=True):
         if end - base >= _TEXT_PER_EVENT:
-            groups.append((begin, stop))
-            begin, base = stop, end
-    if begin < len(rows):
-        groups.append((begin, len(rows)))
+            groups.append((start, stop))
+            start, base = stop, end
+    if start < len(rows):
+        groups.append((start, len(rows)))
     return groups
 
 
@@ -140,14 +140,14 @@ def _chunk_payload(
     rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
 ) -> bytes:
     keys = ("context", "content") if options.chunk_text == "both" else (options.chunk_text,)
-    found = encode_objects.chunks(rows)
+    chunks = encode_objects.chunks(rows)
     out = []
     position = 0
     files = FileEncoder(rows, facts)
-    for (_, stop), head, tail in zip(rows.files(), files.before, files.after, strict=True):
+    for (_, end), head, tail in zip(rows.files(), files.before, files.after, strict=True):
         of_file = []
-        while position < len(found) and found[position].row < stop:
-            of_file.append(found[position].json(keys))
+        while position < len(chunks) and chunks[position].row < end:
+            of_file.append(chunks[position].json(keys))
             position += 1
         out.append(b'%b,"hunks":null,"chunkMatches":[%b]%b' % (head, b",".join(of_file), tail))
     return b"[" + b",".join(out) + b"]"

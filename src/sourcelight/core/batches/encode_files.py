@@ -30,15 +30,15 @@ class RowEncoder:
         self.files = rows.files()
         starts = np.array([start for start, _ in self.files], dtype=np.int64)
         self.kinds, self.paths, self.languages = (_texts(rows, name, starts) for name in ("type", "path", "language"))
-        where = (_texts(rows, name, starts) for name in ("repository", "revision", "commit"))
+        place_columns = (_texts(rows, name, starts) for name in ("repository", "revision", "commit"))
         numbers = rows.numbers("repository_id")[starts].tolist()
-        known: dict[tuple[str, str, str], dict[str, Any]] = {}
+        places_by_key: dict[tuple[str, str, str], dict[str, Any]] = {}
         self.places = []
-        for key, number in zip(zip(*where, strict=True), numbers, strict=True):
-            if key not in known:
+        for key, number in zip(zip(*place_columns, strict=True), numbers, strict=True):
+            if key not in places_by_key:
                 name, revision, commit = key
-                known[key] = place(facts.get(name) or RepositoryInfo(name), number, revision, commit)
-            self.places.append(known[key])
+                places_by_key[key] = place(facts.get(name) or RepositoryInfo(name), number, revision, commit)
+            self.places.append(places_by_key[key])
         self.names = names_of(rows, starts)
         self.lines = rows.line_texts()
         self.numbers = (rows.numbers("line_number") - 1).tolist()
@@ -51,29 +51,29 @@ class RowEncoder:
         """All of them, a match for each file."""
         return [self._file(number, start, stop) for number, (start, stop) in enumerate(self.files)]
 
-    def _file(self, number: int, start: int, stop: int) -> dict[str, Any]:
+    def _file(self, number: int, start: int, end: int) -> dict[str, Any]:
         kind, path, names = self.kinds[number], self.paths[number], self.names[number] if self.names else ()
-        own: dict[str, Any] = {"type": kind, "path": path}
+        file: dict[str, Any] = {"type": kind, "path": path}
         ranges = [name_range(path, low, high) for low, high in names]
         if ranges and kind == "content":
-            own["pathMatches"] = ranges
-        own |= self.places[number]
+            file["pathMatches"] = ranges
+        file |= self.places[number]
         if kind == "content":
-            own["hunks"] = None
-            own["lineMatches"] = [self._line(row) for row in range(start, stop)]
+            file["hunks"] = None
+            file["lineMatches"] = [self._line(row) for row in range(start, end)]
         if self.languages[number]:
-            own["language"] = self.languages[number]
+            file["language"] = self.languages[number]
         if ranges and kind != "content":
-            own["pathMatches"] = ranges
-        return own
+            file["pathMatches"] = ranges
+        return file
 
     def _line(self, row: int) -> dict[str, Any]:
-        text, low, high = self.lines[row], self.bounds[row], self.bounds[row + 1]
+        text, span_start, span_end = self.lines[row], self.bounds[row], self.bounds[row + 1]
         size = len(text)
         # What lies past the end of a line (its newline) is not sent.
         spans = [
             (start, min(end, size) - start)
-            for start, end in zip(self.starts[low:high], self.ends[low:high], strict=True)
+            for start, end in zip(self.starts[span_start:span_end], self.ends[span_start:span_end], strict=True)
             if min(end, size) > start
         ]
         return {"line": text, "lineNumber": self.numbers[row], "offsetAndLengths": spans}
@@ -84,13 +84,13 @@ def _texts(rows: MatchRows, name: str, starts: NDArray[np.int64]) -> list[str]:
     return [texts[code] for code in codes]
 
 
-def place(known: RepositoryInfo, number: int, revision: str, commit: str) -> dict[str, Any]:
+def place(info: RepositoryInfo, number: int, revision: str, commit: str) -> dict[str, Any]:
     """What a match says of where its file is."""
-    value: dict[str, Any] = {"repositoryID": number or known.id, "repository": known.name}
-    if known.stars:
-        value["repoStars"] = known.stars
-    if known.last_fetched:
-        value["repoLastFetched"] = known.last_fetched
+    value: dict[str, Any] = {"repositoryID": number or info.id, "repository": info.name}
+    if info.stars:
+        value["repoStars"] = info.stars
+    if info.last_fetched:
+        value["repoLastFetched"] = info.last_fetched
     value["branches"] = [revision]
     if commit:
         value["commit"] = commit
@@ -108,21 +108,21 @@ def names_of(rows: MatchRows, starts: NDArray[np.int64]) -> list[list[tuple[int,
     return [list(zip(low[bound], high[bound], strict=True)) for bound in bounds]
 
 
-def name_range(path: str, low: int, high: int) -> dict[str, Any]:
+def name_range(path: str, start: int, end: int) -> dict[str, Any]:
     """A span in a path as the wire has it."""
 
-    def at(column: int) -> dict[str, int]:
+    def location(column: int) -> dict[str, int]:
         return {"offset": len(path[:column].encode()), "line": 0, "column": column}
 
-    return {"start": at(low), "end": at(high)}
+    return {"start": location(start), "end": location(end)}
 
 
 def row_payloads(
     rows: MatchRows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryInfo]
 ) -> Iterator[bytes]:
     """Yield the JSON array of each group of whole files, as lines or as paths."""
-    for start, stop in groups:
-        yield dump(RowEncoder(rows.slice(start, stop), facts).matches())
+    for start, end in groups:
+        yield dump(RowEncoder(rows.slice(start, end), facts).matches())
 
 
 _SEPARATOR = "\x7f"
@@ -155,15 +155,15 @@ class FileEncoder:
         self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         kinds, kind = encode_objects.coded(rows, "type", self.starts)
         self.in_content = [kinds[code] == "content" for code in kind]
-        begins = [b'{"type":"%b","path":"' % (b"content" if held else b"path") for held in (False, True)]
+        openings = [b'{"type":"%b","path":"' % (b"content" if held else b"path") for held in (False, True)]
         paths = json_texts(encode_objects.taken(rows, "path", self.starts))
-        places = _places(rows, self.starts, facts)
+        place_texts = _places(rows, self.starts, facts)
         languages, language = encode_objects.coded(rows, "language", self.starts)
         tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
         self.before = [
-            join((begins[held], path, b'",', place))
-            for held, path, place in zip(self.in_content, paths, places, strict=True)
+            join((openings[held], path, b'",', place))
+            for held, path, place in zip(self.in_content, paths, place_texts, strict=True)
         ]
         self.after = [tails[code] for code in language]
         names = names_of(rows, self.starts)
@@ -171,7 +171,7 @@ class FileEncoder:
             path = rows.text("path", int(self.starts[number]))
             ranges = b'"pathMatches":%b' % dump([name_range(path, low, high) for low, high in names[number]])
             if self.in_content[number]:
-                self.before[number] = join((begins[True], paths[number], b'",', ranges, b",", places[number]))
+                self.before[number] = join((openings[True], paths[number], b'",', ranges, b",", place_texts[number]))
             else:
                 self.after[number] = join((self.after[number][:-1], b",", ranges, b"}"))
 
@@ -193,16 +193,16 @@ def file_payloads(
     parts[3::6] = _numbers(rows.numbers("line_number") - 1)
     parts[4::6] = [_SPANS] * n
     parts[5::6] = pairs
-    for at in [at for at, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
-        parts[6 * at + 4] = _SPANS[:-1]
-        parts[6 * at + 6] = _NEXT[1:]
+    for index in [index for index, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
+        parts[6 * index + 4] = _SPANS[:-1]
+        parts[6 * index + 6] = _NEXT[1:]
     openings, closings = [], []
     ends = [*files.starts[1:].tolist(), n]
     before = b""
-    for start, end, held, head, tail in zip(
+    for start, end, in_path, head, tail in zip(
         files.starts.tolist(), ends, files.in_content, files.before, files.after, strict=True
     ):
-        if held:
+        if in_path:
             opening, closing = head + _LINES, (_END if pairs[end - 1] else _END[1:]) + tail
         else:
             opening, closing = head, tail
@@ -221,8 +221,8 @@ def json_texts(column: Any) -> list[bytes]:
     """What stands between the quotes of each string of `column` as JSON; null is empty."""
     if column.null_count:
         column = pc.fill_null(column.cast(pa.string()), "")
-    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
-    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
+    one_list = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+    joined = pc.binary_join(one_list, _SEPARATOR)[0].as_py()
     parts = dump(joined).split(_SEPARATOR.encode())
     if len(parts) != len(column):
         return [dump(text)[1:-1] for text in column.to_pylist()]
@@ -231,18 +231,18 @@ def json_texts(column: Any) -> list[bytes]:
     return parts
 
 
-def _places(rows: MatchRows, at: NDArray[np.int64], facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
+def _places(rows: MatchRows, rows_of_files: NDArray[np.int64], facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
-    coded = [encode_objects.coded(rows, column, at) for column in ("repository", "revision", "commit")]
+    coded = [encode_objects.coded(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
-    known: dict[tuple[int, ...], bytes] = {}
+    by_codes: dict[tuple[int, ...], bytes] = {}
     found = []
     for row, key in enumerate(zip(*(codes for _, codes in coded), strict=True)):
-        text = known.get(key)
+        text = by_codes.get(key)
         if text is None:
             name, revision, commit = (texts[code] for (texts, _), code in zip(coded, key, strict=True))
-            value = place(facts.get(name) or RepositoryInfo(name), int(numbers[at[row]]), revision, commit)
-            text = known[key] = dump(value)[1:-1]
+            value = place(facts.get(name) or RepositoryInfo(name), int(numbers[rows_of_files[row]]), revision, commit)
+            text = by_codes[key] = dump(value)[1:-1]
         found.append(text)
     return found
 
@@ -264,10 +264,10 @@ def _pairs(rows: MatchRows) -> list[bytes]:
     _, ends = rows.lists("end")
     row = np.repeat(np.arange(len(rows)), counts)
     length = np.minimum(ends, rows.line_lengths()[row]) - starts
-    kept = length > 0
-    if not kept.all():
-        starts, length = starts[kept], length[kept]
-        counts = np.bincount(row[kept], minlength=len(rows))
+    is_short = length > 0
+    if not is_short.all():
+        starts, length = starts[is_short], length[is_short]
+        counts = np.bincount(row[is_short], minlength=len(rows))
     if not len(starts):
         return [b""] * len(rows)
     table = np.ascontiguousarray(np.column_stack([starts, length]))
@@ -277,9 +277,9 @@ def _pairs(rows: MatchRows) -> list[bytes]:
     first = np.cumsum(counts) - counts
     out = [b""] * len(rows)
     single = np.flatnonzero(counts == 1).tolist()
-    for at, number in zip(single, first[single].tolist(), strict=True):
-        out[at] = pairs[number]
+    for index, number in zip(single, first[single].tolist(), strict=True):
+        out[index] = pairs[number]
     many = np.flatnonzero(counts > 1).tolist()
-    for at, number, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
-        out[at] = b"],[".join(pairs[number : number + count])
+    for index, number, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
+        out[index] = b"],[".join(pairs[number : number + count])
     return out

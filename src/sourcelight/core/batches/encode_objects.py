@@ -42,21 +42,21 @@ def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
         return ()
     starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("name_start", "name_end"))
 
-    def at(column: int) -> Location:
+    def location(column: int) -> Location:
         return Location(len(name[:column].encode()), 0, column)
 
-    return tuple(Range(at(a), at(b)) for a, b in zip(starts, ends, strict=True))
+    return tuple(Range(location(a), location(b)) for a, b in zip(starts, ends, strict=True))
 
 
 def _repository(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
     name = rows.text("repository", row)
-    known = facts.get(name) or RepositoryInfo(name)
+    info = facts.get(name) or RepositoryInfo(name)
     number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
     return {
         "repository": name,
-        "repository_id": number or known.id,
-        "repo_stars": known.stars,
-        "repo_last_fetched": known.last_fetched,
+        "repository_id": number or info.id,
+        "repo_stars": info.stars,
+        "repo_last_fetched": info.last_fetched,
     }
 
 
@@ -69,23 +69,23 @@ def _file(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dic
     }
 
 
-def taken(rows: MatchRows, name: str, at: NDArray[np.int64]) -> Any:
+def taken(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> Any:
     """The texts of a column at some rows, as strings."""
     column = rows.column(name)
     if pa.types.is_dictionary(column.type):
-        codes = rows.codes(name)[at]
+        codes = rows.codes(name)[row_indices]
         return column.dictionary.take(pa.array(codes, mask=codes < 0) if (codes < 0).any() else pa.array(codes))
-    return column.take(pa.array(at)).cast(pa.string())
+    return column.take(pa.array(row_indices)).cast(pa.string())
 
 
-def coded(rows: MatchRows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
+def coded(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
     """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):
-        texts = [text or "" for text in column.take(pa.array(at)).to_pylist()]
+        texts = [text or "" for text in column.take(pa.array(row_indices)).to_pylist()]
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         return {number: text for text, number in numbers.items()}, [numbers[text] for text in texts]
-    codes = rows.codes(name)[at].tolist()
+    codes = rows.codes(name)[row_indices].tolist()
     known = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
     return known, codes
 
@@ -108,26 +108,26 @@ class EncodedChunk:
 
     def merge(self, other: EncodedChunk) -> None:
         """Take in a chunk that overlaps this one or starts on the line after it."""
-        known = self.last_line - other.line + 1
-        rest = other.text.split("\n", known)
-        if len(rest) > known and rest[known]:
-            self.text += ("" if self.text.endswith("\n") else "\n") + rest[known]
+        shared_lines = self.last_line - other.line + 1
+        new_text = other.text.split("\n", shared_lines)
+        if len(new_text) > shared_lines and new_text[shared_lines]:
+            self.text += ("" if self.text.endswith("\n") else "\n") + new_text[shared_lines]
         self.truncated |= other.truncated
         self.ranges += other.ranges
 
     def json(self, keys: tuple[str, ...]) -> bytes:
         """The chunk as JSON with its text under each of `keys`."""
         text = dump(self.text)
-        named = b"".join(b'"%b":%b,' % (key.encode(), text) for key in keys)
+        fields = b"".join(b'"%b":%b,' % (key.encode(), text) for key in keys)
         ranges = b",".join([_RANGE % tuple(r) for r in self.ranges])
         tail = b',"contentTruncated":true}' if self.truncated else b"}"
         start = b'"contentStart":{"offset":%d,"line":%d,"column":0}' % (self.offset, self.line)
-        return b'{%b%b,"ranges":[%b]%b' % (named, start, ranges, tail)
+        return b'{%b%b,"ranges":[%b]%b' % (fields, start, ranges, tail)
 
 
 def chunks(rows: MatchRows) -> list[EncodedChunk]:
     """The chunks of content rows in order, those that touch in one file made one."""
-    found: list[EncodedChunk] = []
+    result: list[EncodedChunk] = []
     ranges = _ranges(rows)
     with_text = "chunk" in rows
     texts = rows.batch.column("chunk").dictionary.to_pylist() if with_text else []
@@ -139,18 +139,18 @@ def chunks(rows: MatchRows) -> list[EncodedChunk]:
     for file_start, file_stop in rows.files():
         span = slice(file_start, file_stop)
         last: EncodedChunk | None = None
-        for start, stop in boundaries(file_stop - file_start, [first[span]]):
+        for start, end in boundaries(file_stop - file_start, [first[span]]):
             row = file_start + start
             text = texts[codes[row]] if with_text else lines[row]
             chunk = EncodedChunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
-            for i in range(row, file_start + stop):
+            for i in range(row, file_start + end):
                 chunk.ranges += ranges[i]
             if last is not None and chunk.line <= last.last_line + 1:
                 last.merge(chunk)
             else:
-                found.append(chunk)
+                result.append(chunk)
                 last = chunk
-    return found
+    return result
 
 
 def _ranges(rows: MatchRows) -> list[list[list[int]]]:
@@ -169,20 +169,20 @@ def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     out: list[list[list[int]]] = []
     position = 0
     for row, count in enumerate(counts.tolist()):
-        own: list[list[int]] = []
+        ranges: list[list[int]] = []
         offset, number = offsets[row], numbers[row]
         for i, (start, end, byte_start, byte_end) in enumerate(spans[position : position + count]):
-            place = [number + 1, 0] if end > lengths[row] else [number, end]
+            end_place = [number + 1, 0] if end > lengths[row] else [number, end]
             if i == 0 and matches[row] < count and row and out[row - 1]:
                 # The rest of a match that began in an earlier row: only its end moves.
-                out[row - 1][-1][3:] = [offset + byte_end, *place]
+                out[row - 1][-1][3:] = [offset + byte_end, *end_place]
                 own_last = out[row - 1][-1]
                 if count == 1:
                     out[row - 1].pop()
-                    own.append(own_last)
+                    ranges.append(own_last)
             else:
-                own.append([offset + byte_start, number, start, offset + byte_end, *place])
-        out.append(own)
+                ranges.append([offset + byte_start, number, start, offset + byte_end, *end_place])
+        out.append(ranges)
         position += count
     return out
 
@@ -191,18 +191,18 @@ def matches(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], opt
     """Typed matches of the kinds that come in small numbers: all but content."""
     if kind in {"commit", "diff"}:
         codes = [rows.codes("repository"), rows.codes("commit")]
-        for start, stop in boundaries(len(rows), codes):
-            yield _commit(rows.slice(start, stop), kind, facts, options)
+        for start, end in boundaries(len(rows), codes):
+            yield _commit(rows.slice(start, end), kind, facts, options)
     elif kind == "symbol":
-        for start, stop in rows.files():
-            yield SymbolMatch(symbols=tuple(_symbol(rows, i) for i in range(start, stop)), **_file(rows, start, facts))
+        for start, end in rows.files():
+            yield SymbolMatch(symbols=tuple(_symbol(rows, i) for i in range(start, end)), **_file(rows, start, facts))
     elif kind == "repo":
         for row in range(len(rows)):
             yield _repo(rows, row, facts)
     else:
         for row in range(len(rows)):
-            own = _file(rows, row, facts)
-            yield PathMatch(path_matches=_name_ranges(rows, row, own["path"]), **own)
+            file = _file(rows, row, facts)
+            yield PathMatch(path_matches=_name_ranges(rows, row, file["path"]), **file)
 
 
 def _symbol(rows: MatchRows, row: int) -> SymbolItem:
@@ -218,8 +218,8 @@ def _symbol(rows: MatchRows, row: int) -> SymbolItem:
 
 def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
     revision = rows.text("revision", row)
-    at = f"@{revision}" if revision else ""
-    url = f"/{rows.text('repository', row)}{at}/-/blob/{rows.text('path', row)}"
+    revision_part = f"@{revision}" if revision else ""
+    url = f"/{rows.text('repository', row)}{revision_part}/-/blob/{rows.text('path', row)}"
     if line is None:
         return url
     starts = rows.batch.column("start")[row].as_py() if "start" in rows else None
@@ -228,19 +228,19 @@ def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
 
 
 def _repo(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> RepoMatch:
-    own = _repository(rows, row, facts)
-    known = facts.get(own["repository"]) or RepositoryInfo(own["repository"])
+    repository = _repository(rows, row, facts)
+    info = facts.get(repository["repository"]) or RepositoryInfo(repository["repository"])
     revision = rows.text("revision", row)
     return RepoMatch(
-        repository_matches=_name_ranges(rows, row, own["repository"]),
+        repository_matches=_name_ranges(rows, row, repository["repository"]),
         branches=(revision,) if revision else (),
-        description=known.description,
-        fork=known.fork,
-        archived=known.archived,
-        private=known.private,
-        metadata=known.metadata,
-        topics=known.topics,
-        **own,
+        description=info.description,
+        fork=info.fork,
+        archived=info.archived,
+        private=info.private,
+        metadata=info.metadata,
+        topics=info.topics,
+        **repository,
     )
 
 
@@ -250,8 +250,8 @@ def _when(rows: MatchRows, name: str) -> str:
 
 
 def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> CommitMatch:
-    own = _repository(rows, 0, facts)
-    name, oid, message = own["repository"], rows.first("commit"), rows.first("message")
+    repository = _repository(rows, 0, facts)
+    name, oid, message = repository["repository"], rows.first("commit"), rows.first("message")
     url = rows.first("url") or f"/{name}/-/commit/{oid}"
     author = rows.first("author")
     subject = message.partition("\n")[0]
@@ -269,7 +269,7 @@ def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], opt
         committer_date=_when(rows, "commit_date"),
         content=content,
         ranges=ranges,
-        **own,
+        **repository,
     )
 
 
@@ -283,17 +283,17 @@ def _spans(rows: MatchRows, row: int) -> list[tuple[int, int]]:
 
 def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
-    found = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
-    return diff_text.write_message(message), tuple(t for of_row in found for t in of_row)
+    spans = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
+    return diff_text.write_message(message), tuple(t for of_row in spans for t in of_row)
 
 
 def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
-    shown = [row for row in range(len(rows)) if rows.text("side", row)]
+    side_rows = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [
         diff_text.DiffLine(rows.text("path", row), rows.text("side", row), numbers[row], rows.text("line", row), 1)
-        for row in shown
+        for row in side_rows
     ]
     content, positions = diff_text.write_diff(lines)
-    found = (diff_text.triples(at, _spans(rows, row), 1) for row, at in zip(shown, positions, strict=True))
-    return content, tuple(t for of_row in found for t in of_row)
+    spans = (diff_text.triples(at, _spans(rows, row), 1) for row, at in zip(side_rows, positions, strict=True))
+    return content, tuple(t for of_row in spans for t in of_row)

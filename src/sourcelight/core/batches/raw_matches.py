@@ -103,14 +103,14 @@ class RawMatches:
         """Matches in each file; one where its path alone matches."""
         if not len(self.numbers):
             return np.ones(len(self.paths), dtype=np.int64)
-        whole = bool(self.in_content.all())
-        lengths = self.lengths if whole else self.lengths[self.in_content]
+        all_in_content = bool(self.in_content.all())
+        lengths = self.lengths if all_in_content else self.lengths[self.in_content]
         sums = np.add.reduceat(self.matches, np.cumsum(lengths) - lengths)
-        if whole:
+        if all_in_content:
             return sums
-        found = np.ones(len(self.paths), dtype=np.int64)
-        found[self.in_content] = sums
-        return found
+        counts = np.ones(len(self.paths), dtype=np.int64)
+        counts[self.in_content] = sums
+        return counts
 
 
 class RawMatchBatch(MatchBatch):
@@ -120,8 +120,8 @@ class RawMatchBatch(MatchBatch):
 
     found: RawMatches
 
-    def __init__(self, found: RawMatches, repositories: tuple[RepositoryInfo, ...] = ()) -> None:
-        object.__setattr__(self, "found", found)
+    def __init__(self, matches: RawMatches, repositories: tuple[RepositoryInfo, ...] = ()) -> None:
+        object.__setattr__(self, "found", matches)
         object.__setattr__(self, "repositories", repositories)
 
     @property
@@ -155,48 +155,48 @@ _NEXT = b']]},{"line":"'
 _END = b"]]}]"
 
 
-def writes_well(found: RawMatches) -> bool:
+def writes_well(matches: RawMatches) -> bool:
     """Whether `found_payloads` may be used: long lines, of which each copy counts, go another way."""
-    size = len(found.data)
-    if size > _LONG_BYTES * len(found.numbers) or len(found.starts) > _MOST_SPANS:
+    size = len(matches.data)
+    if size > _LONG_BYTES * len(matches.numbers) or len(matches.starts) > _MOST_SPANS:
         return False
     if size <= _MOST_TEXT:
         return True
-    lengths = found.lengths[found.in_content]
-    return int(np.add.reduceat(found.sizes, np.cumsum(lengths) - lengths).max()) <= _MOST_TEXT
+    lengths = matches.lengths[matches.in_content]
+    return int(np.add.reduceat(matches.sizes, np.cumsum(lengths) - lengths).max()) <= _MOST_TEXT
 
 
-def found_payloads(found: RawMatches, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
+def found_payloads(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
     """Yield JSON arrays of matches, each of files of one kind."""
-    kinds = found.in_content
-    before, after = _files(found, facts)
-    rows = np.cumsum(np.where(kinds, found.lengths, 0)).tolist() if len(found.numbers) else []
-    parts = _rows(found) if rows else []
-    held = kinds.tolist()
+    kinds = matches.in_content
+    before, after = _files(matches, facts)
+    rows = np.cumsum(np.where(kinds, matches.lengths, 0)).tolist() if len(matches.numbers) else []
+    parts = _rows(matches) if rows else []
+    in_content = kinds.tolist()
     changes = (np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist()
-    for first, last in zip([0, *changes], [*changes, len(held)], strict=True):
-        if not held[first]:
+    for first, last in zip([0, *changes], [*changes, len(in_content)], strict=True):
+        if not in_content[first]:
             pairs = zip(before[first:last], after[first:last], strict=True)
             yield b"[%b]" % b",".join([b"".join(pair) for pair in pairs])
             continue
-        begin = rows[first - 1] if first else 0
-        for start, stop in _groups(found, rows, first, last, begin):
-            yield _lines(parts, rows, before, after, start, stop)
+        row_start = rows[first - 1] if first else 0
+        for start, end in _groups(matches, rows, first, last, row_start):
+            yield _lines(parts, rows, before, after, start, end)
 
 
-def _groups(found: RawMatches, rows: list[int], first: int, last: int, begin: int) -> list[tuple[int, int]]:
+def _groups(matches: RawMatches, rows: list[int], first: int, last: int, row_start: int) -> list[tuple[int, int]]:
     """Cut a run of files with lines into runs with about as much text as one event should hold."""
-    if len(found.data) < _TEXT_PER_EVENT:
+    if len(matches.data) < _TEXT_PER_EVENT:
         return [(first, last)]
-    sizes = np.concatenate(([0], np.cumsum(found.sizes + 64)))
-    ends = (sizes[rows[first:last]] - sizes[begin]).tolist()
-    groups, at, base = [], first, 0
+    sizes = np.concatenate(([0], np.cumsum(matches.sizes + 64)))
+    ends = (sizes[rows[first:last]] - sizes[row_start]).tolist()
+    groups, index, base = [], first, 0
     for number, end in enumerate(ends, first + 1):
         if end - base >= _TEXT_PER_EVENT:
-            groups.append((at, number))
-            at, base = number, end
-    if at < last:
-        groups.append((at, last))
+            groups.append((index, number))
+            index, base = number, end
+    if index < last:
+        groups.append((index, last))
     return groups
 
 
@@ -204,68 +204,68 @@ def _lines(
     parts: list[bytes], rows: list[int], before: list[bytes], after: list[bytes], first: int, last: int
 ) -> bytes:
     """Write files with lines; what stands between two rows of `parts` is the end of one and the beginning of a next."""
-    begin = rows[first - 1] if first else 0
-    stop = rows[last - 1]
-    chosen = parts[6 * begin + 1 : 6 * stop]
+    row_start = rows[first - 1] if first else 0
+    row_end = rows[last - 1]
+    selected = parts[6 * row_start + 1 : 6 * row_end]
     for number in range(first, last - 1):
-        at = 6 * (rows[number] - begin) - 1
-        closed = _END if chosen[at - 1] else _END[1:]
-        chosen[at] = b"".join((closed, after[number], b",", before[number + 1], _LINES))
-    closed = _END if chosen[-1] else _END[1:]
-    return b"".join((b"[", before[first], _LINES, *chosen, closed, after[last - 1], b"]"))
+        part_index = 6 * (rows[number] - row_start) - 1
+        closed = _END if selected[part_index - 1] else _END[1:]
+        selected[part_index] = b"".join((closed, after[number], b",", before[number + 1], _LINES))
+    closed = _END if selected[-1] else _END[1:]
+    return b"".join((b"[", before[first], _LINES, *selected, closed, after[last - 1], b"]"))
 
 
-def _rows(found: RawMatches) -> list[bytes]:
+def _rows(matches: RawMatches) -> list[bytes]:
     """The fragments of all lines, six for each, of which the first is what stands before its text."""
-    n = len(found.numbers)
-    texts, lengths = _texts(found)
-    pairs = _pairs(found, lengths)
+    n = len(matches.numbers)
+    texts, lengths = _texts(matches)
+    pairs = _pairs(matches, lengths)
     parts: list[bytes] = [_NEXT] * (6 * n)
     parts[1::6] = texts
     parts[2::6] = [_NUMBER] * n
-    parts[3::6] = _dumped(found.numbers - 1)[1:-1].split(b",")
+    parts[3::6] = _dumped(matches.numbers - 1)[1:-1].split(b",")
     parts[4::6] = [_SPANS] * n
     parts[5::6] = pairs
-    for at in [at for at, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
-        parts[6 * at + 4] = _SPANS[:-1]
-        if at + 1 < n:
-            parts[6 * at + 6] = _NEXT[1:]
+    for index in [index for index, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
+        parts[6 * index + 4] = _SPANS[:-1]
+        if index + 1 < n:
+            parts[6 * index + 6] = _NEXT[1:]
     return parts
 
 
-def _texts(found: RawMatches) -> tuple[list[bytes], NDArray[np.int64] | None]:
+def _texts(matches: RawMatches) -> tuple[list[bytes], NDArray[np.int64] | None]:
     """What stands between the quotes of each line's JSON; and the lines' lengths in code points, None: as in bytes."""
-    text = str(found.data, "utf-8", "replace")
-    plain = text.isascii()
+    text = str(matches.data, "utf-8", "replace")
+    is_ascii = text.isascii()
     if _SEPARATOR in text:
         lines = text.split("\n")[:-1]
-        return [dump(line)[1:-1] for line in lines], None if plain else _lengths(lines)
+        return [dump(line)[1:-1] for line in lines], None if is_ascii else _lengths(lines)
     texts = dump(text.replace("\n", _SEPARATOR))[1:].split(_SPLIT)[:-1]
-    return texts, None if plain else _lengths(text.split("\n")[:-1])
+    return texts, None if is_ascii else _lengths(text.split("\n")[:-1])
 
 
 def _lengths(lines: list[str]) -> NDArray[np.int64]:
     return np.fromiter(map(len, lines), np.int64, len(lines))
 
 
-def _pairs(found: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes]:
+def _pairs(matches: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes]:
     """Each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
     What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
     """
-    n, counts, starts, ends = len(found.numbers), found.counts, found.starts, found.ends
+    n, counts, starts, ends = len(matches.numbers), matches.counts, matches.starts, matches.ends
     single = len(starts) == n
     row = None if single else np.repeat(np.arange(n), counts)
     if lengths is not None:
-        starts, ends = _code_points(found, lengths, np.arange(n) if row is None else row)
+        starts, ends = _code_points(matches, lengths, np.arange(n) if row is None else row)
     else:
-        lengths = found.sizes
+        lengths = matches.sizes
     length = np.minimum(ends, lengths if row is None else lengths[row]) - starts
-    kept = length > 0
-    if not kept.all():
+    is_short = length > 0
+    if not is_short.all():
         row = np.arange(n) if row is None else row
-        starts, length = starts[kept], length[kept]
-        counts = np.bincount(row[kept], minlength=n)
+        starts, length = starts[is_short], length[is_short]
+        counts = np.bincount(row[is_short], minlength=n)
         single = False
     if not len(starts):
         return [b""] * n
@@ -273,28 +273,28 @@ def _pairs(found: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes]:
     if single:
         return pairs
     bounds = np.cumsum(counts).tolist()
-    out, low = [], 0
-    for high in bounds:
-        out.append(pairs[low] if high - low == 1 else b"],[".join(pairs[low:high]))
-        low = high
+    out, start = [], 0
+    for end in bounds:
+        out.append(pairs[start] if end - start == 1 else b"],[".join(pairs[start:end]))
+        start = end
     return out
 
 
 def _code_points(
-    found: RawMatches, lengths: NDArray[np.int64], row: NDArray[np.int64]
+    matches: RawMatches, lengths: NDArray[np.int64], row: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The spans in code points: those of lines that have fewer of these than bytes are looked at one by one."""
-    starts, ends = found.starts.copy(), found.ends.copy()
-    begins = np.cumsum(found.sizes + 1) - found.sizes - 1
-    chosen = np.flatnonzero((lengths != found.sizes)[row])
-    data, sizes = found.data, found.sizes
-    for at in chosen.tolist():
-        line = row[at]
-        begin, size = int(begins[line]), int(sizes[line])
+    starts, ends = matches.starts.copy(), matches.ends.copy()
+    line_starts = np.cumsum(matches.sizes + 1) - matches.sizes - 1
+    selected = np.flatnonzero((lengths != matches.sizes)[row])
+    data, sizes = matches.data, matches.sizes
+    for index in selected.tolist():
+        line = row[index]
+        line_start, size = int(line_starts[line]), int(sizes[line])
         for values in (starts, ends):
-            offset = int(values[at])
-            inside = min(offset, size)
-            values[at] = len(str(data[begin : begin + inside], "utf-8", "replace")) + offset - inside
+            offset = int(values[index])
+            in_line = min(offset, size)
+            values[index] = len(str(data[line_start : line_start + in_line], "utf-8", "replace")) + offset - in_line
     return starts, ends
 
 
@@ -304,20 +304,20 @@ def _dumped(values: NDArray[np.int64]) -> bytes:
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _files(found: RawMatches, facts: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
+def _files(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """What stands before and after the lines of each file."""
-    texts = json_paths(found.paths)
-    places = [_place_of(one, facts) for one in found.places]
-    tails = [_language(name) for name in found.languages]
-    columns = zip(found.in_content.tolist(), texts, found.place.tolist(), strict=True)
+    texts = json_paths(matches.paths)
+    place_texts = [_place_of(one, facts) for one in matches.places]
+    tails = [_language(name) for name in matches.languages]
+    columns = zip(matches.in_content.tolist(), texts, matches.place.tolist(), strict=True)
     join = b"".join
-    before = [join((_CONTENT if held else _PATH, text, b'",', places[at])) for held, text, at in columns]
-    after = [tails[at] for at in found.language.tolist()]
-    for number, spans in found.names.items():
-        path = str(found.paths[number], "utf-8", "replace")
+    before = [join((_CONTENT if held else _PATH, text, b'",', place_texts[at])) for held, text, at in columns]
+    after = [tails[at] for at in matches.language.tolist()]
+    for number, spans in matches.names.items():
+        path = str(matches.paths[number], "utf-8", "replace")
         ranges = b'"pathMatches":%b' % dump([name_range(path, low, high) for low, high in spans])
-        if found.in_content[number]:
-            before[number] = join((_CONTENT, texts[number], b'",', ranges, b",", places[found.place[number]]))
+        if matches.in_content[number]:
+            before[number] = join((_CONTENT, texts[number], b'",', ranges, b",", place_texts[matches.place[number]]))
         else:
             after[number] = join((after[number][:-1], b",", ranges, b"}"))
     return before, after
@@ -331,19 +331,19 @@ def json_paths(paths: Any) -> list[bytes]:
     return texts
 
 
-def _place_of(one: RepositoryRevision, facts: Mapping[str, RepositoryInfo]) -> bytes:
-    known = facts.get(one.repository)
-    if known is None:
-        return _place(one.repository, one.repository_id, 0, "", one.revision, one.commit)
-    number = one.repository_id or known.id
-    return _place(known.name, number, known.stars, known.last_fetched, one.revision, one.commit)
+def _place_of(place: RepositoryRevision, facts: Mapping[str, RepositoryInfo]) -> bytes:
+    info = facts.get(place.repository)
+    if info is None:
+        return _place(place.repository, place.repository_id, 0, "", place.revision, place.commit)
+    number = place.repository_id or info.id
+    return _place(info.name, number, info.stars, info.last_fetched, place.revision, place.commit)
 
 
 @lru_cache(maxsize=4096)
 def _place(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
     """The JSON that says where a file is, without braces."""
-    known = RepositoryInfo(name, stars=stars, last_fetched=last_fetched)
-    return dump(place(known, number, revision, commit))[1:-1]
+    info = RepositoryInfo(name, stars=stars, last_fetched=last_fetched)
+    return dump(place(info, number, revision, commit))[1:-1]
 
 
 @lru_cache(maxsize=1024)

@@ -121,5 +121,5 @@ def repository_url(base_url: str, repository: str, commit: str = "") -> str:
 
 def file_url(base_url: str, repository: str, commit: str, path: str, lines: tuple[int, int] | None = None) -> str:
     """Address of a file at a commit, with the lines `lines` (first and last, 1-based) if given."""
-    where = f"{repository_url(base_url, repository, commit)}/-/blob/{quote(path)}"
-    return where if lines is None else f"{where}?L{lines[0]}-{lines[1]}"
+    url = f"{repository_url(base_url, repository, commit)}/-/blob/{quote(path)}"
+    return url if lines is None else f"{url}?L{lines[0]}-{lines[1]}"

@@ -40,9 +40,9 @@ class MatchRows:
     def __contains__(self, name: str) -> bool:
         return bool(self.batch.schema.get_field_index(name) >= 0)
 
-    def slice(self, start: int, stop: int) -> MatchRows:
-        """Rows from `start` to `stop`."""
-        return self if (start, stop) == (0, len(self)) else MatchRows(self.batch.slice(start, stop - start))
+    def slice(self, start: int, end: int) -> MatchRows:
+        """Rows from `start` to `end`."""
+        return self if (start, end) == (0, len(self)) else MatchRows(self.batch.slice(start, end - start))
 
     def column(self, name: str) -> Any:
         """A column; null in every row if the batch has it not."""
@@ -81,11 +81,11 @@ class MatchRows:
         counts = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
         return counts, np.asarray(column.flatten()).astype(np.int64)
 
-    def texts(self, name: str, at: list[int] | None = None) -> list[str | None]:
-        """A column (or its rows `at`) as Python strings."""
+    def texts(self, name: str, row_indices: list[int] | None = None) -> list[str | None]:
+        """A column (or its rows `row_indices`) as Python strings."""
         column = self.column(name)
-        found: list[str | None] = (column if at is None else column.take(pa.array(at))).to_pylist()
-        return found
+        values: list[str | None] = (column if row_indices is None else column.take(pa.array(row_indices))).to_pylist()
+        return values
 
     def text(self, name: str, row: int) -> str:
         """One text; empty for null."""
@@ -126,8 +126,8 @@ class MatchRows:
             chunk = self.batch.column("chunk")
             lengths = np.asarray(pc.binary_length(chunk.dictionary)).astype(np.int64)
             codes = self.codes("chunk")
-            fresh = np.append(True, codes[1:] != codes[:-1]) & (codes >= 0)
-            size[fresh] += lengths[codes[fresh]]
+            is_new = np.append(True, codes[1:] != codes[:-1]) & (codes >= 0)
+            size[is_new] += lengths[codes[is_new]]
         return size
 
     def files(self) -> list[tuple[int, int]]:
@@ -145,8 +145,8 @@ class MatchRows:
         for name in ("line", "chunk", "message"):
             if name not in self:
                 continue
-            cut = [t and t.encode()[:size].decode(errors="ignore") for t in self.texts(name)]
-            column = pa.array(cut, pa.string())
+            prefixes = [t and t.encode()[:size].decode(errors="ignore") for t in self.texts(name)]
+            column = pa.array(prefixes, pa.string())
             if name != "line":
                 column = column.dictionary_encode()
             batch = batch.set_column(batch.schema.get_field_index(name), name, column)
@@ -168,9 +168,9 @@ class MatchRows:
             if column.null_count:
                 continue
             values = column.flatten()
-            place = self.batch.schema.get_field_index(name)
-            first = first.set_column(place, name, _one_list(values.slice(0, middle), column.type))
-            second = second.set_column(place, name, _one_list(values.slice(middle), column.type))
+            index = self.batch.schema.get_field_index(name)
+            first = first.set_column(index, name, _one_list(values.slice(0, middle), column.type))
+            second = second.set_column(index, name, _one_list(values.slice(middle), column.type))
         return MatchRows(first), MatchRows(second)
 
     def _column(self, name: str) -> Any:
@@ -204,10 +204,10 @@ def _offsets(column: Any) -> NDArray[np.int32]:
 
 def _is_ascii(column: Any, offsets: NDArray[np.int32]) -> bool:
     data = column.buffers()[2]
-    low, high = int(offsets[0]), int(offsets[-1])
-    if data is None or low == high:
+    start, end = int(offsets[0]), int(offsets[-1])
+    if data is None or start == end:
         return True
-    raw = np.frombuffer(data, np.uint8, high - low, low)
+    raw = np.frombuffer(data, np.uint8, end - start, start)
     return not any(int(raw[at : at + _PROBE].max()) >= _ASCII_END for at in range(0, len(raw), _PROBE))
 
 
@@ -220,20 +220,20 @@ def match_count(batch: Any) -> int:
     return int(pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else int(batch.num_rows)
 
 
-def first_matches(batch: Any, most: int) -> Any:
-    """The rows of `batch` that hold its first `most` matches.
+def first_matches(batch: Any, limit: int) -> Any:
+    """The rows of `batch` that hold its first `limit` matches.
 
     Of a row in which the limit falls only the first spans stay, with its text whole, so that the counts add up.
     A row that only continues a match of the row before it goes with that row.
     """
     counts = np.asarray(batch.column(batch.schema.get_field_index("match_count")).to_numpy(zero_copy_only=False))
     total = np.cumsum(counts)
-    if not len(total) or total[-1] <= most:
+    if not len(total) or total[-1] <= limit:
         return batch
-    if most <= 0:
+    if limit <= 0:
         return batch.slice(0, 0)
-    last = int(np.searchsorted(total, most, side="left"))
-    keep_in_last = int(most - (total[last - 1] if last else 0))
+    last = int(np.searchsorted(total, limit, side="left"))
+    keep_in_last = int(limit - (total[last - 1] if last else 0))
     head = batch.slice(0, last + 1)
     if keep_in_last == counts[last]:
         return head
@@ -244,7 +244,7 @@ def _cut_last_row(batch: Any, keep: int) -> Any:
     last = batch.num_rows - 1
     spans = batch.column(batch.schema.get_field_index("start"))[last].as_py() or []
     continued = len(spans) - batch.column(batch.schema.get_field_index("match_count"))[last].as_py()
-    kept = keep + max(continued, 0)
+    span_count = keep + max(continued, 0)
     columns = list(batch.columns)
 
     def replace(name: str, value: Any) -> None:
@@ -258,6 +258,6 @@ def _cut_last_row(batch: Any, keep: int) -> Any:
             index = batch.schema.get_field_index(name)
             if index >= 0:
                 value = batch.column(index)[last].as_py()
-                replace(name, None if value is None else value[:kept])
+                replace(name, None if value is None else value[:span_count])
     replace("match_count", keep)
     return pa.record_batch(columns, schema=batch.schema)

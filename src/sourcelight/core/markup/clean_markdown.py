@@ -66,17 +66,17 @@ def clean_markdown(text: str, render_text: RenderText | None = None, render_link
 
 def literal(text: str) -> str:
     """Write text within a line of Markdown so that it is shown as it is: nothing in it acts."""
-    pieces: list[str] = []
+    texts: list[str] = []
     position = 0
     text = visible(text).replace("\n", " ")
     for match in _ADDRESS.finditer(text):
         address = match[0].rstrip(".,;:!?)*_\"'\\")
-        pieces += [_escaped(text[position : match.start()]), code(address) if address else ""]
+        texts += [_escaped(text[position : match.start()]), code(address) if address else ""]
         position = match.start() + len(address)
-    return join_inline([*pieces, _escaped(text[position:])])
+    return join_inline([*texts, _escaped(text[position:])])
 
 
-def join_inline(pieces: Sequence[str]) -> str:
+def join_inline(texts: Sequence[str]) -> str:
     """Put Markdown within a line together: a space parts two code spans, whose ticks would be one longer run.
 
     Examples
@@ -84,12 +84,12 @@ def join_inline(pieces: Sequence[str]) -> str:
     >>> join_inline(["`a`", "", "``<b>``"])
     '`a` ``<b>``'
     """
-    joined: list[str] = []
-    for piece in filter(None, pieces):
-        if joined and piece.startswith("`") and joined[-1].endswith("`"):
-            joined.append(" ")
-        joined.append(piece)
-    return "".join(joined)
+    result: list[str] = []
+    for text in filter(None, texts):
+        if result and text.startswith("`") and result[-1].endswith("`"):
+            result.append(" ")
+        result.append(text)
+    return "".join(result)
 
 
 def _escaped(text: str) -> str:
@@ -126,8 +126,8 @@ class _Writer:
     def _block(self, node: SyntaxTreeNode) -> list[str]:  # noqa: PLR0911 - one for each kind
         match node.type:
             case "heading":
-                words = self._inline(node, one_line=True).replace("#", "\\#")
-                return [f"{'#' * int(node.tag[1])} {words}"] if words else []
+                heading = self._inline(node, one_line=True).replace("#", "\\#")
+                return [f"{'#' * int(node.tag[1])} {heading}"] if heading else []
             case "fence" | "code_block":
                 return _fence(node.content, node.info if node.type == "fence" else "")
             case "hr":
@@ -188,14 +188,14 @@ class _Writer:
                 return self._linked(node, in_table=in_table)
             case _:
                 inner = [part for child in node.children for part in self._pieces(child, in_table=in_table)]
-                mark = {"em": "*", "strong": "**", "s": "~~"}.get(node.type, "")
-                return [mark, *inner, mark] if mark and "".join(inner).strip() else inner
+                marker = {"em": "*", "strong": "**", "s": "~~"}.get(node.type, "")
+                return [marker, *inner, marker] if marker and "".join(inner).strip() else inner
 
     def _linked(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:
         address = str(node.attrs.get("href" if node.type == "link" else "src", ""))
-        written = self._link("".join(map(_text_of, node.children)), address)
-        if written is not None:
-            return [written]
+        link_text = self._link("".join(map(_text_of, node.children)), address)
+        if link_text is not None:
+            return [link_text]
         return [part for child in node.children for part in self._pieces(child, in_table=in_table)]
 
 
@@ -216,12 +216,12 @@ def _escape_prefix(match: re.Match[str]) -> str:
 
 
 def _code_span(text: str) -> str:
-    shown = visible(text.replace("\n", " "))
-    longest = max((len(run) for run in _TICKS.findall(shown)), default=0)
-    runs = {len(run) for run in _TICKS.findall(shown)}
+    content = visible(text.replace("\n", " "))
+    longest = max((len(run) for run in _TICKS.findall(content)), default=0)
+    runs = {len(run) for run in _TICKS.findall(content)}
     fence = "`" * next(size for size in range(1, longest + 2) if size not in runs)
-    pad = " " if shown[:1] in {"`", " "} or shown[-1:] in {"`", " "} else ""
-    return f"{fence}{pad}{shown}{pad}{fence}" if shown.strip() else ""
+    pad = " " if content[:1] in {"`", " "} or content[-1:] in {"`", " "} else ""
+    return f"{fence}{pad}{content}{pad}{fence}" if content.strip() else ""
 
 
 def _fence(content: str, info: str) -> list[str]:

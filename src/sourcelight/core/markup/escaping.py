@@ -42,18 +42,18 @@ def visible(text: str) -> str:
 
 def one_line(text: str, width: int) -> str:
     """`visible` text on one line of at most `width` characters; an ellipsis tells that it was cut."""
-    shown = visible(text[: width + 1]).replace("\n", "\u240a").replace("\t", " ")
-    return shown if len(shown) <= width else shown[: max(width - 1, 0)] + "\u2026"
+    line = visible(text[: width + 1]).replace("\n", "\u240a").replace("\t", " ")
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "\u2026"
 
 
 def code(text: str) -> str:
     """Show a name or a short text in a code span of Markdown."""
-    plain = " ".join(visible(text).split())
+    content = " ".join(visible(text).split())
     fence = "`"
-    while fence in plain:
+    while fence in content:
         fence += "`"
-    space = " " if plain.startswith("`") or plain.endswith("`") else ""
-    return f"{fence}{space}{plain}{space}{fence}" if plain else "` `"
+    space = " " if content.startswith("`") or content.endswith("`") else ""
+    return f"{fence}{space}{content}{space}{fence}" if content else "` `"
 
 
 def escape(text: str) -> str:
@@ -82,30 +82,30 @@ def highlight(text: str, starts: Sequence[int], ends: Sequence[int]) -> str:
     >>> highlight("a<b>c", [1], [4])
     'a<mark>&lt;b&gt;</mark>c'
     """
-    pieces: list[str] = []
-    at = 0
+    parts: list[str] = []
+    position = 0
     for start, end in sorted(zip(starts, ends, strict=True)):
-        low, high = max(start, at), min(end, len(text))
-        if low >= high:
+        span_start, span_end = max(start, position), min(end, len(text))
+        if span_start >= span_end:
             continue
-        pieces += [escape(text[at:low]), "<mark>", escape(text[low:high]), "</mark>"]
-        at = high
-    pieces.append(escape(text[at:]))
-    return "".join(pieces)
+        parts += [escape(text[position:span_start]), "<mark>", escape(text[span_start:span_end]), "</mark>"]
+        position = span_end
+    parts.append(escape(text[position:]))
+    return "".join(parts)
 
 
 def link(text: str, url: str) -> str:
     """HTML link to an http or https address, opened in a new tab; any other address gives the text alone."""
-    shown = escape(text)
+    label = escape(text)
     if _UNSEEN.search(url) or any(c.isspace() for c in url):
-        return shown
+        return label
     try:
         parts = urlsplit(url)
     except ValueError:
-        return shown
+        return label
     if parts.scheme.lower() not in _SCHEMES or not parts.netloc:
-        return shown
-    return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{shown}</a>'
+        return label
+    return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{label}</a>'
 
 
 _BAD = re.compile(r"[\x00-\x20\x7f-\x9f\\\"<>`{}|^\u2000-\u206f\ud800-\udfff]")
@@ -148,5 +148,5 @@ def own_address(url: str, base_url: str = "") -> str:
 
 def _stays(path: str) -> bool:
     """Whether a path leads nowhere up: a browser resolves dots, escaped ones too."""
-    plain = path.replace("%2e", ".").replace("%2E", ".")
-    return not any(step in {".", ".."} for step in plain.split("/"))
+    decoded = path.replace("%2e", ".").replace("%2E", ".")
+    return not any(step in {".", ".."} for step in decoded.split("/"))

@@ -86,13 +86,13 @@ def code_tokens(text: str, language: str) -> list[Token]:
     family = _FAMILY_OF.get(language.lower())
     if family is None or len(text) > _MOST:
         return []
-    found = _pattern(family).finditer(text)
-    return [(token.start(), token.end(), token.lastgroup) for token in found if token.lastgroup is not None]
+    matches = _pattern(family).finditer(text)
+    return [(token.start(), token.end(), token.lastgroup) for token in matches if token.lastgroup is not None]
 
 
 def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
     """Tokens of each line, read as one text, so that a string or a comment may go over several lines."""
-    found: list[list[Token]] = [[] for _ in lines]
+    by_line: list[list[Token]] = [[] for _ in lines]
     starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
     for start, end, kind in code_tokens("\n".join(lines), language):
         number = bisect.bisect_right(starts, start) - 1
@@ -100,9 +100,9 @@ def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
             first = max(start - starts[number], 0)
             last = min(end - starts[number], len(lines[number]))
             if first < last:
-                found[number].append((first, last, kind))
+                by_line[number].append((first, last, kind))
             number += 1
-    return found
+    return by_line
 
 
 def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (), ends: Sequence[int] = ()) -> str:
@@ -114,28 +114,28 @@ def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (
     '<span class="sl-k">i</span><mark><span class="sl-k">f</span> x</mark>'
     """
     parts: list[str] = []
-    at = 0
+    position = 0
     for start, end in sorted(zip(starts, ends, strict=True)):
-        first, last = max(start, at), min(end, len(text))
+        first, last = max(start, position), min(end, len(text))
         if first < last:
-            parts += [_colored(text, tokens, at, first), "<mark>", _colored(text, tokens, first, last), "</mark>"]
-            at = last
-    parts.append(_colored(text, tokens, at, len(text)))
+            parts += [_colored(text, tokens, position, first), "<mark>", _colored(text, tokens, first, last), "</mark>"]
+            position = last
+    parts.append(_colored(text, tokens, position, len(text)))
     return "".join(parts)
 
 
 def _colored(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
     """HTML of a part of a text, with the tokens within it."""
     parts: list[str] = []
-    at = start
+    position = start
     for token_start, token_end, kind in tokens[max(bisect.bisect_right(tokens, (start, -1, "")) - 1, 0) :]:
         if token_start >= end:
             break
-        first, last = max(token_start, at), min(token_end, end)
+        first, last = max(token_start, position), min(token_end, end)
         if first < last:
-            parts += [escape(text[at:first]), f'<span class="sl-{kind}">{escape(text[first:last])}</span>']
-            at = last
-    return "".join([*parts, escape(text[at:end])])
+            parts += [escape(text[position:first]), f'<span class="sl-{kind}">{escape(text[first:last])}</span>']
+            position = last
+    return "".join([*parts, escape(text[position:end])])
 
 
 @functools.cache
@@ -191,66 +191,71 @@ class _Blocks:
 
     def html(self, lines: Sequence[str], depth: int) -> str:
         out: list[str] = []
-        at = 0
-        while at < len(lines):
-            line = lines[at]
+        index = 0
+        while index < len(lines):
+            line = lines[index]
             if not line.strip():
-                at += 1
+                index += 1
             elif fence := _FENCE.fullmatch(line):
-                at = self._code(lines, at, fence, out)
+                index = self._code(lines, index, fence, out)
             elif heading := _HEADING.fullmatch(line):
                 level = min(self.top - 1 + len(heading[1]), 6)
                 out.append(f"<h{level}>{self._inline(heading[2])}</h{level}>\n")
-                at += 1
+                index += 1
             elif _RULE.fullmatch(line):
                 out.append("<hr>\n")
-                at += 1
+                index += 1
             elif line.lstrip().startswith(">") and depth < _DEEPEST:
-                at = self._quotation(lines, at, depth, out)
+                index = self._quotation(lines, index, depth, out)
             elif _BULLET.fullmatch(line) and depth < _DEEPEST:
-                at = self._list(lines, at, depth, out)
-            elif "|" in line and at + 1 < len(lines) and "|" in lines[at + 1] and _DIVIDER.fullmatch(lines[at + 1]):
-                at = self._table(lines, at, out)
+                index = self._list(lines, index, depth, out)
+            elif (
+                "|" in line
+                and index + 1 < len(lines)
+                and "|" in lines[index + 1]
+                and _DIVIDER.fullmatch(lines[index + 1])
+            ):
+                index = self._table(lines, index, out)
             else:
-                at = self._paragraph(lines, at, out)
+                index = self._paragraph(lines, index, out)
         return "".join(out)
 
     def _inline(self, text: str) -> str:
         return inline_html(text.strip(), self.resolve)
 
-    def _code(self, lines: Sequence[str], at: int, fence: re.Match[str], out: list[str]) -> int:
+    def _code(self, lines: Sequence[str], index: int, fence: re.Match[str], out: list[str]) -> int:
         marker = fence[1]
-        end = at + 1
+        end = index + 1
         while end < len(lines) and not _closes(lines[end], marker):
             end += 1
         word = "".join(letter for letter in fence[2] if letter.isalnum() or letter in "+-_.#")[:30]
         name = f' class="language-{escape(word)}"' if word else ""
-        body = "\n".join(lines[at + 1 : end])
+        body = "\n".join(lines[index + 1 : end])
         out.append(f'<pre tabindex="0"><code{name}>{code_html(body, word)}</code></pre>\n')
         return end + 1
 
-    def _quotation(self, lines: Sequence[str], at: int, depth: int, out: list[str]) -> int:
+    def _quotation(self, lines: Sequence[str], index: int, depth: int, out: list[str]) -> int:
         inner: list[str] = []
-        while at < len(lines) and lines[at].lstrip().startswith(">"):
-            inner.append(lines[at].lstrip()[1:].removeprefix(" "))
-            at += 1
+        while index < len(lines) and lines[index].lstrip().startswith(">"):
+            inner.append(lines[index].lstrip()[1:].removeprefix(" "))
+            index += 1
         out.append(f"<blockquote>\n{self.html(inner, depth + 1)}</blockquote>\n")
-        return at
+        return index
 
-    def _list(self, lines: Sequence[str], at: int, depth: int, out: list[str]) -> int:
-        first = _BULLET.fullmatch(lines[at])
+    def _list(self, lines: Sequence[str], index: int, depth: int, out: list[str]) -> int:
+        first = _BULLET.fullmatch(lines[index])
         assert first is not None  # noqa: S101 - the caller looked
         margin, numbered = len(first[1]), first[2] is not None
         items: list[list[str]] = []
-        while at < len(lines):
-            line = lines[at]
-            found = _BULLET.fullmatch(line)
-            if found and len(found[1]) <= margin:
-                if (found[2] is not None) != numbered or len(found[1]) < margin or _RULE.fullmatch(line):
+        while index < len(lines):
+            line = lines[index]
+            match = _BULLET.fullmatch(line)
+            if match and len(match[1]) <= margin:
+                if (match[2] is not None) != numbered or len(match[1]) < margin or _RULE.fullmatch(line):
                     break
-                items.append([found[3]])
+                items.append([match[3]])
             elif not line.strip():
-                following = lines[at + 1] if at + 1 < len(lines) else ""
+                following = lines[index + 1] if index + 1 < len(lines) else ""
                 if not following.startswith(" " * (margin + 2)) and not _BULLET.fullmatch(following):
                     break
                 items[-1].append("")
@@ -258,12 +263,12 @@ class _Blocks:
                 items[-1].append(line[margin + 2 :])
             else:
                 break
-            at += 1
+            index += 1
         tag = "ol" if numbered else "ul"
         start = f' start="{int(first[2])}"' if numbered and int(first[2]) != 1 else ""
-        inside = "".join(f"<li>{self._item(item, depth)}</li>\n" for item in items)
-        out.append(f"<{tag}{start}>\n{inside}</{tag}>\n")
-        return at
+        items_html = "".join(f"<li>{self._item(item, depth)}</li>\n" for item in items)
+        out.append(f"<{tag}{start}>\n{items_html}</{tag}>\n")
+        return index
 
     def _item(self, lines: list[str], depth: int) -> str:
         html = self.html(lines, depth + 1).rstrip("\n")
@@ -271,27 +276,27 @@ class _Blocks:
             html = html.removeprefix("<p>").replace("</p>", "", 1)
         return html
 
-    def _table(self, lines: Sequence[str], at: int, out: list[str]) -> int:
-        head = _cells(lines[at])
-        at += 2
+    def _table(self, lines: Sequence[str], index: int, out: list[str]) -> int:
+        head = _cells(lines[index])
+        index += 2
         rows: list[list[str]] = []
-        while at < len(lines) and lines[at].strip() and "|" in lines[at]:
-            cells = _cells(lines[at])
+        while index < len(lines) and lines[index].strip() and "|" in lines[index]:
+            cells = _cells(lines[index])
             rows.append([*cells, *[""] * len(head)][: len(head)])
-            at += 1
+            index += 1
         top = "".join(f'<th scope="col">{self._inline(cell)}</th>' for cell in head)
         body = "".join(f"<tr>{''.join(f'<td>{self._inline(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
         out.append(f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n")
-        return at
+        return index
 
-    def _paragraph(self, lines: Sequence[str], at: int, out: list[str]) -> int:
-        held = [lines[at]]
-        at += 1
-        while at < len(lines) and lines[at].strip() and not _begins_block(lines[at]):
-            held.append(lines[at])
-            at += 1
-        out.append(f"<p>{inline_html(chr(10).join(line.strip() for line in held), self.resolve)}</p>\n")
-        return at
+    def _paragraph(self, lines: Sequence[str], index: int, out: list[str]) -> int:
+        paragraph = [lines[index]]
+        index += 1
+        while index < len(lines) and lines[index].strip() and not _begins_block(lines[index]):
+            paragraph.append(lines[index])
+            index += 1
+        out.append(f"<p>{inline_html(chr(10).join(line.strip() for line in paragraph), self.resolve)}</p>\n")
+        return index
 
 
 def _closes(line: str, marker: str) -> bool:
@@ -309,32 +314,32 @@ def _begins_block(line: str) -> bool:
 
 def _cells(line: str) -> list[str]:
     """Cut a row at its bars; one behind a backslash, or within code, is text."""
-    cells, cell, at, ticks = [], "", 0, ""
+    cells, cell, position, ticks = [], "", 0, ""
     text = line.strip().removeprefix("|")
-    while at < len(text):
-        letter = text[at]
-        if ticks and text.startswith("\\|", at):  # the one escape that tables have within code
+    while position < len(text):
+        letter = text[position]
+        if ticks and text.startswith("\\|", position):  # the one escape that tables have within code
             cell += "|"
-            at += 2
+            position += 2
             continue
-        if letter == "\\" and not ticks and at + 1 < len(text):
-            cell += text[at : at + 2]
-            at += 2
+        if letter == "\\" and not ticks and position + 1 < len(text):
+            cell += text[position : position + 2]
+            position += 2
             continue
-        if letter == "`" and (run := _TICKS.match(text, at)):
+        if letter == "`" and (run := _TICKS.match(text, position)):
             if not ticks:
                 ticks = run[0] if run[0] in text[run.end() :] else ""
             elif run[0] == ticks:
                 ticks = ""
             cell += run[0]
-            at = run.end()
+            position = run.end()
             continue
         if letter == "|" and not ticks:
             cells.append(cell)
             cell = ""
         else:
             cell += letter
-        at += 1
+        position += 1
     return [*cells, cell] if cell.strip() else cells
 
 
@@ -353,88 +358,88 @@ class _Line:
         for run in _TICKS.finditer(text):
             self.ticks.setdefault(len(run[0]), []).append(run.start())
         self.partners: dict[int, int] = {}
-        opened: list[int] = []
-        for found in _BRACKETS.finditer(text):
-            if found[0] == "[":
-                opened.append(found.start())
-            elif found[0] == "]" and opened:
-                self.partners[opened.pop()] = found.start()
+        open_positions: list[int] = []
+        for match in _BRACKETS.finditer(text):
+            if match[0] == "[":
+                open_positions.append(match.start())
+            elif match[0] == "]" and open_positions:
+                self.partners[open_positions.pop()] = match.start()
 
-    def html(self, at: int, end: int, depth: int) -> str:
+    def html(self, position: int, end: int, depth: int) -> str:
         out: list[str] = []
         missing: set[str] = set()
         text = self.text
-        while at < end:
-            letter = text[at]
-            if plain := _PLAIN.match(text, at, end):
+        while position < end:
+            letter = text[position]
+            if match := _PLAIN.match(text, position, end):
                 # The one entity that our own Markdown has: `clean_markdown` writes it.
-                out.append(escape(plain[0].replace("&lt;", "<")))
-                at = plain.end()
-            elif letter == "\\" and at + 1 < end and text[at + 1] in string.punctuation:
-                out.append(escape(text[at + 1]))
-                at += 2
+                out.append(escape(match[0].replace("&lt;", "<")))
+                position = match.end()
+            elif letter == "\\" and position + 1 < end and text[position + 1] in string.punctuation:
+                out.append(escape(text[position + 1]))
+                position += 2
             elif letter == "`":
-                at = self._code(at, end, out)
-            elif letter == "[" and (link := self._link(at, end, depth)):
+                position = self._code(position, end, out)
+            elif letter == "[" and (link := self._link(position, end, depth)):
                 out.append(link[0])
-                at = link[1]
-            elif letter in "*_" and (strong := self._emphasis(at, end, depth, missing)):
+                position = link[1]
+            elif letter in "*_" and (strong := self._emphasis(position, end, depth, missing)):
                 out.append(strong[0])
-                at = strong[1]
+                position = strong[1]
             else:
                 out.append(escape(letter))
-                at += 1
+                position += 1
         return "".join(out)
 
-    def _code(self, at: int, end: int, out: list[str]) -> int:
-        run = _TICKS.match(self.text, at, end)
+    def _code(self, position: int, end: int, out: list[str]) -> int:
+        run = _TICKS.match(self.text, position, end)
         assert run is not None  # noqa: S101 - the caller saw one
-        places = self.ticks.get(len(run[0]), [])
-        while places and places[0] < run.end():
-            places.pop(0)
-        if not places or places[0] >= end:
+        closing_ticks = self.ticks.get(len(run[0]), [])
+        while closing_ticks and closing_ticks[0] < run.end():
+            closing_ticks.pop(0)
+        if not closing_ticks or closing_ticks[0] >= end:
             out.append(escape(run[0]))
             return run.end()
-        inside = self.text[run.end() : places[0]].replace("\n", " ")
-        if inside.startswith(" ") and inside.endswith(" ") and inside.strip():
-            inside = inside[1:-1]
-        out.append(f"<code>{escape(inside)}</code>")
-        return places[0] + len(run[0])
+        content = self.text[run.end() : closing_ticks[0]].replace("\n", " ")
+        if content.startswith(" ") and content.endswith(" ") and content.strip():
+            content = content[1:-1]
+        out.append(f"<code>{escape(content)}</code>")
+        return closing_ticks[0] + len(run[0])
 
-    def _link(self, at: int, end: int, depth: int) -> tuple[str, int] | None:
+    def _link(self, position: int, end: int, depth: int) -> tuple[str, int] | None:
         if depth >= _DEEPEST:
             return None
-        text, close = self.text, self.partners.get(at, end)
+        text, close = self.text, self.partners.get(position, end)
         if close >= end or text[close : close + 2] != "](":
             return None
-        stop = text.find(")", close + 2, min(end, close + 2 + _MOST_ADDRESS))
-        if stop < 0:
+        close_paren = text.find(")", close + 2, min(end, close + 2 + _MOST_ADDRESS))
+        if close_paren < 0:
             return None
-        words = text[close + 2 : stop].split()
-        address = words[0].strip("<>") if words else ""
+        parts = text[close + 2 : close_paren].split()
+        address = parts[0].strip("<>") if parts else ""
         target = self.resolve(address) if address else ""
-        label = _Line(text[at + 1 : close], lambda _: "").html(0, close - at - 1, depth + 1)
+        label = _Line(text[position + 1 : close], lambda _: "").html(0, close - position - 1, depth + 1)
         if not target:
-            return label, stop + 1
-        return f'<a href="{escape(target)}">{label}</a>', stop + 1
+            return label, close_paren + 1
+        return f'<a href="{escape(target)}">{label}</a>', close_paren + 1
 
-    def _emphasis(self, at: int, end: int, depth: int, missing: set[str]) -> tuple[str, int] | None:
-        text, letter = self.text, self.text[at]
-        mark = letter * 2 if text.startswith(letter * 2, at) else letter
-        begin = at + len(mark)
-        before = text[at - 1] if at else " "
-        if depth >= _DEEPEST or mark in missing or begin >= end or text[begin].isspace():
+    def _emphasis(self, position: int, end: int, depth: int, missing: set[str]) -> tuple[str, int] | None:
+        text, letter = self.text, self.text[position]
+        marker = letter * 2 if text.startswith(letter * 2, position) else letter
+        text_start = position + len(marker)
+        before = text[position - 1] if position else " "
+        if depth >= _DEEPEST or marker in missing or text_start >= end or text[text_start].isspace():
             return None
         if letter == "_" and (before.isalnum() or before == "_"):
             return None
-        close = text.find(mark, begin + 1, end)
+        close = text.find(marker, text_start + 1, end)
         while close > 0 and text[close - 1] == "\\":
-            close = text.find(mark, close + 1, end)
+            close = text.find(marker, close + 1, end)
         if close < 0:
-            missing.add(mark)
+            missing.add(marker)
             return None
-        after = text[close + len(mark)] if close + len(mark) < len(text) else " "
+        after = text[close + len(marker)] if close + len(marker) < len(text) else " "
         if text[close - 1].isspace() or (letter == "_" and after.isalnum()):
             return None
-        tag = "strong" if len(mark) == 2 else "em"
-        return f"<{tag}>{self.html(begin, close, depth + 1)}</{tag}>", close + len(mark)
+        tag = "strong" if len(marker) == 2 else "em"
+        return f"<{tag}>{self.html(text_start, close, depth + 1)}</{tag}>", close + len(marker)

@@ -68,29 +68,29 @@ class BulkMatcher:
 
     def matches(self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped) -> NDArray[np.bool_]:
         """Tell for each text ``view[start:end]``; raises `Halted`."""
-        found = np.zeros(len(starts), dtype=np.bool_)
+        matched = np.zeros(len(starts), dtype=np.bool_)
         for first, last in paced(ends - starts, stopped):
-            low, high = starts[first:last], ends[first:last]
-            gaps = low[1:] - high[:-1]
-            if (gaps >= 0).all() and int(gaps.sum()) <= NEAR * len(low):
+            run_starts, run_ends = starts[first:last], ends[first:last]
+            gaps = run_starts[1:] - run_ends[:-1]
+            if (gaps >= 0).all() and int(gaps.sum()) <= NEAR * len(run_starts):
                 # What stands between the texts is read as well, and not looked at.
-                bounds = np.stack((low, high), axis=1).ravel() - low[0]
-                found[first:last] = self._among(view[low[0] : high[-1]], bounds, self._source)[::2]
+                bounds = np.stack((run_starts, run_ends), axis=1).ravel() - run_starts[0]
+                matched[first:last] = self._among(view[run_starts[0] : run_ends[-1]], bounds, self._source)[::2]
                 continue
-            data = b"".join([view[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)])
-            found[first:last] = self._among(data, _bounds(high - low), self._source)
-        return found
+            data = b"".join([view[a:b] for a, b in zip(run_starts.tolist(), run_ends.tolist(), strict=True)])
+            matched[first:last] = self._among(data, _bounds(run_ends - run_starts), self._source)
+        return matched
 
     def documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the ranges, each a text of its own, in which the pattern is found; raises `Halted`."""
-        found = np.zeros(len(ranges), dtype=np.bool_)
+        matched = np.zeros(len(ranges), dtype=np.bool_)
         sizes = ranges[:, 1] - ranges[:, 0]
         source = self._scanned
         for first, last in paced(sizes, stopped):
             with source.timed(int(sizes[first:last].sum())) as text:
                 data = _joined(buffers, ranges[first:last])
-                found[first:last] = self._among(data, _bounds(sizes[first:last]), text)
-        return ranges[found]
+                matched[first:last] = self._among(data, _bounds(sizes[first:last]), text)
+        return ranges[matched]
 
     def lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the starts of the lines with a match in ranges that end with lines; raises `Halted`.
@@ -100,27 +100,27 @@ class BulkMatcher:
         blocks = cut_at_lines(buffers, ranges, BLOCK)
         sizes = blocks[:, 1] - blocks[:, 0]
         source = self._scanned
-        found = [np.empty(0, dtype=np.int64)]
+        line_starts = [np.empty(0, dtype=np.int64)]
         for first, last in paced(sizes, stopped):
-            part = blocks[first:last]
+            run = blocks[first:last]
             with source.timed(int(sizes[first:last].sum())) as text:
-                held = self._among(_joined(buffers, part), _bounds(sizes[first:last]), text)
-            if held.any():
+                matched = self._among(_joined(buffers, run), _bounds(sizes[first:last]), text)
+            if matched.any():
                 check(stopped)
-                found.append(self._lines(buffers, glued(part[held]), source.text))
-        return np.concatenate(found)
+                line_starts.append(self._lines(buffers, glued(run[matched]), source.text))
+        return np.concatenate(line_starts)
 
     def _lines(self, buffers: BufferList, ranges: Offsets, source: str) -> Offsets:
         """Ask about every line of the ranges."""
-        data, places = _joined(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
+        data, range_bounds = _joined(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
         bounds = np.concatenate(([0], np.flatnonzero(raw == NEWLINE) + 1))
-        unended = places[1:][raw[places[1:] - 1] != NEWLINE]
+        unended = range_bounds[1:][raw[range_bounds[1:] - 1] != NEWLINE]
         if len(unended):
             bounds = np.union1d(bounds, unended)
         starts = bounds[:-1][self._among(data, bounds, source)]
-        rows = np.searchsorted(places, starts, side="right") - 1
-        offsets: Offsets = starts - places[rows] + ranges[rows, 0]
+        rows = np.searchsorted(range_bounds, starts, side="right") - 1
+        offsets: Offsets = starts - range_bounds[rows] + ranges[rows, 0]
         return offsets
 
 
@@ -135,19 +135,19 @@ class _Source:
     @contextmanager
     def timed(self, size: int) -> Iterator[str]:
         """Give the pattern for a call that reads `size` bytes, and see how long it takes."""
-        text, began = self.text, time.thread_time()
+        text, started_at = self.text, time.thread_time()
         yield text
-        taken = time.thread_time() - began
-        if taken > SLOW_S and taken * SLOW_BYTES > size and text == self.text:
-            left = list(self._weaker()) if self._left is None else self._left
-            if left:
-                self.text, self._left = left[0].decode(), left[1:]
+        duration_s = time.thread_time() - started_at
+        if duration_s > SLOW_S and duration_s * SLOW_BYTES > size and text == self.text:
+            weaker_patterns = list(self._weaker()) if self._left is None else self._left
+            if weaker_patterns:
+                self.text, self._left = weaker_patterns[0].decode(), weaker_patterns[1:]
 
 
-def mask_of(found: Any) -> NDArray[np.bool_]:
+def mask_of(values: Any) -> NDArray[np.bool_]:
     """Give an Arrow array of booleans without nulls as numpy's; Arrow's own way loads pandas, for a second."""
-    bits = np.frombuffer(found.buffers()[1], dtype=np.uint8)
-    return np.unpackbits(bits, count=len(found), bitorder="little").astype(np.bool_)
+    bits = np.frombuffer(values.buffers()[1], dtype=np.uint8)
+    return np.unpackbits(bits, count=len(values), bitorder="little").astype(np.bool_)
 
 
 def _joined(buffers: BufferList, ranges: Offsets) -> Any:
@@ -166,13 +166,13 @@ def paced(sizes: Offsets, stopped: Stopped) -> Iterator[tuple[int, int]]:
     first, budget = 0, FIRST
     while first < len(sizes):
         check(stopped)
-        done = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, done + budget, side="right")))
-        began = time.thread_time()
+        end_of_previous = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, end_of_previous + budget, side="right")))
+        started_at = time.thread_time()
         yield first, last
-        taken = time.thread_time() - began
-        if taken > LONG_S:
+        duration_s = time.thread_time() - started_at
+        if duration_s > LONG_S:
             budget = max(LEAST, budget // 4)
-        elif taken < SHORT_S:
+        elif duration_s < SHORT_S:
             budget = min(MOST, 2 * budget)
         first = last

@@ -87,20 +87,20 @@ class CompiledPattern:
         self.whole_text = whole_text
         try:
             raw = text.encode()
-        except UnicodeEncodeError as fault:
-            raise PatternError(text, "invalid UTF-8") from fault
+        except UnicodeEncodeError as error:
+            raise PatternError(text, "invalid UTF-8") from error
         source = quote(raw) if kind == "literal" else raw
         if kind == "regexp":  # refusals quote the pattern without our flags
-            compile_re2(source, case_sensitive=case_sensitive, shown=text)
+            compile_re2(source, case_sensitive=case_sensitive, quoted=text)
         flagged = source if whole_text else b"(?m)" + source
-        regexp = compile_re2(flagged, case_sensitive=case_sensitive, shown=text)
+        regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
         if kind == "literal":
             syntax = ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
         else:
             syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
         self._tree = syntax.tree
-        places = anchors(self._tree)
-        ends = {"text-start", "text-end"} & places
+        anchor_kinds = anchors(self._tree)
+        ends = {"text-start", "text-end"} & anchor_kinds
         self.multi_line = matches_newline(self._tree) or (bool(ends) and not whole_text)
         self.matches_empty = nullable(self._tree)
         self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(self._tree)
@@ -112,17 +112,17 @@ class CompiledPattern:
         self.folded = b"" if case_sensitive or self.literal is not None else self._folded
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)
-        looks_behind = bool(places - {"line-end", "text-end"}) or isinstance(self._tree, UnknownNode)
+        looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(self._tree, UnknownNode)
         self._matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self.matches_empty)
-        shorter = never_empty(syntax) if kind == "regexp" and not places else None
+        shorter = never_empty(syntax) if kind == "regexp" and not anchor_kinds else None
         if shorter is not None:
             # Empty matches are dropped anyway, and without them there is none to try at each and every character.
             self._tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
-            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, shown=text)
+            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
         self._nullable = self.matches_empty and shorter is None
-        self._runs = None if self._nullable or places else class_runs(self._tree, greedy=syntax.greedy)
+        self._runs = None if self._nullable or anchor_kinds else class_runs(self._tree, greedy=syntax.greedy)
         self._finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self._nullable, runs=self._runs)
-        self._unanchored = not places
+        self._unanchored = not anchor_kinds
         self._line_is_text = bool(ends)
         # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
         bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
@@ -146,8 +146,10 @@ class CompiledPattern:
     def document_spans(self, text: bytes, stopped: Stopped = never) -> Offsets:
         """Give what `find_document` gives as an n x 2 array."""
         if self._runs is not None:
-            _, low, high = self._finder.spans(memoryview(text), np.zeros(1, np.int64), np.array([len(text)]), stopped)
-            return np.stack((low, high), axis=1)
+            _, starts, ends = self._finder.spans(
+                memoryview(text), np.zeros(1, np.int64), np.array([len(text)]), stopped
+            )
+            return np.stack((starts, ends), axis=1)
         return np.array(self._finder.find(text, stopped=stopped), dtype=np.int64).reshape(-1, 2)
 
     def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Offsets:
@@ -170,21 +172,21 @@ class CompiledPattern:
             `multi_line`, a document.
         """
         buffers = BufferList.of(buffer)
-        wanted = as_ranges(ranges)
-        if not len(wanted):
+        byte_ranges = as_ranges(ranges)
+        if not len(byte_ranges):
             return np.empty(0, dtype=np.int64)
         if not self.multi_line:
-            wanted = glued(wanted)
-        passes = wanted if self.multi_line else bridged(wanted)
+            byte_ranges = glued(byte_ranges)
+        passes = byte_ranges if self.multi_line else bridged(byte_ranges)
         if self.literal is not None:
-            found = find_in_all(buffers, self.literal, passes)
-            return found if passes is wanted else inside(found, wanted)
+            offsets = find_in_all(buffers, self.literal, passes)
+            return offsets if passes is byte_ranges else inside(offsets, byte_ranges)
         if self._nullable or (self._runs is not None and self._runs.everywhere):
-            return every_line(buffers, wanted)
+            return every_line(buffers, byte_ranges)
         if self.multi_line:
-            return self._documents(buffers, wanted, stopped)[:, 0]
-        found = self._candidates(buffers, passes, stopped)
-        return found if passes is wanted else inside(found, wanted)
+            return self._documents(buffers, byte_ranges, stopped)[:, 0]
+        offsets = self._candidates(buffers, passes, stopped)
+        return offsets if passes is byte_ranges else inside(offsets, byte_ranges)
 
     def starts(self, buffers: BufferList, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
         """Give where the matches begin, where all of them have one length and RE2 is not needed; else None.
@@ -196,14 +198,14 @@ class CompiledPattern:
             return self.lines(buffers, ranges, stopped)
         if not self.folded:
             return None
-        found = [np.empty(0, dtype=np.int64)]
+        batches = [np.empty(0, dtype=np.int64)]
         for portion in portions(glued(ranges), PORTION):
             check(stopped)
-            places = find_lowered(buffers, self.folded, portion, hazards=self.needs_fold_check)
-            if places is None:
+            offsets = find_lowered(buffers, self.folded, portion, hazards=self.needs_fold_check)
+            if offsets is None:
                 return None
-            found.append(places)
-        return np.concatenate(found)
+            batches.append(offsets)
+        return np.concatenate(batches)
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
@@ -228,9 +230,9 @@ class CompiledPattern:
         starts = np.asarray(line_starts, dtype=np.int64)
         ends = np.asarray(line_ends, dtype=np.int64)
         if self.literal is not None:
-            found, rows = _found_in_rows(view, self.literal, starts, ends)
-            low = found - starts[rows]
-            return rows, low, low + len(self.literal)
+            offsets, rows = _found_in_rows(view, self.literal, starts, ends)
+            span_starts = offsets - starts[rows]
+            return rows, span_starts, span_starts + len(self.literal)
         if self._folded and len(starts):
             spans = self._folded_spans(view, starts, ends)
             if spans is not None:
@@ -240,31 +242,31 @@ class CompiledPattern:
     def count(self, buffer: Any, ranges: Any) -> int:
         """Count the non-empty matches in the ranges (bounds as for `lines`)."""
         view = memoryview(buffer)
-        wanted = as_ranges(ranges)
+        byte_ranges = as_ranges(ranges)
         if self.literal is not None:
-            return count_texts(view, self.literal, wanted if self.multi_line else glued(wanted))
+            return count_texts(view, self.literal, byte_ranges if self.multi_line else glued(byte_ranges))
         if self.multi_line:
-            return sum(len(self._matcher.find(view[low:high])) for low, high in wanted.tolist())
-        wanted = glued(wanted)
-        starts, ends = lines_around(view, self.lines(view, wanted), wanted)
+            return sum(len(self._matcher.find(view[low:high])) for low, high in byte_ranges.tolist())
+        byte_ranges = glued(byte_ranges)
+        starts, ends = lines_around(view, self.lines(view, byte_ranges), byte_ranges)
         return len(self.spans(view, starts, ends)[0])
 
     def counts(self, buffer: Any, ranges: Any) -> Offsets:
         """Count the occurrences in each of the ranges of an `exact` pattern (buffer and bounds as for `lines`)."""
         return counts_in_each(BufferList.of(buffer), self.literal or b"", as_ranges(ranges))
 
-    def match_many(self, joined: Any, starts: Any, ends: Any, stopped: Stopped = never) -> NDArray[np.bool_]:
+    def match_many(self, text: Any, starts: Any, ends: Any, stopped: Stopped = never) -> NDArray[np.bool_]:
         r"""Tell for each text ``joined[start:end]`` whether the pattern is found in it; empty matches count.
 
         Meant for paths, with `whole_text` patterns. Fastest where the texts ascend and little stands between them; any
         other layout is right, too. Raises `Halted` once `stopped` says so.
         """
-        view = memoryview(joined)
-        low = np.asarray(starts, dtype=np.int64)
-        high = np.asarray(ends, dtype=np.int64)
+        view = memoryview(text)
+        text_starts = np.asarray(starts, dtype=np.int64)
+        text_ends = np.asarray(ends, dtype=np.int64)
         if self.matches_empty and self._unanchored:
-            return np.ones(len(low), dtype=np.bool_)
-        return self._bulk.matches(view, low, high, stopped)
+            return np.ones(len(text_starts), dtype=np.bool_)
+        return self._bulk.matches(view, text_starts, text_ends, stopped)
 
     def _folded_spans(
         self, view: memoryview, starts: Offsets, ends: Offsets
@@ -274,45 +276,45 @@ class CompiledPattern:
         if self.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
             return None
         bounds = np.cumsum(ends - starts + 1)
-        whole = np.array([[0, len(folded)]], dtype=np.int64)
-        found = find_texts(memoryview(folded), self._folded, whole)
-        rows = np.searchsorted(bounds, found, side="right").astype(np.int64)
-        low = found - np.concatenate(([0], bounds))[rows]
+        whole_range = np.array([[0, len(folded)]], dtype=np.int64)
+        offsets = find_texts(memoryview(folded), self._folded, whole_range)
+        rows = np.searchsorted(bounds, offsets, side="right").astype(np.int64)
+        low = offsets - np.concatenate(([0], bounds))[rows]
         return rows, low, low + len(self._folded)
 
     def _candidates(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
-        pieces = cut_at_lines(buffers, ranges, PORTION)
-        needed = rarest(self._prefilters, buffers, pieces)
+        blocks = cut_at_lines(buffers, ranges, PORTION)
+        needed = rarest(self._prefilters, buffers, blocks)
         if needed is None:
-            return self._matching_lines(buffers, pieces, stopped)
-        return _places(needed, buffers, pieces, stopped)
+            return self._matching_lines(buffers, blocks, stopped)
+        return _places(needed, buffers, blocks, stopped)
 
     def _matching_lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         if not self._line_is_text:
             return self._bulk.lines(buffers, ranges, stopped)
-        found = [np.empty(0, dtype=np.int64)]
-        for (low, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+        offsets = [np.empty(0, dtype=np.int64)]
+        for (start, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
             ends = np.append(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == NEWLINE), len(text))
             starts = np.append(0, ends[:-1] + 1)
-            found.append(starts[self._bulk.matches(text, starts, ends, stopped)] + low)
-        return np.concatenate(found)
+            offsets.append(starts[self._bulk.matches(text, starts, ends, stopped)] + start)
+        return np.concatenate(offsets)
 
     def _documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the ranges in which RE2 finds the pattern."""
         needed = rarest(self._prefilters, buffers, ranges)
         if needed is not None:
-            places = _places(needed, buffers, ranges, stopped)
-            ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], places, side="right") - 1)]
+            offsets = _places(needed, buffers, ranges, stopped)
+            ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], offsets, side="right") - 1)]
         return self._bulk.documents(buffers, ranges, stopped)
 
 
 def _places(needed: Prefilter, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
     """Give the places of needed texts in ranges, a portion at a time; raises `Halted` between two."""
-    found = [np.empty(0, dtype=np.int64)]
+    offsets = [np.empty(0, dtype=np.int64)]
     for portion in portions(ranges, PORTION):
         check(stopped)
-        found.append(needed.places(buffers, portion))
-    return np.concatenate(found)
+        offsets.append(needed.places(buffers, portion))
+    return np.concatenate(offsets)
 
 
 def _with_flags(flags: str, source: bytes | None) -> bytes | None:
@@ -322,15 +324,15 @@ def _with_flags(flags: str, source: bytes | None) -> bytes | None:
 
 
 def _found_in_rows(view: memoryview, text: bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
-    found = find_texts(view, text, np.stack((starts, ends), axis=1))
+    offsets = find_texts(view, text, np.stack((starts, ends), axis=1))
     if len(starts) > 1 and (starts[1:] < ends[:-1]).any():
         rows = [
             i
             for i, (lo, hi) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
             for _ in range(count_texts(view, text, np.array([[lo, hi]])))
         ]
-        return found, np.array(rows, dtype=np.int64)
-    return found, (np.searchsorted(starts, found, side="right") - 1).astype(np.int64)
+        return offsets, np.array(rows, dtype=np.int64)
+    return offsets, (np.searchsorted(starts, offsets, side="right") - 1).astype(np.int64)
 
 
 @functools.lru_cache(maxsize=256)

@@ -48,26 +48,26 @@ class ClassRuns:
 
     def spans(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets, Offsets]:
         """Give (row, start, end) of the spans in ``view[starts[i]:ends[i]]``, and the rows left out: not all ASCII."""
-        raw, places = self._together(view, starts, ends)
-        limits = places + (ends - starts)
-        held = self.members[raw]
-        held[limits[limits < len(raw)]] = False
-        held[places[1:] - 1] = False
-        low, high = self._cut(held)
-        row = np.searchsorted(places, low, side="right") - 1
-        kept = (row >= 0) & (low < limits[row])
-        rest = np.zeros(0, dtype=np.int64)
+        raw, offsets = self._together(view, starts, ends)
+        limits = offsets + (ends - starts)
+        is_member = self.members[raw]
+        is_member[limits[limits < len(raw)]] = False
+        is_member[offsets[1:] - 1] = False
+        run_starts, run_ends = self._cut(is_member)
+        row = np.searchsorted(offsets, run_starts, side="right") - 1
+        selected = (row >= 0) & (run_starts < limits[row])
+        remaining = np.zeros(0, dtype=np.int64)
         if len(raw) and int(raw.max()) >= _ASCII_END:
             beyond = np.flatnonzero(raw >= _ASCII_END)
-            of_row = np.searchsorted(places, beyond, side="right") - 1
-            rest = np.unique(of_row[(of_row >= 0) & (beyond < limits[of_row])])
+            of_row = np.searchsorted(offsets, beyond, side="right") - 1
+            remaining = np.unique(of_row[(of_row >= 0) & (beyond < limits[of_row])])
             left_out = np.zeros(len(starts), dtype=np.bool_)
-            left_out[rest] = True
-            kept &= ~left_out[row]
-        if not kept.all():
-            row, low, high = row[kept], low[kept], high[kept]
-        base = places[row]
-        return row, low - base, high - base, rest
+            left_out[remaining] = True
+            selected &= ~left_out[row]
+        if not selected.all():
+            row, run_starts, run_ends = row[selected], run_starts[selected], run_ends[selected]
+        base = offsets[row]
+        return row, run_starts - base, run_ends - base, remaining
 
     def _together(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[NDArray[np.uint8], Offsets]:
         """Give bytes that hold all texts, each followed by a byte that is no text's, and where each begins."""
@@ -76,25 +76,25 @@ class ClassRuns:
         if apart and last > first and 2 * int((ends - starts).sum() + len(starts)) >= last - first:
             return np.frombuffer(view, np.uint8)[first:last], starts - first
         pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        joined = b"\n".join([*(view[low:high] for low, high in pairs), b""])
+        text = b"\n".join([*(view[low:high] for low, high in pairs), b""])
         bounds = np.cumsum(ends - starts + 1)
-        return np.frombuffer(joined, np.uint8), bounds - (ends - starts + 1)
+        return np.frombuffer(text, np.uint8), bounds - (ends - starts + 1)
 
-    def _cut(self, held: NDArray[np.bool_]) -> tuple[Offsets, Offsets]:
+    def _cut(self, is_member: NDArray[np.bool_]) -> tuple[Offsets, Offsets]:
         if self.high == 1:
-            low = np.flatnonzero(held).astype(np.int64)
-            return low, low + 1
-        edges = np.flatnonzero(np.diff(held, prepend=False, append=False)).astype(np.int64)
-        low, high = edges[0::2], edges[1::2]
+            run_starts = np.flatnonzero(is_member).astype(np.int64)
+            return run_starts, run_starts + 1
+        edges = np.flatnonzero(np.diff(is_member, prepend=False, append=False)).astype(np.int64)
+        run_starts, run_ends = edges[0::2], edges[1::2]
         if self.high is None:
-            kept = high - low >= self.low
-            return low[kept], high[kept]
-        pieces = -(-(high - low) // self.high)
-        step = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        low = np.repeat(low, pieces) + step * self.high
-        high = np.minimum(low + self.high, np.repeat(high, pieces))
-        kept = high - low >= self.low
-        return low[kept], high[kept]
+            selected = run_ends - run_starts >= self.low
+            return run_starts[selected], run_ends[selected]
+        piece_counts = -(-(run_ends - run_starts) // self.high)
+        step = np.arange(int(piece_counts.sum())) - np.repeat(np.cumsum(piece_counts) - piece_counts, piece_counts)
+        run_starts = np.repeat(run_starts, piece_counts) + step * self.high
+        run_ends = np.minimum(run_starts + self.high, np.repeat(run_ends, piece_counts))
+        selected = run_ends - run_starts >= self.low
+        return run_starts[selected], run_ends[selected]
 
 
 def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
@@ -127,8 +127,8 @@ LINES_PER_CHECK = 64
 _UNANCHORED = _re2.RE2.Anchor.UNANCHORED
 
 
-def compile_re2(source: bytes, *, case_sensitive: bool, shown: str) -> Any:
-    """Compile `source` in UTF-8 mode without captures; a refusal names `shown` as the pattern."""
+def compile_re2(source: bytes, *, case_sensitive: bool, quoted: str) -> Any:
+    """Compile `source` in UTF-8 mode without captures; a refusal names `quoted` as the pattern."""
     options = _re2.RE2.Options()
     options.log_errors = False
     options.case_sensitive = case_sensitive
@@ -136,7 +136,7 @@ def compile_re2(source: bytes, *, case_sensitive: bool, shown: str) -> Any:
     regexp = _re2.RE2(source, options)
     if not regexp.ok():
         reason = regexp.error()
-        raise PatternError(shown, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason))
+        raise PatternError(quoted, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason))
     return regexp
 
 
@@ -181,24 +181,24 @@ class ExactMatcher:
     def find(self, text: Any, start: int = 0, stopped: Stopped = never) -> list[tuple[int, int]]:
         """Give the non-empty spans of one text from byte `start` on."""
         match = self.regexp.Match
-        found: list[tuple[int, int]] = []
-        stop = len(text)
-        at = start
+        spans: list[tuple[int, int]] = []
+        text_end = len(text)
+        position = start
         while True:
             for _ in range(MATCHES_PER_CHECK):
-                low, high = match(_UNANCHORED, text, at, stop)[0]
-                if low < 0:
-                    return found
-                if high > low:
-                    found.append((low, high))
-                if at == stop:
-                    return found
-                at = high if high > at else at + 1
+                match_start, match_end = match(_UNANCHORED, text, position, text_end)[0]
+                if match_start < 0:
+                    return spans
+                if match_end > match_start:
+                    spans.append((match_start, match_end))
+                if position == text_end:
+                    return spans
+                position = match_end if match_end > position else position + 1
             check(stopped)
 
-    def first_start(self, text: Any, low: int, high: int) -> int:
+    def first_start(self, text: Any, low: int, end: int) -> int:
         """Give the start of the first match in ``text[low:high]``, -1 when there is none."""
-        start: int = self.regexp.Match(_UNANCHORED, text, low, high)[0][0]
+        start: int = self.regexp.Match(_UNANCHORED, text, low, end)[0][0]
         return start
 
     def spans(
@@ -210,10 +210,10 @@ class ExactMatcher:
         highs: list[Offsets] = []
         chunk = self._chunk if self._runs is None else self._by_runs
         for first, last in paced(ends - starts, stopped):
-            row, low, high = chunk(view, starts[first:last], ends[first:last], stopped)
+            row, match_starts, match_ends = chunk(view, starts[first:last], ends[first:last], stopped)
             rows.append(row + first)
-            lows.append(low)
-            highs.append(high)
+            lows.append(match_starts)
+            highs.append(match_ends)
         if not rows:
             return _empty(), _empty(), _empty()
         return np.concatenate(rows), np.concatenate(lows), np.concatenate(highs)
@@ -223,13 +223,16 @@ class ExactMatcher:
     ) -> tuple[Offsets, Offsets, Offsets]:
         if self._runs is None:
             return self._chunk(view, starts, ends, stopped)
-        row, low, high, rest = self._runs.spans(view, starts, ends)
-        if not len(rest):
-            return row, low, high
-        of_rest, rest_low, rest_high = self._chunk(view, starts[rest], ends[rest], stopped)
-        row, low, high = (np.concatenate(both) for both in ((row, rest[of_rest]), (low, rest_low), (high, rest_high)))
+        row, match_starts, match_ends, remaining = self._runs.spans(view, starts, ends)
+        if not len(remaining):
+            return row, match_starts, match_ends
+        of_rest, rest_low, rest_high = self._chunk(view, starts[remaining], ends[remaining], stopped)
+        row, match_starts, match_ends = (
+            np.concatenate(both)
+            for both in ((row, remaining[of_rest]), (match_starts, rest_low), (match_ends, rest_high))
+        )
         order = np.argsort(row, kind="stable")
-        return row[order], low[order], high[order]
+        return row[order], match_starts[order], match_ends[order]
 
     def _chunk(
         self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped
@@ -238,7 +241,7 @@ class ExactMatcher:
         nowhere = np.zeros(len(starts), dtype=np.int64)
         if self._nullable or self._kernel_source is None:
             return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
-        found: list[tuple[Offsets, Offsets, Offsets]] = []
+        rounds: list[tuple[Offsets, Offsets, Offsets]] = []
         rows, froms = everything, nowhere
         for _ in range(1 if self._looks_behind else MOST_ROUNDS):
             if len(rows) < FEW_ROWS:
@@ -249,30 +252,32 @@ class ExactMatcher:
             hit = mask_of(spans.is_valid())
             pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[hit]
             rows, froms = rows[hit], froms[hit]
-            low = froms + pairs[:, 0]
-            froms = low + pairs[:, 1]
-            found.append((rows, low, froms))
-            more = froms < (ends - starts)[rows]
-            rows, froms = rows[more], froms[more]
+            match_starts = froms + pairs[:, 0]
+            froms = match_starts + pairs[:, 1]
+            rounds.append((rows, match_starts, froms))
+            has_rest = froms < (ends - starts)[rows]
+            rows, froms = rows[has_rest], froms[has_rest]
         if len(rows):
-            found.append(self._one_by_one(view, starts, ends, rows, froms, stopped))
-        row, low, high = (np.concatenate([part[i] for part in found]) for i in range(3)) if found else (_empty(),) * 3
-        if len(found) > 1:
-            order = np.lexsort((low, row))
-            row, low, high = row[order], low[order], high[order]
-        return row, low, high
+            rounds.append(self._one_by_one(view, starts, ends, rows, froms, stopped))
+        row, match_starts, match_ends = (
+            (np.concatenate([part[i] for part in rounds]) for i in range(3)) if rounds else (_empty(),) * 3
+        )
+        if len(rounds) > 1:
+            order = np.lexsort((match_starts, row))
+            row, match_starts, match_ends = row[order], match_starts[order], match_ends[order]
+        return row, match_starts, match_ends
 
     def _one_by_one(
         self, view: memoryview, starts: Offsets, ends: Offsets, rows: Offsets, froms: Offsets, stopped: Stopped
     ) -> tuple[Offsets, Offsets, Offsets]:
-        found: list[tuple[int, int, int]] = []
-        for number, (row, start, end, at) in enumerate(
+        spans: list[tuple[int, int, int]] = []
+        for number, (row, start, end, position) in enumerate(
             zip(rows.tolist(), starts[rows].tolist(), ends[rows].tolist(), froms.tolist(), strict=True)
         ):
             if number % LINES_PER_CHECK == 0:
                 check(stopped)
-            found += [(row, low, high) for low, high in self.find(bytes(view[start:end]), at, stopped)]
-        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+            spans += [(row, low, high) for low, high in self.find(bytes(view[start:end]), position, stopped)]
+        table = np.array(spans, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
 
@@ -282,9 +287,9 @@ def gathered(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
         # Texts and what stands between them are an array over the bytes themselves: taking every other copies in C.
         bounds = np.stack((starts, ends), axis=1).ravel() - starts[0]
         data = pa.py_buffer(view[int(starts[0]) : int(ends[-1])])
-        whole = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), data)
+        texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), data)
         every_other = np.arange(0, len(bounds), 2)
-        return whole.take(pa.Int64Array.from_buffers(pa.int64(), len(every_other), [None, pa.py_buffer(every_other)]))
+        return texts.take(pa.Int64Array.from_buffers(pa.int64(), len(every_other), [None, pa.py_buffer(every_other)]))
     data = b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(ends - starts)))
     return pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(data))

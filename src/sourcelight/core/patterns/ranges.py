@@ -45,8 +45,8 @@ class BufferList:
         which = self.index_of(ranges[:, 0])
         numbers = which.tolist()
         views = {at: self.views[at] for at in set(numbers)}
-        own = ranges - self.first[which][:, None]
-        return [views[at][low:high] for at, (low, high) in zip(numbers, own.tolist(), strict=True)]
+        local_ranges = ranges - self.first[which][:, None]
+        return [views[at][low:high] for at, (low, high) in zip(numbers, local_ranges.tolist(), strict=True)]
 
     def index_of(self, addresses: Offsets) -> NDArray[np.intp]:
         """Tell in which text each address lies."""
@@ -114,24 +114,24 @@ def bridged(ranges: Offsets) -> Offsets:
 
 def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
     """Keep the offsets that lie in `ranges` (ascending, apart)."""
-    at = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
-    kept: Offsets = offsets[(at >= 0) & (offsets < ranges[at, 1])]
-    return kept
+    row = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
+    selected: Offsets = offsets[(row >= 0) & (offsets < ranges[row, 1])]
+    return selected
 
 
 def cut_at_lines(buffers: BufferList, ranges: Offsets, portion: int) -> Offsets:
     """Cut ranges that are far longer than `portion` bytes at newlines into pieces of about that size."""
     if not (ranges[:, 1] - ranges[:, 0] > 2 * portion).any():
         return ranges
-    pieces: list[tuple[int, int]] = []
-    for (low, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+    blocks: list[tuple[int, int]] = []
+    for (base, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
         find = stringzilla.Str(text).find
-        at, size = 0, len(text)
-        while size - at > 2 * portion and (newline := find(b"\n", at + portion, size)) >= 0:
-            pieces.append((low + at, low + newline + 1))
-            at = newline + 1
-        pieces.append((low + at, low + size))
-    return np.array(pieces, dtype=np.int64)
+        position, size = 0, len(text)
+        while size - position > 2 * portion and (newline := find(b"\n", position + portion, size)) >= 0:
+            blocks.append((base + position, base + newline + 1))
+            position = newline + 1
+        blocks.append((base + position, base + size))
+    return np.array(blocks, dtype=np.int64)
 
 
 def portions(ranges: Offsets, size: int) -> Iterator[Offsets]:
@@ -151,21 +151,21 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
     if len(text) == 1 or _is_dense(buffers, text, ranges):
-        found = [np.empty(0, dtype=np.int64)]
+        offsets = [np.empty(0, dtype=np.int64)]
         for number, first, last in buffers.runs(ranges[:, 0]):
             base = int(buffers.first[number])
-            found.append(find_texts(buffers.views[number], text, ranges[first:last] - base) + base)
-        return np.concatenate(found)
+            offsets.append(find_texts(buffers.views[number], text, ranges[first:last] - base) + base)
+        return np.concatenate(offsets)
     width = len(text)
     starts: list[int] = []
     add = starts.append
     for number, first, last in buffers.runs(ranges[:, 0]):
         find, base = stringzilla.Str(buffers.views[number]).find, int(buffers.first[number])
-        for low, high in (ranges[first:last] - base).tolist():
-            at = find(text, low, high)
-            while at >= 0:
-                add(at + base)
-                at = find(text, at + width, high)
+        for start, end in (ranges[first:last] - base).tolist():
+            position = find(text, start, end)
+            while position >= 0:
+                add(position + base)
+                position = find(text, position + width, end)
     return np.array(starts, dtype=np.int64)
 
 
@@ -181,10 +181,10 @@ def _is_dense(buffers: BufferList, text: bytes, ranges: Offsets) -> bool:
 def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     """Give the starts of all non-overlapping occurrences of `text` in each range."""
     if _together(text, ranges):
-        found = find_texts(view, text, np.array([[ranges[0, 0], ranges[-1, 1]]]))
-        at = np.searchsorted(ranges[:, 0], found, side="right") - 1
-        inside: Offsets = found[found + len(text) <= ranges[at, 1]]
-        return inside
+        offsets = find_texts(view, text, np.array([[ranges[0, 0], ranges[-1, 1]]]))
+        position = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
+        within_range: Offsets = offsets[offsets + len(text) <= ranges[position, 1]]
+        return within_range
     haystack = stringzilla.Str(view)
     if len(text) == 1 and len(ranges):
         probe = _first_bytes(ranges, PROBE)
@@ -201,36 +201,36 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     width = len(text)
     starts: list[int] = []
     add = starts.append
-    for low, high in ranges.tolist():
-        at = find(text, low, high)
-        while at >= 0:
-            add(at)
-            at = find(text, at + width, high)
+    for start, end in ranges.tolist():
+        position = find(text, start, end)
+        while position >= 0:
+            add(position)
+            position = find(text, position + width, end)
     return np.array(starts, dtype=np.int64)
 
 
-def _find_between(haystack: stringzilla.Str, text: bytes, low: int, high: int) -> Offsets:
+def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Offsets:
     """Find a text by what lies between its occurrences: half the cost of a call for each."""
-    ends = np.cumsum(np.fromiter(map(len, haystack[low:high].split_iter(text)), np.int64) + len(text))
-    return ends[:-1] + (low - len(text))
+    ends = np.cumsum(np.fromiter(map(len, haystack[start:end].split_iter(text)), np.int64) + len(text))
+    return ends[:-1] + (start - len(text))
 
 
 def _together(text: bytes, ranges: Offsets) -> bool:
     """Whether ranges are best searched as one: many that stand close together, and no occurrence hides another."""
     if len(ranges) < MANY or not text or not _never_overlaps(text):
         return False
-    low, high = ranges[:, 0], ranges[:, 1]
-    return bool((low[1:] >= high[:-1]).all() and 2 * int((high - low).sum()) > int(high[-1] - low[0]))
+    starts, ends = ranges[:, 0], ranges[:, 1]
+    return bool((starts[1:] >= ends[:-1]).all() and 2 * int((ends - starts).sum()) > int(ends[-1] - starts[0]))
 
 
-def _first_bytes(ranges: Offsets, most: int) -> Offsets:
-    """Give the ranges that hold the first `most` bytes."""
+def _first_bytes(ranges: Offsets, limit_bytes: int) -> Offsets:
+    """Give the ranges that hold the first `limit_bytes` bytes."""
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-    if int(ends[-1]) <= most:
+    if int(ends[-1]) <= limit_bytes:
         return ranges
-    last = int(np.searchsorted(ends, most))
+    last = int(np.searchsorted(ends, limit_bytes))
     first = ranges[: last + 1].copy()
-    first[last, 1] -= int(ends[last]) - most
+    first[last, 1] -= int(ends[last]) - limit_bytes
     return first
 
 
@@ -243,28 +243,28 @@ def _never_overlaps(text: bytes) -> bool:
 def _find_dense(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     """Find a text that can't overlap itself by its rarest byte, in all places of a block at once."""
     raw = np.frombuffer(view, dtype=np.uint8)
-    low, high = int(ranges[0, 0]), int(ranges[-1, 1])
-    counts = np.bincount(raw[low : min(low + BLOCK, high)], minlength=256)
+    start, end = int(ranges[0, 0]), int(ranges[-1, 1])
+    counts = np.bincount(raw[start : min(start + BLOCK, end)], minlength=256)
     rarest = min(range(len(text)), key=lambda at: int(counts[text[at]]))
-    others = sorted((at for at in range(len(text)) if at != rarest), key=lambda at: int(counts[text[at]]))
-    found = [np.empty(0, dtype=np.int64)]
-    for low, high in ranges.tolist():
+    other_indexes = sorted((at for at in range(len(text)) if at != rarest), key=lambda at: int(counts[text[at]]))
+    offsets = [np.empty(0, dtype=np.int64)]
+    for start, end in ranges.tolist():
         # Places of the rarest byte for which the whole text lies in the range.
-        first, last = low + rarest, high - (len(text) - 1 - rarest)
+        first, last = start + rarest, end - (len(text) - 1 - rarest)
         for at in range(first, last, BLOCK):
-            places = np.flatnonzero(raw[at : min(at + BLOCK, last)] == text[rarest]) + (at - rarest)
-            for other in others:
-                places = places[raw[places + other] == text[other]]
-            found.append(places)
-    return np.concatenate(found)
+            candidates = np.flatnonzero(raw[at : min(at + BLOCK, last)] == text[rarest]) + (at - rarest)
+            for index in other_indexes:
+                candidates = candidates[raw[candidates + index] == text[index]]
+            offsets.append(candidates)
+    return np.concatenate(offsets)
 
 
 def _find_byte(view: memoryview, byte: int, ranges: Offsets) -> Offsets:
     raw = np.frombuffer(view, dtype=np.uint8)
-    found = [np.empty(0, dtype=np.int64)]
-    for low, high in ranges.tolist():
-        found += (np.flatnonzero(raw[at : min(at + BLOCK, high)] == byte) + at for at in range(low, high, BLOCK))
-    return np.concatenate(found)
+    offsets = [np.empty(0, dtype=np.int64)]
+    for start, end in ranges.tolist():
+        offsets += (np.flatnonzero(raw[at : min(at + BLOCK, end)] == byte) + at for at in range(start, end, BLOCK))
+    return np.concatenate(offsets)
 
 
 def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
@@ -280,9 +280,9 @@ def count_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> int:
 
 def counts_in_each(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
     """Count the non-overlapping occurrences of a text in each range."""
-    pieces = buffers.slices(ranges)
+    texts = buffers.slices(ranges)
     text_in = stringzilla.Str
-    return np.fromiter((text_in(piece).count(text) for piece in pieces), np.int64, len(pieces))
+    return np.fromiter((text_in(piece).count(text) for piece in texts), np.int64, len(texts))
 
 
 def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[Offsets, Offsets]:
@@ -292,22 +292,22 @@ def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[O
     ends: list[int] = []
     line_end = -1
     rows = np.maximum(np.searchsorted(ranges[:, 0], offsets, side="right") - 1, 0)
-    for at, (low, high) in zip(offsets.tolist(), ranges[rows].tolist(), strict=True):
-        if at <= line_end:
+    for offset, (range_start, range_end) in zip(offsets.tolist(), ranges[rows].tolist(), strict=True):
+        if offset <= line_end:
             continue
-        newline = haystack.find(b"\n", at, high)
-        line_end = newline if newline >= 0 else high
-        starts.append(max(haystack.rfind(b"\n", low, at) + 1, low))
+        newline = haystack.find(b"\n", offset, range_end)
+        line_end = newline if newline >= 0 else range_end
+        starts.append(max(haystack.rfind(b"\n", range_start, offset) + 1, range_start))
         ends.append(line_end)
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 
 def every_line(buffers: BufferList, ranges: Offsets) -> Offsets:
     """Give one offset for each line of the ranges: its newline, or the last byte of a range that ends without one."""
-    found: list[Offsets] = []
-    for (low, high), piece in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
-        raw = np.frombuffer(piece, dtype=np.uint8)
-        found.append(np.flatnonzero(raw == 10) + low)
-        if high > low and raw[-1] != 10:
-            found.append(np.array([high - 1]))
-    return np.concatenate(found).astype(np.int64) if found else np.empty(0, dtype=np.int64)
+    offsets: list[Offsets] = []
+    for (start, end), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+        raw = np.frombuffer(text, dtype=np.uint8)
+        offsets.append(np.flatnonzero(raw == 10) + start)
+        if end > start and raw[-1] != 10:
+            offsets.append(np.array([end - 1]))
+    return np.concatenate(offsets).astype(np.int64) if offsets else np.empty(0, dtype=np.int64)

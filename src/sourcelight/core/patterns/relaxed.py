@@ -32,23 +32,23 @@ def weaker(tree: Node) -> tuple[bytes, ...]:
     try:
         sources = [_write(tree, count).encode() for count in (None, LARGEST_COUNT)]
         for source in sources:
-            compile_re2(source, case_sensitive=True, shown="")
+            compile_re2(source, case_sensitive=True, quoted="")
     except (_Unwritable, PatternError, RecursionError):
         return ()
     return tuple(dict.fromkeys(sources))
 
 
-def _write(node: Node, most: int | None) -> str:
+def _write(node: Node, max_count: int | None) -> str:
     if isinstance(node, Chars):
         return _class(node)
     if isinstance(node, Anchor):
         return _PLACES[node.kind]
     if isinstance(node, Concat):
-        return "".join(_write(part, most) for part in node.parts)
+        return "".join(_write(part, max_count) for part in node.parts)
     if isinstance(node, Alternate):
-        return "(?:" + "|".join(_write(part, most) for part in node.parts) + ")"
+        return "(?:" + "|".join(_write(part, max_count) for part in node.parts) + ")"
     if isinstance(node, Repeat):
-        return _repeat(node, most)
+        return _repeat(node, max_count)
     raise _Unwritable
 
 
@@ -60,12 +60,12 @@ def _class(node: Chars) -> str:
     return f"[{ascii_part}{beyond}]"
 
 
-def _repeat(node: Repeat, most: int | None) -> str:
-    low, high = node.low, node.high
-    if high == 0:
+def _repeat(node: Repeat, max_count: int | None) -> str:
+    minimum, maximum = node.low, node.high
+    if maximum == 0:
         return ""
-    if most is not None and max(low, high or 0) > most:
-        low, high = min(low, most), None
+    if max_count is not None and max(minimum, maximum or 0) > max_count:
+        minimum, maximum = min(minimum, max_count), None
     counts = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
-    written = counts.get((low, high), f"{{{low},{'' if high is None else high}}}")
-    return f"(?:{_write(node.part, most)}){written}"
+    quantifier = counts.get((minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}")
+    return f"(?:{_write(node.part, max_count)}){quantifier}"

@@ -40,8 +40,8 @@ class _KnownTexts:
 
 
 def _exactly(texts: Iterable[bytes]) -> _KnownTexts:
-    known = frozenset(texts)
-    return _KnownTexts(known, known, known, ALWAYS)
+    distinct = frozenset(texts)
+    return _KnownTexts(distinct, distinct, distinct, ALWAYS)
 
 
 _NO_TEXT = _exactly((b"",))
@@ -77,10 +77,10 @@ def _know(node: Node, *, folded: bool) -> _KnownTexts:
     if isinstance(node, Anchor):
         return _NO_TEXT
     if isinstance(node, Concat):
-        known = _NO_TEXT
+        texts = _NO_TEXT
         for part in node.parts:
-            known = _join(known, _know(part, folded=folded))
-        return known
+            texts = _join(texts, _know(part, folded=folded))
+        return texts
     if isinstance(node, Alternate):
         return _either([_know(part, folded=folded) for part in node.parts])
     if isinstance(node, Repeat):
@@ -105,16 +105,16 @@ def _know_chars(node: Chars, *, folded: bool) -> _KnownTexts:
 def _know_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
     if node.high == 0:
         return _NO_TEXT
-    one = _know(node.part, folded=folded)
+    single = _know(node.part, folded=folded)
     if node.low == 0:
-        return _either([one, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
+        return _either([single, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
     copies = min(node.low, MOST_COPIES)
-    known = one
+    texts = single
     for _ in range(copies - 1):
-        known = _join(known, one)
+        texts = _join(texts, single)
     if node.low == node.high == copies:
-        return known
-    return _KnownTexts(None, known.heads, known.tails, known.whole())
+        return texts
+    return _KnownTexts(None, texts.heads, texts.tails, texts.whole())
 
 
 def _cross(left: Texts, right: Texts) -> Texts | None:

@@ -154,12 +154,12 @@ def _characters(run: bytes) -> str:
 
 
 def _members(regexp: Any, haystack: bytes) -> tuple[int, ...] | None:
-    found: list[int] = []
+    codes: list[int] = []
     for match in regexp.finditer(haystack):
-        found.extend(map(ord, _characters(match.group())))
-        if len(found) > MOST_WIDE:
+        codes.extend(map(ord, _characters(match.group())))
+        if len(codes) > MOST_WIDE:
             return None
-    return tuple(found)
+    return tuple(codes)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -183,8 +183,8 @@ def char_class(source: str, *, fold: bool) -> Chars:
     raw = source.encode()
     narrow = _narrow_members(raw, fold=fold)
     options = _options(fold=fold)
-    named = any(mark in source for mark in ("\\x", "\\p", "\\P", *(f"\\{digit}" for digit in range(8))))
-    if source.isascii() and not named:
+    names_others = any(mark in source for mark in ("\\x", "\\p", "\\P", *(f"\\{digit}" for digit in range(8))))
+    if source.isascii() and not names_others:
         # Without names of other characters these come in by negation (then a snowman does) or by folding only.
         regexp = re2.compile(raw, options)
         if regexp.search("\N{SNOWMAN}".encode()):
@@ -205,12 +205,12 @@ class _SyntaxReader:
         self.greedy = True
 
     def without_captures(self) -> str:
-        pieces: list[str] = []
+        texts: list[str] = []
         last = 0
         for start, end in self.captures:
-            pieces += (self.source[last:start], "(?:")
+            texts += (self.source[last:start], "(?:")
             last = end
-        return "".join((*pieces, self.source[last:], "\\E" if self.open_quote else ""))
+        return "".join((*texts, self.source[last:], "\\E" if self.open_quote else ""))
 
     def alternation(self, depth: int) -> Node:
         if depth > DEEPEST_NESTING:
@@ -218,63 +218,63 @@ class _SyntaxReader:
         branches: list[Node] = []
         items: list[Node] = []
         while self.at < len(self.source):
-            mark = self.source[self.at]
-            if mark == ")":
+            char = self.source[self.at]
+            if char == ")":
                 break
-            if mark == "|":
+            if char == "|":
                 self.at += 1
                 branches.append(Concat(tuple(items)))
                 items = []
-            elif mark in "*+?" or (mark == "{" and self.bounds() is not None):
+            elif char in "*+?" or (char == "{" and self.bounds() is not None):
                 self.repeat(items)
             else:
-                items.extend(self.item(mark, depth))
+                items.extend(self.item(char, depth))
         branches.append(Concat(tuple(items)))
         return branches[0] if len(branches) == 1 else Alternate(tuple(branches))
 
     def bounds(self) -> tuple[int, int | None, int] | None:
         """Read ``{n}``, ``{n,}`` or ``{n,m}`` at the mark: low, high, and where it ends; None for a plain brace."""
         close = self.source.find("}", self.at)
-        low, comma, high = self.source[self.at + 1 : close].partition(",") if close > 0 else ("", "", "")
-        numbers = [low, high] if high else [low]
+        minimum, comma, maximum = self.source[self.at + 1 : close].partition(",") if close > 0 else ("", "", "")
+        numbers = [minimum, maximum] if maximum else [minimum]
         if not all(n.isascii() and n.isdigit() and (n == "0" or n[0] != "0") for n in numbers):
             return None
-        return int(low), (int(high) if high else None) if comma else int(low), close + 1
+        return int(minimum), (int(maximum) if maximum else None) if comma else int(minimum), close + 1
 
     def repeat(self, items: list[Node]) -> None:
         if not items:
             raise _Unreadable
-        mark = self.source[self.at]
-        bounds = self.bounds() if mark == "{" else None
-        low, high, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[mark] + (self.at + 1,)
+        char = self.source[self.at]
+        bounds = self.bounds() if char == "{" else None
+        minimum, maximum, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[char] + (self.at + 1,)
         if self.source[end : end + 1] == "?":
             self.greedy = False
             end += 1
-        items[-1] = Repeat(items[-1], low, high)
+        items[-1] = Repeat(items[-1], minimum, maximum)
         self.at = end
 
-    def item(self, mark: str, depth: int) -> tuple[Node, ...]:
-        if mark == "(":
+    def item(self, char: str, depth: int) -> tuple[Node, ...]:
+        if char == "(":
             return self.group(depth)
-        if mark == "[":
+        if char == "[":
             return (self.bracket(),)
-        if mark == "\\":
+        if char == "\\":
             return self.escape()
         self.at += 1
-        if mark == ".":
+        if char == ".":
             return (Chars(_ASCII if self.dot_newline else _ASCII & ~_NEWLINE, None),)
-        if mark in "^$":
-            return (Anchor(_PLACES[mark, self.multi_line]),)
-        return (character(ord(mark), fold=self.fold),)
+        if char in "^$":
+            return (Anchor(_PLACES[char, self.multi_line]),)
+        return (character(ord(char), fold=self.fold),)
 
     def group(self, depth: int) -> tuple[Node, ...]:
         start = self.at
         flags = (self.fold, self.multi_line, self.dot_newline)
-        rest = self.source[start + 1 : start + 4]
-        if rest.startswith(("?P<", "?<")):
+        following = self.source[start + 1 : start + 4]
+        if following.startswith(("?P<", "?<")):
             self.at = self.source.index(">", start) + 1
             self.captures.append((start, self.at))
-        elif rest.startswith("?"):
+        elif following.startswith("?"):
             self.at = start + 2
             if self.flags() == ")":
                 return ()
@@ -291,77 +291,77 @@ class _SyntaxReader:
     def flags(self) -> str:
         """Apply the flags of ``(?i-s`` and give the mark that ends them: a colon or a bracket."""
         value = True
-        while (mark := self.source[self.at]) not in ":)":
-            if mark == "-":
+        while (char := self.source[self.at]) not in ":)":
+            if char == "-":
                 value = False
-            elif mark == "i":
+            elif char == "i":
                 self.fold = value
-            elif mark == "m":
+            elif char == "m":
                 self.multi_line = value
-            elif mark == "s":
+            elif char == "s":
                 self.dot_newline = value
-            elif mark == "U":
+            elif char == "U":
                 self.greedy = False
             else:
                 raise _Unreadable
             self.at += 1
         self.at += 1
-        return mark
+        return char
 
     def bracket(self) -> Chars:
         start = self.at
-        at = start + 1
-        if self.source[at] == "^":
-            at += 1
-        first = at
-        while self.source[at] != "]" or at == first:
-            if self.source[at] == "\\":
-                at += 2
-            elif self.source.startswith("[:", at) and (close := self.source.find(":]", at + 2)) >= 0:
-                at = close + 2
+        position = start + 1
+        if self.source[position] == "^":
+            position += 1
+        first = position
+        while self.source[position] != "]" or position == first:
+            if self.source[position] == "\\":
+                position += 2
+            elif self.source.startswith("[:", position) and (close := self.source.find(":]", position + 2)) >= 0:
+                position = close + 2
             else:
-                at += 1
-        self.at = at + 1
+                position += 1
+        self.at = position + 1
         return char_class(self.source[start : self.at], fold=self.fold)
 
     def escape(self) -> tuple[Node, ...]:
         start = self.at
-        mark = self.source[start + 1]
+        char = self.source[start + 1]
         self.at = start + 2
-        if mark == "Q":
+        if char == "Q":
             close = self.source.find("\\E", self.at)
             text = self.source[self.at : close if close >= 0 else len(self.source)]
             self.at = close + 2 if close >= 0 else len(self.source)
             self.open_quote = close < 0
             return tuple(character(ord(c), fold=self.fold) for c in text)
-        if mark in "dDsSwW":
-            return (char_class("\\" + mark, fold=self.fold),)
-        if mark in "pP":
+        if char in "dDsSwW":
+            return (char_class("\\" + char, fold=self.fold),)
+        if char in "pP":
             self.at = self.source.index("}", self.at) + 1 if self.source[self.at] == "{" else self.at + 1
             return (char_class(self.source[start : self.at], fold=self.fold),)
-        if mark == "C":
+        if char == "C":
             return (AnyByte(),)
         anchors: dict[str, AnchorKind] = {"A": "text-start", "z": "text-end", "b": "word", "B": "not-word"}
-        if mark in anchors:
-            return (Anchor(anchors[mark]),)
-        return (character(self.code(mark), fold=self.fold),)
+        if char in anchors:
+            return (Anchor(anchors[char]),)
+        return (character(self.code(char), fold=self.fold),)
 
-    def code(self, mark: str) -> int:
-        if mark == "x":
+    def code(self, char: str) -> int:
+        if char == "x":
             if self.source[self.at] == "{":
                 start, self.at = self.at + 1, self.source.index("}", self.at) + 1
                 return int(self.source[start : self.at - 1], 16)
             self.at += 2
             return int(self.source[self.at - 2 : self.at], 16)
-        if mark in "01234567":
-            digits = mark
+        if char in "01234567":
+            digits = char
             while len(digits) < 3 and self.source[self.at : self.at + 1] in tuple("01234567"):
                 digits += self.source[self.at]
                 self.at += 1
             return int(digits, 8)
-        if mark.isascii() and mark.isalnum() and mark not in _ESCAPES:
+        if char.isascii() and char.isalnum() and char not in _ESCAPES:
             raise _Unreadable
-        return _ESCAPES.get(mark, ord(mark))
+        return _ESCAPES.get(char, ord(char))
 
 
 def matches_newline(node: Node) -> bool:

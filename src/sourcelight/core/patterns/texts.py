@@ -53,28 +53,28 @@ class Prefilter:
     def places(self, buffers: BufferList, ranges: Offsets) -> Offsets:
         """Give where a match may be: ascending addresses, of which every match in the ranges holds one."""
         if self.folded:
-            found = [start for low, folded in lowered(buffers, ranges) for start in self._in_lowered(folded, low)]
-            return np.unique(np.array(found, dtype=np.int64))
+            offsets = [start for base, folded in lowered(buffers, ranges) for start in self._in_lowered(folded, base)]
+            return np.unique(np.array(offsets, dtype=np.int64))
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
     def _in_lowered(self, folded: bytes, base: int) -> Iterator[int]:
         find = stringzilla.Str(folded).find
         for text in (*self.texts, *(FOLD_HAZARDS if self.hazards else ())):
-            at = find(text)
-            while at >= 0:
-                yield base + at
-                at = find(text, at + len(text))
+            position = find(text)
+            while position >= 0:
+                yield base + position
+                position = find(text, position + len(text))
 
 
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     """Give the choices there are, each enough by itself; none for a tree whose matches need no text."""
     spelled = [Prefilter(texts) for texts in _needed(required_texts(tree, fold_case=False))]
-    found = [one for one in spelled if len(one.texts) <= MOST_SPELLINGS]
-    if not found:
+    selected = [one for one in spelled if len(one.texts) <= MOST_SPELLINGS]
+    if not selected:
         hazards = drops_hazards(tree)
-        found = [Prefilter(texts, folded=True, hazards=hazards) for texts in _needed(required_texts(tree))]
-    return tuple(found or spelled)
+        selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _needed(required_texts(tree))]
+    return tuple(selected or spelled)
 
 
 def rarest(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets) -> Prefilter | None:
@@ -119,15 +119,15 @@ def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]
 
 def lowered(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
     """Cut ranges at newlines into pieces of about `PIECE` and give address and text of each, in lower case."""
-    for low, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
-        at, size = 0, len(text)
-        while at < size:
-            stop = size
-            if size - at > 2 * PIECE:
-                newline = stringzilla.Str(text).find(b"\n", at + PIECE, size)
-                stop = newline + 1 if newline >= 0 else size
-            yield low + at, bytes(text[at:stop]).lower()
-            at = stop
+    for base, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
+        position, size = 0, len(text)
+        while position < size:
+            end = size
+            if size - position > 2 * PIECE:
+                newline = stringzilla.Str(text).find(b"\n", position + PIECE, size)
+                end = newline + 1 if newline >= 0 else size
+            yield base + position, bytes(text[position:end]).lower()
+            position = end
 
 
 def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
@@ -143,10 +143,10 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: 
         find = stringzilla.Str(folded).find
         if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
             return None
-        at = find(text)
-        while at >= 0:
-            add(base + at)
-            at = find(text, at + width)
+        position = find(text)
+        while position >= 0:
+            add(base + position)
+            position = find(text, position + width)
         done += len(folded)
     return np.array(starts, dtype=np.int64)
 

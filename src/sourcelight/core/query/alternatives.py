@@ -58,23 +58,23 @@ def _expand(node: Node, text: str) -> list[_Draft] | None:
         return None
     operands = [part or [_whole(arg)] for part, arg in zip(parts, node.args, strict=True)]
     if isinstance(node, Or):
-        found = [draft for operand in operands for draft in operand]
-        _check_size(found, [], text)
-        return found
-    found = [_Draft([], [])]
+        drafts = [draft for operand in operands for draft in operand]
+        _check_size(drafts, [], text)
+        return drafts
+    drafts = [_Draft([], [])]
     for operand in operands:
-        _check_size(found, operand, text)
+        _check_size(drafts, operand, text)
         if len(operand) == 1:
-            for draft in found:
+            for draft in drafts:
                 draft.filters.extend(operand[0].filters)
                 draft.patterns.extend(operand[0].patterns)
             continue
-        found = [
+        drafts = [
             _Draft(draft.filters + other.filters, draft.patterns + other.patterns)
             for other in operand
-            for draft in found
+            for draft in drafts
         ]
-    return found
+    return drafts
 
 
 def _whole(node: Node) -> _Draft:
@@ -106,14 +106,14 @@ def _finish(draft: _Draft, phrase: str) -> Alternative:
         for part in patterns:
             flat.extend(part.args if isinstance(part, And) else [part])
         pattern = And(tuple(flat))
-    named = {node.value for node in filters if isinstance(node, Filter) and node.name == "type"}
-    if named:
-        types = tuple(name for name in RESULT_TYPES if name in named)
+    type_values = {node.value for node in filters if isinstance(node, Filter) and node.name == "type"}
+    if type_values:
+        types = tuple(name for name in RESULT_TYPES if name in type_values)
     elif pattern is not None and all(leaf.content for leaf in patterns_of(pattern)):
         types = ("file",)
     else:
         types = DEFAULT_TYPES
-    boosted = phrase and named <= _BOOSTED and pattern is not None and _is_phrase(pattern)
+    boosted = phrase and type_values <= _BOOSTED and pattern is not None and _is_phrase(pattern)
     return Alternative(filters, pattern, types, phrase if boosted else None)
 
 
@@ -197,32 +197,32 @@ class Validator:
         raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
 
     def _check_regexp(self, pattern: Pattern) -> None:
-        fault = regexp_fault(pattern.value)
+        problem = regexp_fault(pattern.value)
         parts = self._source.values(pattern)
-        if fault is None and len(parts) < 2:
+        if problem is None and len(parts) < 2:
             return
         # Terms can hide each other's faults when they are joined: `[a b]` would become `(?:[a).*?(?:b])`.
         for start, value in parts[:_MAX_PARTS]:
-            reason = regexp_fault(value) if fault is not None or _HIDING.search(value) else None
+            reason = regexp_fault(value) if problem is not None or _HIDING.search(value) else None
             if reason is not None:
-                self._blame(fault or reason, reason, start, value, "content:" if pattern.content else "")
-        if fault is not None:
-            self._fail(fault, pattern, BACKSLASH)
+                self._blame(problem or reason, reason, start, value, "content:" if pattern.content else "")
+        if problem is not None:
+            self._fail(problem, pattern, BACKSLASH)
 
     def _blame(self, message: str, reason: str, start: int, value: str, owner: str) -> NoReturn:
         """Raise `message` at the place in the query where the regular expression `value` goes wrong."""
         excerpt = reason.rpartition(": `")[2].removesuffix("`")
         within = self._text.find(excerpt, start, start + 2 * len(value) + 2) if excerpt else start + len(value)
         position = self._source.byte_offset(start if within < 0 else within)
-        shown = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
-        hint = f"the regular expression {shown!r}{f' of {owner}' if owner else ''} can't be read; {BACKSLASH}"
+        excerpted = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+        hint = f"the regular expression {excerpted!r}{f' of {owner}' if owner else ''} can't be read; {BACKSLASH}"
         raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
 
     def _check_filter(self, node: Filter | Predicate, counts: Counter[str]) -> None:
         field = FIELDS[_name(node)]
         if counts[field.name] > 1 and not field.repeat:
-            other = f"put the alternatives in parentheses: ({field.name}:a or {field.name}:b)"
-            self._fail(f"field {quoted(field.name)} may not be used more than once", node, other)
+            hint = f"put the alternatives in parentheses: ({field.name}:a or {field.name}:b)"
+            self._fail(f"field {quoted(field.name)} may not be used more than once", node, hint)
         if id(node) in self._valid:
             return
         owner = f"{'-' if node.negated else ''}{field.name}:"
@@ -237,11 +237,11 @@ class Validator:
         if node.negated and not field.negatable and not field.value_first:
             self._fail(negation, node)
         if isinstance(node, Filter) and field.check is not None:
-            fault = field.check(node.value, self._now)
-            if fault and parts and fault[0].startswith("error parsing regexp"):
-                self._blame(fault[0], fault[0], *parts[0], owner)
-            if fault:
-                self._fail(fault[0], node, fault[1])
+            problem = field.check(node.value, self._now)
+            if problem and parts and problem[0].startswith("error parsing regexp"):
+                self._blame(problem[0], problem[0], *parts[0], owner)
+            if problem:
+                self._fail(problem[0], node, problem[1])
         if node.negated and not field.negatable:
             self._fail(negation, node)
         self._valid.add(id(node))
@@ -261,7 +261,7 @@ class Validator:
                 self._fail(_EMPTY_REPO, node)
 
     def _check_types(self, alternative: Alternative) -> None:
-        late: Filter | None = None
+        commit_filter: Filter | None = None
         only_indexed = None
         has_glob = False
         for node in alternative.filters:
@@ -270,15 +270,16 @@ class Validator:
             if node.name == "repohasfile" and "symbol" in alternative.types:
                 self._fail(_NO_SYMBOLS, node)
             if node.name in _ONLY_COMMITS:
-                late = node
+                commit_filter = node
             if node.name == "index" and node.value.lower() in {"o", "only"}:
                 only_indexed = node
             has_glob |= node.revs is not None and any(rev.startswith("*") for rev in node.revs)
-        if late is not None and not {"commit", "diff"} & set(alternative.types):
+        if commit_filter is not None and not {"commit", "diff"} & set(alternative.types):
             message = (
-                f"your query contains the field '{late.name}', which requires type:commit or type:diff in the query"
+                f"your query contains the field '{commit_filter.name}', which requires type:commit or type:diff in the "
+                "query"
             )
-            self._fail(message, late, "add type:commit or type:diff")
+            self._fail(message, commit_filter, "add type:commit or type:diff")
         if only_indexed is not None and has_glob:
             self._fail(_INDEX_ONLY, only_indexed)
 

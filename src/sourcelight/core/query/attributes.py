@@ -60,8 +60,8 @@ class Attributes:
 def _rule(directory: str, line: str, names: Collection[str]) -> Rule | None:
     if not line or line.startswith(("#", "[attr]")):
         return None
-    pattern, _, rest = _pattern(line)
-    values = {name: value for word in rest.split() for name, value in (_value(word),) if name in names}
+    pattern, _, assignments = _pattern(line)
+    values = {name: value for word in assignments.split() for name, value in (_value(word),) if name in names}
     if not values or not pattern or pattern.startswith("!") or pattern.endswith("/"):
         return None
     return _compiled(directory, pattern), values

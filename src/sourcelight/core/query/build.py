@@ -109,19 +109,19 @@ def field(name: str, value: str) -> Expression:
     ValueError
         There is no such field, it has a function of its own here, or `value` is empty.
     """
-    known = ALIASES.get(name.lower())
-    if known is None or known in {"content", "patterntype"}:
+    canonical = ALIASES.get(name.lower())
+    if canonical is None or canonical in {"content", "patterntype"}:
         raise ValueError(f"no field {name!r} to build; there are {', '.join(sorted(FIELDS))}")
-    _refuse_empty(known, value)
+    _refuse_empty(canonical, value)
     revs: tuple[str, ...] | None = None
-    if known == "count" and value.lower() == "all":
+    if canonical == "count" and value.lower() == "all":
         value = str(COUNT_ALL)
-    if known == "repo" and "@" in value:
-        value, _, rest = value.partition("@")
-        revs = tuple(rest.split(":"))
-    elif known == "rev":
+    if canonical == "repo" and "@" in value:
+        value, _, revisions = value.partition("@")
+        revs = tuple(revisions.split(":"))
+    elif canonical == "rev":
         revs = tuple(value.split(":"))
-    return Expression(Filter(known, value, revs=revs))
+    return Expression(Filter(canonical, value, revs=revs))
 
 
 def repo(value: str, *, rev: str = "") -> Expression:
@@ -179,14 +179,14 @@ def count(limit: int | None) -> Expression:
     return field("count", "all" if limit is None else str(limit))
 
 
-def _refuse_empty(what: str, value: str) -> None:
+def _refuse_empty(label: str, value: str) -> None:
     if not value:
-        raise ValueError(f"{what}: the value is empty, which matches everything; leave it out, or pass what to match")
+        raise ValueError(f"{label}: the value is empty, which matches everything; leave it out, or pass what to match")
 
 
 def _without_pattern_type(node: Node) -> Node | None:
     if isinstance(node, And | Or):
-        args = [kept for arg in node.args if (kept := _without_pattern_type(arg)) is not None]
+        args = [filtered for arg in node.args if (filtered := _without_pattern_type(arg)) is not None]
         if isinstance(node, And):  # an empty filter holds everywhere, and is forgotten beside another term
             args = [arg for arg in args if not (isinstance(arg, Filter) and not arg.value and not arg.revs)] or args[:1]
         return combine("and" if isinstance(node, And) else "or", args) if args else None

@@ -65,25 +65,25 @@ def parse_date(text: str, now: datetime) -> datetime:
     now = now.astimezone(UTC)
     stripped = text.strip()
     try:
-        found = None if len(stripped) > _LONGEST else _absolute(stripped) or _relative(stripped.lower(), now)
+        moment = None if len(stripped) > _LONGEST else _absolute(stripped) or _relative(stripped.lower(), now)
     except (ValueError, OverflowError, OSError) as error:
         raise ValueError(f"invalid date format: {text[:_LONGEST]!r}; {ACCEPTED}") from error
-    if found is None or found == now:
+    if moment is None or moment == now:
         raise ValueError(f"invalid date format: {text[:_LONGEST]!r}; {ACCEPTED}")
-    return found.astimezone(UTC)
+    return moment.astimezone(UTC)
 
 
 def _absolute(text: str) -> datetime | None:
     for pattern, read in _FORMS:
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return read(found)
-    found = _MONTH_FIRST.search(text)
-    if found is not None:
-        return datetime(int(found[3]), _MONTHS[found[1].lower()], int(found[2]), tzinfo=UTC)
-    found = _DAY_FIRST.search(text)
-    if found is not None:
-        return datetime(int(found[3]), _MONTHS[found[2].lower()], int(found[1]), tzinfo=UTC)
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return read(match)
+    match = _MONTH_FIRST.search(text)
+    if match is not None:
+        return datetime(int(match[3]), _MONTHS[match[1].lower()], int(match[2]), tzinfo=UTC)
+    match = _DAY_FIRST.search(text)
+    if match is not None:
+        return datetime(int(match[3]), _MONTHS[match[2].lower()], int(match[1]), tzinfo=UTC)
     return None
 
 
@@ -94,19 +94,19 @@ def _zone(sign: str | None, hours: str | None, minutes: str | None) -> timezone:
     return timezone(-offset if sign == "-" else offset)
 
 
-def _epoch(found: re.Match[str]) -> datetime:
-    return datetime.fromtimestamp(int(found[1]), UTC).replace(tzinfo=_zone(found[2], found[3], found[4]))
+def _epoch(match: re.Match[str]) -> datetime:
+    return datetime.fromtimestamp(int(match[1]), UTC).replace(tzinfo=_zone(match[2], match[3], match[4]))
 
 
-def _iso(found: re.Match[str]) -> datetime:
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    return datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[8], found[9], found[10]))
+def _iso(match: re.Match[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
+    return datetime(year, month, day, hour, minute, second, tzinfo=_zone(match[8], match[9], match[10]))
 
 
-def _mail(found: re.Match[str]) -> datetime:
-    day, month, year = int(found[1]), _MONTHS[found[2].lower()], int(found[3])
-    zone = _zone(found[7], found[8], found[9])
-    return datetime(year, month, day, int(found[4]), int(found[5]), int(found[6]), tzinfo=zone)
+def _mail(match: re.Match[str]) -> datetime:
+    day, month, year = int(match[1]), _MONTHS[match[2].lower()], int(match[3])
+    zone = _zone(match[7], match[8], match[9])
+    return datetime(year, month, day, int(match[4]), int(match[5]), int(match[6]), tzinfo=zone)
 
 
 def _day(order: str) -> Callable[[re.Match[str]], datetime]:
@@ -125,29 +125,29 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]], ...] 
 
 
 def _relative(text: str, now: datetime) -> datetime | None:
-    day, rest = _relative_day(text, now)
+    day, remaining = _relative_day(text, now)
     if day is None:
         clock = _CLOCK.fullmatch(text)
         if clock is None:
             return None
-        found = _at(now, clock)
-        return found if found is None or found <= now else found - timedelta(days=1)
-    if not rest:
+        moment = _at(now, clock)
+        return moment if moment is None or moment <= now else moment - timedelta(days=1)
+    if not remaining:
         return day
-    clock = _CLOCK.fullmatch(rest)
+    clock = _CLOCK.fullmatch(remaining)
     return None if clock is None else _at(day, clock)
 
 
 def _relative_day(text: str, now: datetime) -> tuple[datetime | None, str]:
     """Return the day (or moment) that `text` begins with, and what follows it."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    found = _AGO.match(text)
-    if found is not None:
-        return _back(now, _NUMBERS.get(found[1]) or int(found[1]), found[2]), text[found.end() :].strip()
-    found = _LAST.match(text)
-    if found is None:
+    match = _AGO.match(text)
+    if match is not None:
+        return _back(now, _NUMBERS.get(match[1]) or int(match[1]), match[2]), text[match.end() :].strip()
+    match = _LAST.match(text)
+    if match is None:
         return None, text
-    return _named(found[1], now, today, prefixed=found.group() != found[1]), text[found.end() :].strip()
+    return _named(match[1], now, today, prefixed=match.group() != match[1]), text[match.end() :].strip()
 
 
 def _named(word: str, now: datetime, today: datetime, *, prefixed: bool) -> datetime | None:

@@ -183,8 +183,8 @@ def _check_date(value: str, now: datetime) -> tuple[str, str] | None:
 def _check_regexp(value: str, _now: datetime) -> tuple[str, str] | None:
     from sourcelight.core.query.regexps import regexp_fault
 
-    fault = regexp_fault(value)
-    return (fault, "put a backslash before characters that should stand for themselves") if fault else None
+    problem = regexp_fault(value)
+    return (problem, "put a backslash before characters that should stand for themselves") if problem else None
 
 
 FIELDS: Mapping[str, Field] = {

@@ -74,17 +74,17 @@ def kind_of_path(path: str, attributes: Mapping[str, bool] | None = None) -> str
     str
         One of `FILE_KINDS`; ``source`` where nothing says otherwise, and then the content may.
     """
-    given = attributes or {}
-    if given.get("linguist-vendored", _VENDORED.search(path) is not None):
+    values = attributes or {}
+    if values.get("linguist-vendored", _VENDORED.search(path) is not None):
         return VENDORED
-    if path.rpartition("/")[2].lower() in _LOCKS and given.get("linguist-generated") is not False:
+    if path.rpartition("/")[2].lower() in _LOCKS and values.get("linguist-generated") is not False:
         return LOCK
-    generated = given.get("linguist-generated")
+    generated = values.get("linguist-generated")
     if generated is None:
-        generated = given.get("diff") is False or _GENERATED.search(path) is not None
+        generated = values.get("diff") is False or _GENERATED.search(path) is not None
     if generated:
         return GENERATED
-    return DOCUMENTATION if given.get("linguist-documentation") else SOURCE
+    return DOCUMENTATION if values.get("linguist-documentation") else SOURCE
 
 
 def kind_of_content(path: str, data: bytes) -> str:

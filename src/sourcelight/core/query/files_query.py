@@ -17,10 +17,10 @@ def files_query(text: str, *, everything: bool) -> str:
         raise ToolError("keyword_search: the query is empty; type what to search for", tool="keyword_search")
     for alternative in query.plan:
         for name in ("type", "select"):
-            wanted = alternative.first(name)
-            if wanted is not None and (name == "select" or wanted.value not in {"file", "path"}):
+            found_filter = alternative.first(name)
+            if found_filter is not None and (name == "select" or found_filter.value not in {"file", "path"}):
                 raise ToolError(
-                    f"keyword_search finds text in files and can't take {name}:{wanted.value}; commit_search and "
+                    f"keyword_search finds text in files and can't take {name}:{found_filter.value}; commit_search and "
                     "diff_search find commits, list_repos finds repositories",
                     tool="keyword_search",
                     argument="query",

@@ -73,9 +73,9 @@ def names_and_aliases() -> tuple[str, ...]:
 def language_of(path: str) -> str:
     """Return the one language to show for `path`: the most common one; ``""`` when none is known."""
     base = path.rpartition("/")[2].lower()
-    found = _MAIN_BY_FILENAME.get(base)
-    if found is not None:
-        return found
+    known_name = _MAIN_BY_FILENAME.get(base)
+    if known_name is not None:
+        return known_name
     stem, dot, last = base.rpartition(".")
     ending = dot + last
     if ending in _COMPOUND:
@@ -93,27 +93,27 @@ def languages_of(paths: Iterable[str]) -> list[str]:
         base = path[path.rfind("/") + 1 :]
         dot = base.rfind(".")
         key = base if dot < 0 else base[dot:]
-        found = by_ending.get(key) if base not in by_ending else by_ending[base]
-        if found is None:
+        language = by_ending.get(key) if base not in by_ending else by_ending[base]
+        if language is None:
             lowered = base.lower()
-            found = language_of(lowered)
+            language = language_of(lowered)
             special = lowered in _BY_FILENAME or key.lower() in _COMPOUND or dot < 0
-            by_ending[base if special else key] = found
+            by_ending[base if special else key] = language
         elif key is not base and base.lower() in _BY_FILENAME:
-            found = by_ending[base] = language_of(base)
-        answers.append(found)
+            language = by_ending[base] = language_of(base)
+        answers.append(language)
     return answers
 
 
 def languages_of_path(path: str) -> tuple[str, ...]:
     """Return all languages whose ``lang:`` filter accepts `path`, in table order of their endings."""
     base = path.rpartition("/")[2].lower()
-    found: dict[str, None] = dict.fromkeys(_BY_FILENAME.get(base, ()))
+    names: dict[str, None] = dict.fromkeys(_BY_FILENAME.get(base, ()))
     position = base.find(".")
     while position >= 0:
-        found.update(dict.fromkeys(_BY_EXTENSION.get(base[position:], ())))
+        names.update(dict.fromkeys(_BY_EXTENSION.get(base[position:], ())))
         position = base.find(".", position + 1)
-    return tuple(found)
+    return tuple(names)
 
 
 @lru_cache(maxsize=256)
@@ -130,9 +130,9 @@ def path_regex(language: str) -> str:
     KeyError
         There is no such language.
     """
-    one = LANGUAGES[language]
-    endings = [_escape(ending) + "$" for ending in one.extensions]
-    names = [f"(?:^|/){_escape(name)}$" for name in one.filenames]
+    entry = LANGUAGES[language]
+    endings = [_escape(ending) + "$" for ending in entry.extensions]
+    names = [f"(?:^|/){_escape(name)}$" for name in entry.filenames]
     return f"(?i:{'|'.join([*endings, *names])})"
 
 

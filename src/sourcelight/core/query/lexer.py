@@ -88,19 +88,19 @@ class Lexer:
 
     def skip_white(self, position: int) -> int:
         """Return the offset of the next character that is not white space."""
-        found = _SPACES.match(self.text, position)
-        return found.end() if found else position
+        match = _SPACES.match(self.text, position)
+        return match.end() if match else position
 
     def operator(self, position: int) -> tuple[str, int] | None:
         """Return (``and`` or ``or``, its end) when the word at `position` is an operator."""
-        found = _OPERATOR.match(self.text, position)
-        if found is None or position <= self._first:
+        match = _OPERATOR.match(self.text, position)
+        if match is None or position <= self._first:
             return None
-        before, end = self.text[position - 1], found.end()
+        before, end = self.text[position - 1], match.end()
         if (before in ASCII_WHITE or before == ")") and end < len(self.text):
             after = self.text[end]
             if after in ASCII_WHITE or after == "(":
-                return found.group().lower(), end
+                return match.group().lower(), end
         return None
 
     def negation(self, position: int) -> int | None:
@@ -116,29 +116,32 @@ class Lexer:
 
     def filter(self, position: int) -> tuple[RawFilter, int] | None:
         """Return the filter at `position` and its end, None when no known field begins here."""
-        found = self._field(position)
-        if found is None:
+        match = self._field(position)
+        if match is None:
             return None
-        name, begin = found.group(2), found.end()
-        made = RawFilter(position, name, "", negated=bool(found.group(1)), value_start=begin)
-        if begin < len(self.text) and self.text[begin] in "\"'":
-            made.value, end = self._strict(begin)
-            made.quoted, made.value_start = True, begin + 1
-            return made, end
-        predicate = self._predicate(ALIASES[name.lower()], begin)
+        name, value_start = match.group(2), match.end()
+        raw_filter = RawFilter(position, name, "", negated=bool(match.group(1)), value_start=value_start)
+        if value_start < len(self.text) and self.text[value_start] in "\"'":
+            raw_filter.value, end = self._strict(value_start)
+            raw_filter.quoted, raw_filter.value_start = True, value_start + 1
+            return raw_filter, end
+        predicate = self._predicate(ALIASES[name.lower()], value_start)
         if predicate is not None:
-            made.predicate, end = predicate
-            made.value, made.value_start = self.text[begin:end], begin + len(made.predicate[0]) + 1
-            return made, end
-        found_end = self.balanced(begin)
-        end = _end(_RAW_BEFORE_PAREN, self.text, begin) if found_end is None else found_end
-        made.value = self.text[begin:end]
-        return made, end
+            raw_filter.predicate, end = predicate
+            raw_filter.value, raw_filter.value_start = (
+                self.text[value_start:end],
+                value_start + len(raw_filter.predicate[0]) + 1,
+            )
+            return raw_filter, end
+        found_end = self.balanced(value_start)
+        end = _end(_RAW_BEFORE_PAREN, self.text, value_start) if found_end is None else found_end
+        raw_filter.value = self.text[value_start:end]
+        return raw_filter, end
 
     def pattern(self, position: int) -> tuple[RawPattern, int]:
         """Return the pattern at `position`, which is not white space, and its end."""
         char = self.text[position]
-        plain = "regexp" if self.pattern_type == "regexp" else "literal"
+        plain_kind = "regexp" if self.pattern_type == "regexp" else "literal"
         if (char == "/" and self.pattern_type != "literal") or (
             char in "\"'" and self.pattern_type in {"keyword", "regexp"}
         ):
@@ -158,7 +161,7 @@ class Lexer:
         else:
             end = _end(_WORD_WITH_PAIRS if self.plain_parens else _RAW_BEFORE_PAREN, self.text, position)
         end = max(end, position + 1)
-        return RawPattern(position, self.text[position:end], plain, value_start=position), end
+        return RawPattern(position, self.text[position:end], plain_kind, value_start=position), end
 
     def balanced(self, start: int) -> int | None:
         """Return the end of the text with balanced parentheses at `start`, None when it is not plain text.
@@ -199,55 +202,55 @@ class Lexer:
         return None
 
     def _field(self, position: int) -> re.Match[str] | None:
-        found = _FIELD.match(self.text, position)
-        return found if found is not None and found.group(2).lower() in ALIASES else None
+        match = _FIELD.match(self.text, position)
+        return match if match is not None and match.group(2).lower() in ALIASES else None
 
     def _is_syntax(self, position: int) -> bool:
         return self._field(position) is not None or _OPERATOR_TEXT.match(self.text, position) is not None
 
-    def _predicate(self, field: str, begin: int) -> tuple[tuple[str, str], int] | None:
+    def _predicate(self, field: str, start: int) -> tuple[tuple[str, str], int] | None:
         names = PREDICATE_NAMES.get(field)
-        found = _PREDICATE.match(self.text, begin) if names else None
-        if found is None or names is None or found.group(1) not in names:
+        match = _PREDICATE.match(self.text, start) if names else None
+        if match is None or names is None or match.group(1) not in names:
             return None
         if self._closing is None:
             self._closing = _closing_parens(self.text)
-        close = self._closing.get(found.end() - 1)
+        close = self._closing.get(match.end() - 1)
         if close is None:
             return None
-        return (found.group(1), self.text[found.end() : close]), close + 1
+        return (match.group(1), self.text[match.end() : close]), close + 1
 
     def _lenient(self, position: int) -> tuple[str, int] | None:
-        found = _DELIMITED[self.text[position]].match(self.text, position)
-        if found is None or not found.group(2):
+        match = _DELIMITED[self.text[position]].match(self.text, position)
+        if match is None or not match.group(2):
             return None
-        end = found.end()
+        end = match.end()
         if end < len(self.text) and self.text[end] not in ASCII_WHITE and self.text[end] != ")":
             return None
-        mark = self.text[position]
-        return _ESCAPE.sub(lambda escape: _unescape(escape, mark) or escape.group(), found.group(1)), end
+        quote = self.text[position]
+        return _ESCAPE.sub(lambda escape: _unescape(escape, quote) or escape.group(), match.group(1)), end
 
     def _strict(self, position: int) -> tuple[str, int]:
-        mark = self.text[position]
-        found = _DELIMITED[mark].match(self.text, position)
-        body = found.group(1) if found else ""
+        quote = self.text[position]
+        match = _DELIMITED[quote].match(self.text, position)
+        body = match.group(1) if match else ""
 
         def replace(escape: re.Match[str]) -> str:
-            char = _unescape(escape, mark)
+            char = _unescape(escape, quote)
             if char is None:
                 hint = f"inside quotes a backslash is written twice: \\\\{escape.group(1)}"
                 raise self.error("unrecognized escape sequence", position + 1 + escape.start(), hint)
             return char
 
         value = _ESCAPE.sub(replace, body)
-        if found is None or not found.group(2):
-            raise self.error(f"unterminated literal: expected {mark}", position, f"close the value with {mark}")
-        return value, found.end()
+        if match is None or not match.group(2):
+            raise self.error(f"unterminated literal: expected {quote}", position, f"close the value with {quote}")
+        return value, match.end()
 
 
-def _unescape(escape: re.Match[str], mark: str) -> str | None:
+def _unescape(escape: re.Match[str], quote: str) -> str | None:
     char = escape.group(1)
-    if char in {mark, "\\"}:
+    if char in {quote, "\\"}:
         return char
     if char in _CONTROLS:
         return _CONTROLS[char]
@@ -255,16 +258,16 @@ def _unescape(escape: re.Match[str], mark: str) -> str | None:
 
 
 def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    found = pattern.match(text, position)
-    return found.end() if found else position
+    match = pattern.match(text, position)
+    return match.end() if match else position
 
 
 def _closing_parens(text: str) -> dict[int, int]:
     closing: dict[int, int] = {}
-    opened: list[int] = []
+    open_positions: list[int] = []
     for token in _PAREN.finditer(text):
         if token.group() == "(":
-            opened.append(token.start())
-        elif token.group() == ")" and opened:
-            closing[opened.pop()] = token.start()
+            open_positions.append(token.start())
+        elif token.group() == ")" and open_positions:
+            closing[open_positions.pop()] = token.start()
     return closing

@@ -38,8 +38,8 @@ def narrowed(query: Query, filters: Sequence[tuple[str, str]]) -> str:
     return conjoined(query, " ".join(f"{name}:{quote_value(value)}" for name, value in filters))
 
 
-def conjoined(query: Query, written: str, *, behind: bool = False) -> str:
-    """Text of `query` and of the filters `written`, which hold for every alternative.
+def conjoined(query: Query, addition: str, *, behind: bool = False) -> str:
+    """Text of `query` and of the filters `addition`, which hold for every alternative.
 
     The text stays as it was typed where that is possible, with the filters in front of it, or `behind` it, where the
     places that errors name stay right; where they would not reach every alternative, or would change what it says, it
@@ -48,27 +48,27 @@ def conjoined(query: Query, written: str, *, behind: bool = False) -> str:
     Raises
     ------
     QueryError
-        `written` can't be parsed, or no text means both.
+        `addition` can't be parsed, or no text means both.
     """
-    added = parse(written, "keyword").root
+    added = parse(addition, "keyword").root
     nodes = [node for node in (added, query.root) if node is not None]
     if not nodes:
         return query.text
-    front = (f"{written} {query.text}".strip(), f"{written} ({query.text})")
-    back = (f"{query.text} {written}".strip(), f"({query.text}) {written}") if behind else ()
+    front = (f"{addition} {query.text}".strip(), f"{addition} ({query.text})")
+    back = (f"{query.text} {addition}".strip(), f"({query.text}) {addition}") if behind else ()
     return _written(combine("and", nodes), query.pattern_type, (*back, *front))
 
 
-def conjoined_text(text: str, pattern_type: str, written: str) -> str:
-    """Text of a query and of the filters `written`, as by `conjoined`, for a text that may mean nothing without them.
+def conjoined_text(text: str, pattern_type: str, addition: str) -> str:
+    """Text of a query and of the filters `addition`, as by `conjoined`, for a text that may mean nothing without them.
 
     Raises
     ------
     QueryError
-        `text` or `written` can't be read, or no text means both.
+        `text` or `addition` can't be read, or no text means both.
     """
     effective, root = read_tree(text, pattern_type)
-    both = conjoined(Query(text, effective, root, ()), written)
+    both = conjoined(Query(text, effective, root, ()), addition)
     parse(both, pattern_type)
     return both
 
@@ -117,16 +117,16 @@ def replaced(query: Query, name: str, value: str) -> str:
     QueryError
         No text means that.
     """
-    rest = _without(query.root, {name}) if query.root is not None else None
-    written = f"{name}:{quote_value(value)}"
-    node = combine("and", [Filter(name, value), *([] if rest is None else [rest])])
+    remaining = _without(query.root, {name}) if query.root is not None else None
+    replacement = f"{name}:{quote_value(value)}"
+    node = combine("and", [Filter(name, value), *([] if remaining is None else [remaining])])
     plain: tuple[str, ...]
-    if rest == query.root:  # what was typed comes first
-        text, plain = query.text, (f"{query.text} {written}", f"{written} {query.text}")
+    if remaining == query.root:  # what was typed comes first
+        text, plain = query.text, (f"{query.text} {replacement}", f"{replacement} {query.text}")
     else:
         text = _cut(query.text, {name})
-        plain = (f"{written} {text}",)
-    candidates = (*plain, f"({text}) {written}", f"{written} ({text})")
+        plain = (f"{replacement} {text}",)
+    candidates = (*plain, f"({text}) {replacement}", f"{replacement} ({text})")
     return _written(node, query.pattern_type, [candidate.strip() for candidate in candidates])
 
 
@@ -138,13 +138,13 @@ def without(query: Query, names: Collection[str]) -> str:
     QueryError
         No text means that.
     """
-    rest = _without(query.root, names) if query.root is not None else None
-    if rest is None or rest == query.root:
-        return "" if rest is None else query.text
-    return _written(rest, query.pattern_type, (_cut(query.text, names),))
+    remaining = _without(query.root, names) if query.root is not None else None
+    if remaining is None or remaining == query.root:
+        return "" if remaining is None else query.text
+    return _written(remaining, query.pattern_type, (_cut(query.text, names),))
 
 
-def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, written: str) -> str:
+def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replacement: str) -> str:
     """Text of `query` with `node` in the place of a pattern, wherever that stands.
 
     Parameters
@@ -166,9 +166,9 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, written
     changed = None if query.root is None else _exchanged(query.root, pattern, node)
     if changed is None or changed == query.root:
         raise QueryError(f"there is no pattern {pattern.value} in this query", query=query.text, stage="parse")
-    places = [found.start() for found in re.finditer(re.escape(typed), query.text)] if typed else []
-    each = (f"{query.text[:at]}{written}{query.text[at + len(typed) :]}" for at in places[:_MOST_PLACES])
-    return _written(changed, query.pattern_type, (*each, query.text.replace(typed, written)))
+    positions = [found.start() for found in re.finditer(re.escape(typed), query.text)] if typed else []
+    variants = (f"{query.text[:at]}{replacement}{query.text[at + len(typed) :]}" for at in positions[:_MOST_PLACES])
+    return _written(changed, query.pattern_type, (*variants, query.text.replace(typed, replacement)))
 
 
 def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
@@ -180,14 +180,16 @@ def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
         The query has several alternatives, or no text means that.
     """
     args = query.root.args if isinstance(query.root, And) else () if query.root is None else (query.root,)
-    chosen = [arg for arg in args if isinstance(arg, Filter) and arg.name == name and not arg.negated]
-    rest = [arg for arg in args if arg not in chosen]
-    if not chosen or len(query.plan) > 1:
+    selected = [arg for arg in args if isinstance(arg, Filter) and arg.name == name and not arg.negated]
+    remaining = [arg for arg in args if arg not in selected]
+    if not selected or len(query.plan) > 1:
         raise QueryError(f"the query has no {name}: filter, or several alternatives", query=query.text, stage="parse")
     choice = combine("or", [Filter(name, value) for value in values])
-    written = " or ".join(f"{name}:{quote_value(value)}" for value in values)
-    written = f"({written})" if len(values) > 1 else written
-    return _written(combine("and", [choice, *rest]), query.pattern_type, (f"{written} {_cut(query.text, {name})}",))
+    choice_text = " or ".join(f"{name}:{quote_value(value)}" for value in values)
+    choice_text = f"({choice_text})" if len(values) > 1 else choice_text
+    return _written(
+        combine("and", [choice, *remaining]), query.pattern_type, (f"{choice_text} {_cut(query.text, {name})}",)
+    )
 
 
 def in_pattern_type(text: str, pattern_type: str) -> str:
@@ -199,10 +201,10 @@ def in_pattern_type(text: str, pattern_type: str) -> str:
         `text` has no meaning in that type, or no text says so.
     """
     query = parse(text, pattern_type)
-    named = Filter("patterntype", pattern_type)
-    node = named if query.root is None else combine("and", [named, query.root])
-    written = f"patternType:{pattern_type}"
-    candidates = (f"{text} {written}", f"({text}) {written}", f"{written} {text}", f"{written} ({text})")
+    type_filter = Filter("patterntype", pattern_type)
+    node = type_filter if query.root is None else combine("and", [type_filter, query.root])
+    type_text = f"patternType:{pattern_type}"
+    candidates = (f"{text} {type_text}", f"({text}) {type_text}", f"{type_text} {text}", f"{type_text} ({text})")
     return _written(node, pattern_type, candidates, requested=PATTERN_TYPES)
 
 
@@ -229,15 +231,17 @@ def _cut(text: str, names: Collection[str]) -> str:
 
 def _without(node: Node, names: Collection[str]) -> Node | None:
     if isinstance(node, And | Or):
-        args = [kept for arg in node.args if (kept := _without(arg, names)) is not None]
+        args = [filtered for arg in node.args if (filtered := _without(arg, names)) is not None]
         return combine("and" if isinstance(node, And) else "or", args) if args else None
     return None if isinstance(node, Filter) and node.name in names else node
 
 
-def _exchanged(node: Node, pattern: Pattern, other: Node) -> Node:
+def _exchanged(node: Node, pattern: Pattern, replacement: Node) -> Node:
     if isinstance(node, And | Or):
-        return combine("and" if isinstance(node, And) else "or", [_exchanged(a, pattern, other) for a in node.args])
-    return other if node == pattern else node
+        return combine(
+            "and" if isinstance(node, And) else "or", [_exchanged(a, pattern, replacement) for a in node.args]
+        )
+    return replacement if node == pattern else node
 
 
 def _meaning(plan: Iterable[Alternative]) -> list[tuple[list[str], str]]:

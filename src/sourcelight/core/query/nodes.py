@@ -94,42 +94,42 @@ class Alternative:
 
     def count_limit(self, default: int | None = None) -> int | None:
         """Return the number after which to stop: None for ``count:all``, `default` when nothing is asked."""
-        found = self.first("count")
-        if found is None:
+        node = self.first("count")
+        if node is None:
             return default
-        return None if int(found.value) >= COUNT_ALL else int(found.value)
+        return None if int(node.value) >= COUNT_ALL else int(node.value)
 
     def timeout_s(self) -> float | None:
         """Return the seconds that ``timeout:`` allows (0 at least), None when it is not given."""
-        found = self.first("timeout")
-        seconds = duration_s(found.value) if found else None
+        node = self.first("timeout")
+        seconds = duration_s(node.value) if node else None
         return None if seconds is None else max(seconds, 0.0)
 
     def case_sensitive(self) -> bool:
         """Tell whether ``case:yes`` is in force."""
-        found = self.first("case")
-        return bool(found and boolean(found.value))
+        node = self.first("case")
+        return bool(node and boolean(node.value))
 
     def yes_no_only(self, name: str) -> str | None:
         """Return ``yes``, ``no`` or ``only`` of ``fork``, ``archived`` or ``index``; None when it is not given."""
-        found = self.first(name)
-        return yes_no_only(found.value) if found else None
+        node = self.first(name)
+        return yes_no_only(node.value) if node else None
 
     def visibility(self) -> str:
         """Return ``any``, ``public`` or ``private``; other values mean any."""
-        found = self.first("visibility")
-        value = found.value.lower() if found else "any"
+        node = self.first("visibility")
+        value = node.value.lower() if node else "any"
         return value if value in {"public", "private"} else "any"
 
     def select(self) -> tuple[str, ...]:
         """Return the path of ``select:`` in parts, empty when it is not given."""
-        found = self.first("select")
-        return tuple(found.value.split(".")) if found and found.value else ()
+        node = self.first("select")
+        return tuple(node.value.split(".")) if node and node.value else ()
 
     def revisions(self, repo: Filter) -> tuple[str, ...]:
         """Return the revisions that `repo` asks for, from its own ``@`` or from ``rev:``; none means HEAD."""
-        found = repo if repo.revs is not None else self.first("rev")
-        return tuple(rev for rev in (found.revs or () if found else ()) if rev)
+        node = repo if repo.revs is not None else self.first("rev")
+        return tuple(rev for rev in (node.revs or () if node else ()) if rev)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,8 @@ class Normalizer:
             return predicate(name, *raw.predicate, negated=raw.negated)
         revs: tuple[str, ...] | None = None
         if name == "repo" and not raw.negated and "@" in value:
-            value, _, rest = value.partition("@")
-            revs = tuple(rest.split(":"))
+            value, _, revisions = value.partition("@")
+            revs = tuple(revisions.split(":"))
         elif name == "rev":
             revs = tuple(value.split(":"))
         elif name == "count" and value.lower() == "all":
@@ -105,16 +105,16 @@ class Normalizer:
         if self.pattern_type != "regexp" and any(isinstance(arg, Group) for arg in args):
             raise QueryError(_TROUBLE, query=self.text, stage="parse", hint='use patternType:keyword, or content:"…"')
         parts: list[Node] = []
-        joined: list[RawPattern] = []
+        run: list[RawPattern] = []
         singly = self.pattern_type == "regexp" and isinstance(args[0], RawPattern) and args[0].negated
         for arg in args:
             if singly or not isinstance(arg, RawPattern) or not self._joins(arg):
-                parts.extend(self._join(joined))
+                parts.extend(self._join(run))
                 parts.append(self.rewrite(arg))
-                joined = []
+                run = []
             else:
-                joined.append(arg)
-        parts.extend(self._join(joined))
+                run.append(arg)
+        parts.extend(self._join(run))
         return combine("and", parts)
 
     def _joins(self, raw: RawPattern) -> bool:
@@ -127,9 +127,9 @@ class Normalizer:
             return [self._leaf(Pattern(" ".join(raw.value for raw in raws)), raws[0].start)]
         patterns = [self._pattern(raw) for raw in raws]
         parts = [escape_regexp(node.value) if node.kind == "literal" else node.value for node in patterns]
-        joined = Pattern(".*?".join(f"(?:{part})" for part in parts), "regexp")
+        pattern = Pattern(".*?".join(f"(?:{part})" for part in parts), "regexp")
         values = tuple((raw.value_start, part) for raw, part in zip(raws, parts, strict=True))
-        return [self._leaf(joined, raws[0].start, values)]
+        return [self._leaf(pattern, raws[0].start, values)]
 
 
 def _own_value(raw: RawFilter) -> str:
@@ -141,10 +141,10 @@ def _own_value(raw: RawFilter) -> str:
 
 def combine(kind: str, nodes: list[Node]) -> Node:
     """Return `nodes` under one ``and`` or ``or``: nested ones merged; in an ``and`` the filters come first."""
-    made = And if kind == "and" else Or
+    node_type = And if kind == "and" else Or
     flat: list[Node] = []
     for node in nodes:
-        flat.extend(node.args if isinstance(node, made) else [node])
+        flat.extend(node.args if isinstance(node, node_type) else [node])
     if len(flat) == 1:
         return flat[0]
     if kind == "or":
@@ -158,6 +158,6 @@ def escape_bare_parens(regexp: str) -> str:
     return _PARENS_TO_ESCAPE.sub(_escape_parens, regexp)
 
 
-def _escape_parens(found: re.Match[str]) -> str:
-    text = found.group()
+def _escape_parens(match: re.Match[str]) -> str:
+    text = match.group()
     return {"()": r"\(\)", "(": r"\("}.get(text, text)

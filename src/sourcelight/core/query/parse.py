@@ -114,11 +114,11 @@ def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, 
         return requested
     for trial in dict.fromkeys(("literal", requested, "keyword", "regexp", "standard")):
         try:
-            found = _first_pattern_type(parse_tree(text, trial))
+            in_query = _first_pattern_type(parse_tree(text, trial))
         except QueryError:
             continue
-        if found is not None:
-            return found
+        if in_query is not None:
+            return in_query
         if trial == requested:  # the filter is inside quotes or slashes
             break
     return requested
@@ -205,8 +205,8 @@ def refuse_unsupported(alternative: Alternative, supported: frozenset[str] = TEX
         _refuse_filter(node, supported)
     for kind in alternative.types:
         if f"type:{kind}" not in supported:
-            known = " or ".join(sorted(name for name in supported if name.startswith("type:")))
-            _refuse(f"type:{kind}", f"use {known}" if known else "leave it out")
+            supported_types = " or ".join(sorted(name for name in supported if name.startswith("type:")))
+            _refuse(f"type:{kind}", f"use {supported_types}" if supported_types else "leave it out")
 
 
 def _refuse_filter(node: Filter, supported: frozenset[str]) -> None:
@@ -222,5 +222,5 @@ def _refuse_filter(node: Filter, supported: frozenset[str]) -> None:
         _refuse(f"the revision in repo:{node.value}@{':'.join(node.revs or ())}", "leave out @…: HEAD is searched")
 
 
-def _refuse(what: str, hint: str) -> NoReturn:
-    raise UnsupportedQuery(f"{what} is not supported here yet: {hint}", hint=hint)
+def _refuse(part: str, hint: str) -> NoReturn:
+    raise UnsupportedQuery(f"{part} is not supported here yet: {hint}", hint=hint)

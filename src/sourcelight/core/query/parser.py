@@ -86,16 +86,16 @@ def operator(kind: str, args: list[Raw]) -> Raw:
     flat: list[Raw] = []
     for arg in args:
         flat.extend(arg.args if isinstance(arg, Group) and arg.kind == kind else [arg])
-    kept: list[Raw] = []
+    merged: list[Raw] = []
     for arg in flat:
         if isinstance(arg, RawFilter) and not arg.value:
             continue
-        if isinstance(arg, RawPattern) and not arg.value and kept:
+        if isinstance(arg, RawPattern) and not arg.value and merged:
             continue
-        kept.append(arg)
-    if not kept:
-        kept = flat[-1:]
-    return kept[0] if len(kept) == 1 else Group(kind, kept, any(has_pattern(arg) for arg in kept))
+        merged.append(arg)
+    if not merged:
+        merged = flat[-1:]
+    return merged[0] if len(merged) == 1 else Group(kind, merged, any(has_pattern(arg) for arg in merged))
 
 
 def has_pattern(tree: Raw) -> bool:
@@ -129,10 +129,10 @@ class _Parser:
             end = self._open(position) if char == "(" else self._leave(position)
             if end is not None:
                 return end
-        found = lexer.operator(position)
-        if found is not None:
-            self._operator(found[0], position)
-            return found[1]
+        operator_match = lexer.operator(position)
+        if operator_match is not None:
+            self._operator(operator_match[0], position)
+            return operator_match[1]
         term = lexer.negation(position)
         if term is not None:
             return self._negated(position, term)
@@ -223,11 +223,11 @@ def _hoist(tree: Raw) -> Raw:
         leading = 0
         while leading < len(tree.args) and isinstance(tree.args[leading], RawFilter):
             leading += 1
-        rest = tree.args[leading:]
-        if len(rest) != 1:
+        remaining = tree.args[leading:]
+        if len(remaining) != 1:
             return operator("and", [*outer, tree]) if outer else tree
         outer.extend(tree.args[:leading])
-        tree = rest[0]
+        tree = remaining[0]
     hoisted = _hoist_or(tree) if isinstance(tree, Group) and tree.kind == "or" else None
     if hoisted is None:
         return operator("and", [*outer, tree]) if outer else tree
@@ -256,10 +256,10 @@ def _split(tree: Raw) -> tuple[list[RawFilter], Raw] | None:
     if not isinstance(tree, Group) or tree.kind != "and":
         return None
     filters = [arg for arg in tree.args if isinstance(arg, RawFilter)]
-    rest: list[Raw] = [arg for arg in tree.args if not isinstance(arg, RawFilter)]
-    if not rest or not all(_is_pure(arg) for arg in rest):
+    patterns: list[Raw] = [arg for arg in tree.args if not isinstance(arg, RawFilter)]
+    if not patterns or not all(_is_pure(arg) for arg in patterns):
         return None
-    return filters, operator("and", rest)
+    return filters, operator("and", patterns)
 
 
 def _is_pure(tree: Raw) -> bool:

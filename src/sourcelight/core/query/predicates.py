@@ -29,37 +29,37 @@ class InvalidPredicate(Predicate):
     fault: str = ""
 
 
-def predicate(on: str, written: str, text: str, *, negated: bool) -> Predicate:
+def predicate(on: str, spelled_name: str, text: str, *, negated: bool) -> Predicate:
     """Return the node for ``on:written(text)`` with its canonical name and arguments.
 
     Parameters
     ----------
     on
         ``repo``, ``file`` or ``rev``.
-    written
+    spelled_name
         The name as written: ``contains.file``, ``has.tag`` ….
     text
         What stands between the parentheses.
     negated
         Whether the filter is negated.
     """
-    name, read = _READERS[on, written]
+    name, read = _READERS[on, spelled_name]
     forbidden = NOT_NEGATABLE.get((on, name)) if negated else None
-    fault = f'search predicate "{forbidden}" does not support negation'
+    problem = f'search predicate "{forbidden}" does not support negation'
     args: Arguments = {}
     try:
         args = {} if forbidden else read(text)
     except QueryError as error:
-        forbidden, fault = fault, error.message
+        forbidden, problem = problem, error.message
     if forbidden:
-        return InvalidPredicate(on, name, {}, negated, f"invalid predicate value: {fault}")
+        return InvalidPredicate(on, name, {}, negated, f"invalid predicate value: {problem}")
     return Predicate(on, name, args, negated=negated and on != "rev")
 
 
-def _single(key: str, fault: str) -> Callable[[str], Arguments]:
+def _single(key: str, problem: str) -> Callable[[str], Arguments]:
     def read(text: str) -> Arguments:
         if not text:
-            raise QueryError(fault)
+            raise QueryError(problem)
         return {key: text}
 
     return read
@@ -69,9 +69,9 @@ def _regexp(key: str, title: str) -> Callable[[str], Arguments]:
     def read(text: str) -> Arguments:
         if not text:
             raise QueryError(f"{title} argument should not be empty")
-        fault = regexp_fault(text)
-        if fault:
-            raise QueryError(f"{title} argument: {fault}")
+        problem = regexp_fault(text)
+        if problem:
+            raise QueryError(f"{title} argument: {problem}")
         return {key: text}
 
     return read
@@ -82,9 +82,9 @@ def _any_text(key: str) -> Callable[[str], Arguments]:
 
 
 def _contributor(text: str) -> Arguments:
-    fault = regexp_fault(text)
-    if fault:
-        raise QueryError(f"the file:has.contributor() predicate has invalid argument: {fault}")
+    problem = regexp_fault(text)
+    if problem:
+        raise QueryError(f"the file:has.contributor() predicate has invalid argument: {problem}")
     return {"regexp": text}
 
 
@@ -92,11 +92,11 @@ def _description(text: str) -> Arguments:
     words = text.split()
     if not words:
         raise QueryError("empty repo:has.description() predicate parameter")
-    joined = words[0] if len(words) == 1 else ".*?".join(f"(?:{word})" for word in words)
-    fault = regexp_fault(joined)
-    if fault:
-        raise QueryError(f"invalid repo:has.description() argument: {fault}")
-    return {"regexp": joined}
+    expression = words[0] if len(words) == 1 else ".*?".join(f"(?:{word})" for word in words)
+    problem = regexp_fault(expression)
+    if problem:
+        raise QueryError(f"invalid repo:has.description() argument: {problem}")
+    return {"regexp": expression}
 
 
 def _at_time(text: str) -> Arguments:
@@ -140,9 +140,9 @@ def _file(path_name: str) -> Callable[[str], Arguments]:
         if not args:
             raise QueryError(f"one of {path_name} or content must be set")
         for key, value in args.items():
-            fault = regexp_fault(value)
-            if fault:
-                raise QueryError(f"the {key} argument is invalid: {fault}")
+            problem = regexp_fault(value)
+            if problem:
+                raise QueryError(f"the {key} argument is invalid: {problem}")
         return {key: args[key] for key in ("path", "content") if key in args}
 
     return read
@@ -196,19 +196,19 @@ def _meta(text: str) -> Arguments:
 
 
 def _meta_part(text: str, position: int) -> tuple[str, bool, int]:
-    found = _META_PART.match(text, position)
-    if found is None:
+    match = _META_PART.match(text, position)
+    if match is None:
         raise QueryError("unexpected extra content")
-    double, single, regexp, plain = found.groups()
-    if plain is not None:
-        return plain.strip(), False, found.end()
+    double, single, regexp, bare = match.groups()
+    if bare is not None:
+        return bare.strip(), False, match.end()
     if regexp is not None:
-        fault = regexp_fault(regexp.replace("\\/", "/"))
-        if fault:
-            raise QueryError(fault)
-        return regexp.replace("\\/", "/"), True, found.end()
+        problem = regexp_fault(regexp.replace("\\/", "/"))
+        if problem:
+            raise QueryError(problem)
+        return regexp.replace("\\/", "/"), True, match.end()
     body = double if double is not None else single
-    return re.sub(r"""\\(["'\\])""", r"\1", body), False, found.end()
+    return re.sub(r"""\\(["'\\])""", r"\1", body), False, match.end()
 
 
 _Reader = Callable[[str], Arguments]

@@ -60,19 +60,19 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     if node is None:
         return ""
     check_depth(node)
-    chosen = _pattern_type_of(node)
-    effective = chosen or pattern_type
+    typed_in = _pattern_type_of(node)
+    effective = typed_in or pattern_type
     # A patternType: must win whatever a search asks for. Text to find that holds another one may come before it.
-    requested = PATTERN_TYPES if chosen else (pattern_type,)
+    requested = PATTERN_TYPES if typed_in else (pattern_type,)
     expected = _comparable(node)
     tried: set[str] = set()
-    for written, style in product(dict.fromkeys((effective, pattern_type)), _STYLES):
-        text = _Printer(written, style).text(node, 0)
+    for requested_type, style in product(dict.fromkeys((effective, pattern_type)), _STYLES):
+        text = _Printer(requested_type, style).text(node, 0)
         if text in tried:
             continue
         tried.add(text)
         check_text(text)
-        if _reads_as(text, requested, written, expected):
+        if _reads_as(text, requested, requested_type, expected):
             return text
     raise QueryError(
         f"no query of type {effective} reads as this expression",
@@ -98,7 +98,7 @@ def check_depth(node: Node) -> None:
 
 def _pattern_type_of(node: Node) -> str | None:
     if isinstance(node, And | Or):
-        return next((found for arg in node.args if (found := _pattern_type_of(arg)) is not None), None)
+        return next((pattern_type for arg in node.args if (pattern_type := _pattern_type_of(arg)) is not None), None)
     return effective_type(node.value) if isinstance(node, Filter) and node.name == "patterntype" else None
 
 
@@ -180,8 +180,8 @@ class _Printer:
         args: Sequence[Node] = node.args
         if isinstance(node, And) and self._style.in_front:
             filters = [arg for arg in args if isinstance(arg, Filter | Predicate)]
-            others = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
-            args = [*others[: self._style.in_front], *filters, *others[self._style.in_front :]]
+            patterns = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
+            args = [*patterns[: self._style.in_front], *filters, *patterns[self._style.in_front :]]
         if isinstance(node, And) and self._style.within and (text := self._around_filters(args)):
             return text
         parts = [self._operand(arg, node, depth) for arg in args]
@@ -190,14 +190,14 @@ class _Printer:
     def _around_filters(self, args: Sequence[Node]) -> str:
         """Filters between the words of the one literal beside them; empty where they can't be."""
         filters = [self.text(arg, 0) for arg in args if isinstance(arg, Filter | Predicate)]
-        others = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
-        if self._type not in {"standard", "literal"} or len(others) != 1 or not filters:
+        patterns = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
+        if self._type not in {"standard", "literal"} or len(patterns) != 1 or not filters:
             return ""
-        literal = others[0]
+        literal = patterns[0]
         if not isinstance(literal, Pattern) or literal.kind != "literal" or literal.negated or literal.content:
             return ""
-        first, space, rest = literal.value.partition(" ")
-        return f"{_apart(first)} {' '.join(filters)} {rest}" if space else ""
+        first, space, remaining = literal.value.partition(" ")
+        return f"{_apart(first)} {' '.join(filters)} {remaining}" if space else ""
 
     def _operand(self, arg: Node, parent: And | Or, depth: int) -> str:
         text = self.text(arg, depth + 1)
@@ -219,8 +219,8 @@ class _Printer:
     def _literal(self, node: Pattern) -> str:
         if self._type in {"standard", "literal"}:
             # There are no quotes; what can't stand bare is refused when the text is read again.
-            first, space, rest = node.value.partition(" ")
-            return f"{_apart(first)}{space}{rest}" if self._style.within else node.value
+            first, space, remaining = node.value.partition(" ")
+            return f"{_apart(first)}{space}{remaining}" if self._style.within else node.value
         if node.quoted or self._type == "regexp":
             return in_quotes(node.value, lean=self._style.lean)
         text = quote_pattern(node.value)

@@ -48,8 +48,8 @@ def in_quotes(text: str, *, lean: bool = False) -> str:
         escaped = _LEAN_QUOTED.sub(lambda found: "\\" + found.group(), text)
     else:
         escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    for char, written in _CONTROLS.items():
-        escaped = escaped.replace(char, written)
+    for char, escape in _CONTROLS.items():
+        escaped = escaped.replace(char, escape)
     return f'"{escaped}"'
 
 
@@ -63,8 +63,8 @@ def _is_plain_value(field: str, value: str) -> bool:
 
 def _value_between(text: str) -> str | None:
     value = None
-    for around, terms in ((f"(x {text} x)", 3), (f"(x {text})", 2)):
-        read = _second(around, "keyword", terms=terms)
+    for wrapped, terms in ((f"(x {text} x)", 3), (f"(x {text})", 2)):
+        read = _second(wrapped, "keyword", terms=terms)
         if not isinstance(read, RawFilter) or read.quoted or read.predicate is not None:
             return None
         value = read.value
@@ -74,8 +74,8 @@ def _value_between(text: str) -> str | None:
 def read_alone(text: str, pattern_type: str) -> str | None:
     """Return what a term `text` between any two others is read as, None when it is not one plain positive term."""
     value = None
-    for around, terms in ((f"(x and {text} and x)", 3), (f"(x and {text})", 2)):
-        read = _second(around, pattern_type, terms=terms)
+    for wrapped, terms in ((f"(x and {text} and x)", 3), (f"(x and {text})", 2)):
+        read = _second(wrapped, pattern_type, terms=terms)
         if not isinstance(read, RawPattern) or read.quoted or read.slashed or read.negated:
             return None
         value = read.value

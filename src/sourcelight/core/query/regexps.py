@@ -99,25 +99,25 @@ def file_pattern(text: str) -> str:
 def glob_regexp(text: str) -> str:
     """RE2 of a glob, without anchors: ``*`` and ``?`` stay within one name, ``**`` goes over directories."""
     out = []
-    at = 0
-    while at < len(text):
-        if text.startswith("**/", at):
+    position = 0
+    while position < len(text):
+        if text.startswith("**/", position):
             out.append("(?:.*/)?")
-            at += 3
-        elif text.startswith("**", at):
+            position += 3
+        elif text.startswith("**", position):
             out.append(".*")
-            at += 2
-        elif text[at] == "*":
+            position += 2
+        elif text[position] == "*":
             out.append("[^/]*")
-            at += 1
-        elif text[at] == "?":
+            position += 1
+        elif text[position] == "?":
             out.append("[^/]")
-            at += 1
-        elif text[at] == "[" and (end := text.find("]", at + 2)) > 0:
-            inner = text[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            position += 1
+        elif text[position] == "[" and (end := text.find("]", position + 2)) > 0:
+            inner = text[position + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
             out.append("[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]")
-            at = end + 1
+            position = end + 1
         else:
-            out.append(escape_regexp(text[at]))
-            at += 1
+            out.append(escape_regexp(text[position]))
+            position += 1
     return "".join(out)

@@ -132,8 +132,8 @@ def _texts(o: _Object, key: str) -> tuple[str, ...]:
 
 
 def _numbers(value: Json, size: int) -> tuple[int, ...]:
-    found = [_number(v) for v in value[:size]] if isinstance(value, list) else []
-    return tuple(found + [0] * (size - len(found)))
+    numbers = [_number(v) for v in value[:size]] if isinstance(value, list) else []
+    return tuple(numbers + [0] * (size - len(numbers)))
 
 
 def _location(value: Json) -> Location:

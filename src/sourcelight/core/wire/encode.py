@@ -151,8 +151,8 @@ def _alert(alert: Alert) -> Json:
     )
 
 
-def _location(at: Location) -> Json:
-    return {"offset": at.offset, "line": at.line, "column": at.column}
+def _location(location: Location) -> Json:
+    return {"offset": location.offset, "line": location.line, "column": location.column}
 
 
 def _ranges(ranges: tuple[Range, ...]) -> list[Json]:

@@ -122,20 +122,20 @@ class SearchRequest:
         UnsupportedQuery
             For a pattern type that exists and is not offered.
         """
-        given: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name, value in params:
-            given.setdefault(name, value)
-        given = {name: value for name, value in given.items() if value}
-        query = given.get("q", "")
+            values.setdefault(name, value)
+        values = {name: value for name, value in values.items() if value}
+        query = values.get("q", "")
         if not query:
             raise BadParameter("no query found", parameter="q")
-        display = _integer(given, "display", -1)
-        chunk_matches = _boolean(given, "cm")
-        context_lines = _unsigned(given, "cl", 1)
-        max_line_len = _integer(given, "max-line-len", -1)
-        _integer(given, "sm", 0)
-        pattern_type, version = _pattern_type(given, query)
-        default_matches = _integer(given, DEFAULT_COUNT, 0)
+        display = _integer(values, "display", -1)
+        chunk_matches = _boolean(values, "cm")
+        context_lines = _unsigned(values, "cl", 1)
+        max_line_len = _integer(values, "max-line-len", -1)
+        _integer(values, "sm", 0)
+        pattern_type, version = _pattern_type(values, query)
+        default_matches = _integer(values, DEFAULT_COUNT, 0)
         return cls(
             query=query,
             pattern_type=pattern_type,
@@ -144,28 +144,28 @@ class SearchRequest:
             chunk_matches=chunk_matches,
             context_lines=context_lines,
             max_line_len=max_line_len if max_line_len > 0 else -1,
-            trace=given.get("trace") in _TRUE,
+            trace=values.get("trace") in _TRUE,
             default_matches=default_matches if default_matches > 0 else None,
         )
 
 
-def _pattern_type(given: dict[str, str], query: str) -> tuple[str, str]:
-    version = given.get("v", "V3")
-    asked = given.get("t")
-    if asked is None:
+def _pattern_type(values: dict[str, str], query: str) -> tuple[str, str]:
+    version = values.get("v", "V3")
+    requested = values.get("t")
+    if requested is None:
         if version not in _TYPE_OF_VERSION:
             raise BadParameter(f"unrecognized version {_quoted(version)}: V1, V2 and V3 exist", parameter="v")
         return _TYPE_OF_VERSION[version], version
-    if asked == "structural":
+    if requested == "structural":
         raise UnsupportedQuery(
             "structural search is not offered",
             query=query,
             hint="use patternType:regexp, or patternType:literal for exact text",
         )
-    if asked not in _PATTERN_TYPES:
-        raise BadParameter(f"unrecognized patternType {_quoted(asked)}", parameter="t")
+    if requested not in _PATTERN_TYPES:
+        raise BadParameter(f"unrecognized patternType {_quoted(requested)}", parameter="t")
     # The version says nothing once a pattern type is given, so a wrong one is not an error then.
-    return _PATTERN_TYPES[asked], version if version in _TYPE_OF_VERSION else "V3"
+    return _PATTERN_TYPES[requested], version if version in _TYPE_OF_VERSION else "V3"
 
 
 def _quoted(text: str) -> str:
@@ -173,12 +173,12 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _refused(name: str, wanted: str, raw: str, reason: str) -> BadParameter:
-    return BadParameter(f"{name} must be {wanted}, got {_quoted(raw)}: {reason}", parameter=name)
+def _refused(name: str, accepted: str, raw: str, reason: str) -> BadParameter:
+    return BadParameter(f"{name} must be {accepted}, got {_quoted(raw)}: {reason}", parameter=name)
 
 
-def _integer(given: dict[str, str], name: str, default: int) -> int:
-    raw = given.get(name)
+def _integer(values: dict[str, str], name: str, default: int) -> int:
+    raw = values.get(name)
     if raw is None:
         return default
     if _INTEGER.fullmatch(raw) is None:
@@ -188,20 +188,20 @@ def _integer(given: dict[str, str], name: str, default: int) -> int:
     return int(raw)
 
 
-def _unsigned(given: dict[str, str], name: str, default: int) -> int:
-    raw = given.get(name)
+def _unsigned(values: dict[str, str], name: str, default: int) -> int:
+    raw = values.get(name)
     if raw is None:
         return default
-    wanted = f"a number of lines from 0 to {_MOST_CONTEXT_LINES}"
+    accepted = f"a number of lines from 0 to {_MOST_CONTEXT_LINES}"
     if _UNSIGNED.fullmatch(raw) is None:
-        raise _refused(name, wanted, raw, "invalid syntax")
+        raise _refused(name, accepted, raw, "invalid syntax")
     if len(raw) > 20 or int(raw) > _MOST_CONTEXT_LINES:
-        raise _refused(name, wanted, raw, "value out of range")
+        raise _refused(name, accepted, raw, "value out of range")
     return int(raw)
 
 
-def _boolean(given: dict[str, str], name: str) -> bool:
-    raw = given.get(name)
+def _boolean(values: dict[str, str], name: str) -> bool:
+    raw = values.get(name)
     if raw is None or raw in _FALSE:
         return False
     if raw not in _TRUE:
@@ -224,10 +224,10 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
     )
 
 
-def display_limit(display: int, found: int) -> Skipped:
-    """`found` matches were counted, but only `display` were returned, as asked."""
+def display_limit(display: int, total: int) -> Skipped:
+    """`total` matches were counted, but only `display` were returned, as asked."""
     return Skipped(
         reason="display",
         title="display limit hit",
-        message=f"{found:,} matches were found and {display:,} of them are shown, as `display` asked for.",
+        message=f"{total:,} matches were found and {display:,} of them are shown, as `display` asked for.",
     )

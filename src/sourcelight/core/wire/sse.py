@@ -98,17 +98,17 @@ class SseDecoder:
 
         An event cut inside its JSON is never yielded: the start of a JSON object or array is not itself JSON.
         """
-        rest = bytes(self._buffer).removesuffix(b"\r")
+        remaining = bytes(self._buffer).removesuffix(b"\r")
         self._buffer.clear()
         self._scanned = 0
-        held = rest
-        if rest and (event := self._line(rest)) is not None:
+        pending = remaining
+        if remaining and (event := self._line(remaining)) is not None:
             yield event
-            held = b""
+            pending = b""
         if self._name is not None and self._has_data and _is_json(b"\n".join(self._data)):
             yield self._finish()
-            held = b""
-        self._buffer += held
+            pending = b""
+        self._buffer += pending
 
     def _grow(self, size: int, *, keep: bool = True) -> None:
         if self._size + size > self._max_bytes:

@@ -149,7 +149,7 @@ def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *,
     attrs = {
         **(source or {}),
         **answer.attributes,
-        "status": status or call_status(complete=answer.complete, rows=answer.table.num_rows, asked=None),
+        "status": status or call_status(complete=answer.complete, rows=answer.table.num_rows, limit=None),
         "notices": list(answer.notices),
     }
     # Of several services, each row says which one it is of.
