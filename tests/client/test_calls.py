@@ -103,7 +103,7 @@ def test_progress_goes_from_running_to_the_number_of_rows() -> None:
     with pytest.raises(KeyboardInterrupt):
         Client(backend).list_files("r1", progress=look)
     running = [s for s in looks if s.done]
-    assert (running[0].done, running[0].total, running[0].unit, running[0].doing) == (3, 12, "reading", "Working")
+    assert (running[0].done, running[0].total, running[0].unit, running[0].activity) == (3, 12, "reading", "Working")
     assert running[0].title.endswith("r1")
     assert looks[-1].phase == "interrupted"
 
@@ -169,7 +169,7 @@ def test_a_call_that_fails_says_so_on_screen_too() -> None:
     client = Client(ScriptedBackend([]))
     with pytest.raises(UnsupportedTool, match="no script for nls_search"):
         client.nls_search("x", progress=seen.append)
-    assert (seen[-1].phase, seen[-1].notes) == ("failed", (("error", "no script for nls_search"),))
+    assert (seen[-1].phase, seen[-1].notices) == ("failed", (("error", "no script for nls_search"),))
 
 
 def test_arguments_are_taken_as_python_people_write_them() -> None:

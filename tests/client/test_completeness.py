@@ -231,7 +231,7 @@ def test_a_count_says_how_many_repositories_have_matches(whole: sl.Client) -> No
     for by in (None, "repository", "language", ["repository", "path"]):
         told: list[Any] = []
         whole.count("needle", by, progress=told.append)
-        assert ("repositories", "2") in told[-1].facts, by
+        assert ("repositories", "2") in told[-1].fields, by
     assert whole.count("no such text", "language").empty
 
 

@@ -174,19 +174,19 @@ def test_steps_are_drawn_as_they_come() -> None:
     state.update(ToolProgress("evidence", 0, 0, "r1@1 a.py#L1-L2"))
     assert [what for what, _ in state.turns] == ["nls_search", "evidence"]
     moment = state.snapshot()
-    assert (moment.title, moment.doing) == ("How?", "Researching")
-    assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notes
+    assert (moment.title, moment.activity) == ("How?", "Researching")
+    assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notices
     assert (moment.done, moment.unit) == (2, "steps")
     for piece in ("Prices are ", "rounded", " to cents.\n" * 60):
         state.update(ToolProgress("writing", 0, 0, piece))
     moment = state.snapshot()
     assert len(state.turns) == 2
-    severity, told = moment.notes[-1]
+    severity, told = moment.notices[-1]
     assert (severity, told[:12]) == ("info", "unchecked: …")
     assert told.endswith("to cents. to cents.")
     assert len(told) < 300
     state.update(ToolProgress("evidence", 0, 0, "r1@1 b.py#L1-L2"))
-    assert "unchecked" not in str(state.snapshot().notes)
+    assert "unchecked" not in str(state.snapshot().notices)
 
 
 def test_sources_that_were_kept_under_former_columns_are_read(home: Path) -> None:

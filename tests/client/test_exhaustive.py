@@ -128,7 +128,7 @@ def test_parts_are_counted_while_they_run(capped: tuple[Service, ScriptedEngine]
     seen: list[Any] = []
     with sl.connect(capped[0].url, TOKEN) as client:
         client.search("needle -repo:big$", exhaustive=True, progress=seen.append)
-    done, known = dict(seen[-1].facts)["parts"].split(" of ")
+    done, known = dict(seen[-1].fields)["parts"].split(" of ")
     assert done == known
     assert int(known) > 10
 

@@ -62,7 +62,7 @@ def test_opening_nothing_says_where_it_looked(tmp_path: Path) -> None:
     with pytest.raises(sl.NoRepositories, match="absent"):
         sl.open(tmp_path / "absent", index=tmp_path / "index", progress=shown.append)
     assert shown[-1].phase == "failed"
-    assert "absent" in shown[-1].notes[0][1]
+    assert "absent" in shown[-1].notices[0][1]
 
 
 def test_opening_can_be_interrupted(folder: Path) -> None:

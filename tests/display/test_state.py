@@ -63,21 +63,21 @@ def test_events_add_up() -> None:
     clock.now += 2
     shot = state.snapshot()
     assert shot.done == 5
-    assert shot.facts == (("repository", "1"), ("s", "2.0"), ("matches/s", "2"))
+    assert shot.fields == (("repository", "1"), ("s", "2.0"), ("matches/s", "2"))
     assert shot.text == "running: 5 matches, 1 repository, 2.0 s, 2 matches/s"
     assert state.status == "interrupted"
     assert state.reasons == ("still running",)
 
 
 def test_a_service_may_know_of_more_repositories_than_it_sent() -> None:
-    assert search(Progress(False, 1, 1, 9)).snapshot().facts[0] == ("repositories", "9")
+    assert search(Progress(False, 1, 1, 9)).snapshot().fields[0] == ("repositories", "9")
 
 
 def test_skipped_work_alerts_and_errors_become_notes() -> None:
     alerts = (Alert("a", "b", "warning"), Alert("c"))
     state = search(HIT, Progress(True, 1, 1, 1, (LIMIT, Skipped("x", severity="warn", title=""))), *alerts, Done())
     state.finish()
-    assert state.snapshot().notes == (
+    assert state.snapshot().notices == (
         ("info", "shard-match-limit: result limit hit (count:all)"),
         ("warn", "x"),
         ("warning", "a: b"),
@@ -85,7 +85,7 @@ def test_skipped_work_alerts_and_errors_become_notes() -> None:
     )
     failed = search(ErrorEvent("boom"))
     failed.finish()
-    assert failed.snapshot().notes == (("error", "boom"),)
+    assert failed.snapshot().notices == (("error", "boom"),)
 
 
 def test_the_first_end_counts_and_stops_the_clock() -> None:
@@ -111,7 +111,7 @@ def test_an_index_shows_any_object_with_the_fields() -> None:
     clock.now += 3
     shot = state.snapshot()
     assert (shot.title, shot.done, shot.total, shot.unit) == ("~/src: reading", 2, 4, "repositories")
-    assert shot.facts == (("files", "1,234"), ("MB", "5.0"), ("s", "3.0"))
+    assert shot.fields == (("files", "1,234"), ("MB", "5.0"), ("s", "3.0"))
     state.update(SimpleNamespace(step="Receiving objects", done=5, total=10))
     assert state.snapshot().title == "~/src: Receiving objects 5 of 10"
     state.finish()
@@ -124,7 +124,7 @@ def test_an_index_can_stop_early(end: str) -> None:
     state.interrupt() if end == "interrupt" else state.fail("disk full")
     state.finish()
     assert state.snapshot().phase == {"interrupt": "interrupted", "fail": "failed"}[end]
-    assert state.snapshot().notes == ((("error", "disk full"),) if end == "fail" else ())
+    assert state.snapshot().notices == ((("error", "disk full"),) if end == "fail" else ())
 
 
 def test_a_painter_paints_ten_times_a_second_and_at_the_end() -> None:
@@ -200,4 +200,4 @@ def test_an_index_that_was_current_says_so() -> None:
     state = IndexState("~/src", clock=Clock())
     state.finish(7)
     shot = state.snapshot()
-    assert (shot.phase, shot.done, shot.total, shot.facts[0]) == ("complete", 7, 7, ("index", "current"))
+    assert (shot.phase, shot.done, shot.total, shot.fields[0]) == ("complete", 7, 7, ("index", "current"))

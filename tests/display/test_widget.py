@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sourcelight.display.notebook import Phase, ProgressSnapshot
-from sourcelight.display.notebook.progress_box import ProgressBox, bar_html, notes_html, status_html
+from sourcelight.display.notebook.progress_box import ProgressBox, bar_html, notices_html, status_html
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</code><script>x</script>\x1b[31m\u202e"
 PHASES: list[Phase] = ["running", "complete", "limited", "interrupted", "failed"]
@@ -39,7 +39,7 @@ def test_every_state_has_its_word_and_numbers(phase: Phase) -> None:
 
 
 def test_an_index_is_not_called_a_search() -> None:
-    shot = ProgressSnapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),), doing="Indexing")
+    shot = ProgressSnapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),), activity="Indexing")
     assert "</span> Indexing</b> <b>1</b> of 4 repositories" in status_html(shot)
 
 
@@ -68,15 +68,15 @@ def test_colours_follow_the_theme_with_fallbacks() -> None:
 
 def test_notes_name_their_severity_and_are_limited() -> None:
     notes = [("info", "a"), ("warn", "b"), ("error", "c")] + [("new", "d")] * 7
-    html = notes_html(snapshot("limited", notes=tuple(notes)))
+    html = notices_html(snapshot("limited", notices=tuple(notes)))
     assert re.findall(r"<b>(\w+)</b>", html)[:4] == ["info", "warning", "error", "info"]
     assert "and 2 more" in html
-    assert notes_html(snapshot("limited")) == ""
+    assert notices_html(snapshot("limited")) == ""
 
 
 def test_hostile_text_stays_text() -> None:
-    shot = snapshot("running", title=HOSTILE, notes=(("warn", HOSTILE),))
-    html = bar_html(shot) + status_html(shot) + notes_html(shot)
+    shot = snapshot("running", title=HOSTILE, notices=(("warn", HOSTILE),))
+    html = bar_html(shot) + status_html(shot) + notices_html(shot)
     assert "<img" not in html
     assert "<script" not in html
     assert "\x1b" not in html

@@ -123,8 +123,8 @@ class RunSource:
             shown = self.result()._facts_to_show()  # noqa: SLF001 - one room
             return SourceUpdate(state.phase, headline(shown), tuple(statements(shown)))
         shot = state.snapshot()
-        words = " \u00b7 ".join(f"{value} {name}" for name, value in shot.facts if name != "matches/s")
-        return SourceUpdate("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notes)
+        words = " \u00b7 ".join(f"{value} {name}" for name, value in shot.fields if name != "matches/s")
+        return SourceUpdate("running", f"{shot.done:,} {shot.unit} \u00b7 {words}", shot.notices)
 
     def stop(self) -> None:
         """Stop the search; what arrived stays. Nothing happens when it is over, or its loop is gone."""

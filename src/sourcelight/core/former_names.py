@@ -38,6 +38,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.read_file": {"endLine": "end_line", "startLine": "start_line"},
     "Client.repo_map": {"budget_lines": "limit"},
     "Metric": {"counted": "counts", "left_out": "excludes"},
+    "ProgressSnapshot": {"doing": "activity", "facts": "fields", "notes": "notices"},
     "Report": {"asked": "parameters", "drill": "drill_down", "numbers": "metrics"},
     "ReportTable": {"counted": "counts", "left_out": "excludes"},
     "ToolError": {"call": "tool"},

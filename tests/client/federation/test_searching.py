@@ -252,8 +252,8 @@ def test_the_display_has_the_status_of_each_service() -> None:
 def test_progress_says_how_many_services_have_ended() -> None:
     seen: list[Any] = []
     federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")])).search("x", progress=seen.append)
-    assert dict(seen[-1].facts).keys() >= {"services"}
-    assert ("services", "2 of 2") in seen[-1].facts
+    assert dict(seen[-1].fields).keys() >= {"services"}
+    assert ("services", "2 of 2") in seen[-1].fields
 
 
 def test_other_ways_to_search_say_the_service_too(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> 
     seen: list[ProgressSnapshot] = []
     contributors(code, progress=seen.append)
     assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("complete", 7, 7)
-    shown = " ".join(text for _, text in seen[-1].notes)
+    shown = " ".join(text for _, text in seen[-1].notices)
     for stage in ("commits", "people", "folders", "files", "ownership"):
         assert stage in shown
     assert [moment.done for moment in seen] == sorted(moment.done for moment in seen)
@@ -55,4 +55,4 @@ def test_a_report_that_fails_says_why(code: sl.Client) -> None:
     with pytest.raises(sl.RevisionNotFound):
         changes(code, "demo", "v1", "v9", progress=seen.append)
     assert seen[-1].phase == "failed"
-    assert "v9" in seen[-1].notes[-1][1]
+    assert "v9" in seen[-1].notices[-1][1]

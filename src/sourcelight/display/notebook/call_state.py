@@ -135,8 +135,8 @@ class ManyState:
             done=ended,
             total=len(self.states),
             unit="searches",
-            facts=(("matches", f"{self.matches:,}"), ("s", f"{elapsed:.1f}")),
-            notes=tuple(("warning", reason) for reason in self.reasons) if self._over else (),
+            fields=(("matches", f"{self.matches:,}"), ("s", f"{elapsed:.1f}")),
+            notices=tuple(("warning", reason) for reason in self.reasons) if self._over else (),
         )
 
 
@@ -174,7 +174,7 @@ class CallState:
         self._latest = ToolProgress("working")
         self.rows: tuple[Any, ...] = ()
         self._phase: Phase = "running"
-        self._notes: tuple[tuple[str, str], ...] = ()
+        self._notices: tuple[tuple[str, str], ...] = ()
         self._rows = 0
         self._clock = clock
         self._started = clock()
@@ -214,10 +214,10 @@ class CallState:
         """The call broke."""
         self._settle("failed", ("error", reason))
 
-    def _settle(self, phase: Phase, *notes: tuple[str, str]) -> None:
+    def _settle(self, phase: Phase, *notices: tuple[str, str]) -> None:
         if self._phase == "running":
             self._elapsed = self._clock() - self._started
-            self._phase, self._notes = phase, notes
+            self._phase, self._notices = phase, notices
 
     def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
@@ -232,9 +232,9 @@ class CallState:
             done=self._rows if answered else at.done,
             total=None if answered else at.total or None,
             unit=("row" if self._rows == 1 else "rows") if answered else at.stage,
-            facts=(("s", f"{elapsed:.1f}"),),
-            notes=self._notes,
-            doing="Working",
+            fields=(("s", f"{elapsed:.1f}"),),
+            notices=self._notices,
+            activity="Working",
         )
 
 
@@ -284,6 +284,6 @@ class AskState(CallState):
             tail = self.written[-_TAIL:]
             tail = f"…{tail.partition(' ')[2]}" if len(tail) < len(self.written) else tail
             steps = (*steps, ("info", f"unchecked: {one_line(' '.join(tail.split()), _TAIL)}"))
-        notes = (*where, *steps, *moment.notes)
-        moment = replace(moment, title=self.title, notes=notes, doing="Researching")
+        notices = (*where, *steps, *moment.notices)
+        moment = replace(moment, title=self.title, notices=notices, activity="Researching")
         return moment if moment.total else replace(moment, done=len(self.turns), unit="steps")

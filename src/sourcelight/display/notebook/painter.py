@@ -116,8 +116,8 @@ class LineSurface:
         self._due = self._clock() + _LINE_INTERVAL_S
         from sourcelight.core.markup import one_line
 
-        notes = "".join(f"; {one_line(text, 100)}" for _, text in snapshot.notes[:3])
-        sys.stderr.write(f"{snapshot.text}{notes}\n")
+        notices = "".join(f"; {one_line(text, 100)}" for _, text in snapshot.notices[:3])
+        sys.stderr.write(f"{snapshot.text}{notices}\n")
         sys.stderr.flush()
 
 

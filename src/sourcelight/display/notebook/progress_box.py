@@ -42,13 +42,13 @@ _STYLE = """<style>
 _TEXT = "color:var(--jp-ui-font-color1,inherit);font-family:var(--jp-ui-font-family,sans-serif);font-size:13px"
 _MUTED = "color:var(--jp-ui-font-color2,inherit)"
 _SEVERITIES = {"warn": "warning", "warning": "warning", "error": "error"}
-_SHOWN_NOTES = 8
+_MAX_NOTICES = 8
 
 
 def bar_html(snapshot: ProgressSnapshot) -> str:
     """The bar: determinate only where a total is known, full at the end."""
     colour = _COLOURS[snapshot.phase]
-    word = snapshot.doing if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
+    word = snapshot.activity if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
     label = escape(f"{word}: {one_line(snapshot.title, 80)}")
     fraction = snapshot.fraction
     if snapshot.phase == "complete":
@@ -68,35 +68,35 @@ def bar_html(snapshot: ProgressSnapshot) -> str:
 def status_html(snapshot: ProgressSnapshot) -> str:
     """The line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
-    word = snapshot.doing if snapshot.phase == "running" else word
+    word = snapshot.activity if snapshot.phase == "running" else word
     of = f" of {snapshot.total:,}" if snapshot.total else ""
-    facts = " \u00b7 ".join(f"{escape(value)}\u202f{escape(name)}" for name, value in snapshot.facts)
+    fields = " \u00b7 ".join(f"{escape(value)}\u202f{escape(name)}" for name, value in snapshot.fields)
     return (
         f'<div class="sl-status tex2jax_ignore" role="status" aria-live="polite" style="{_TEXT}">'
         f'<b style="color:{_COLOURS[snapshot.phase]}"><span aria-hidden="true">{sign}</span> {word}</b> '
-        f"<b>{snapshot.done:,}</b>{of} {escape(snapshot.unit)} \u00b7 {facts}"
+        f"<b>{snapshot.done:,}</b>{of} {escape(snapshot.unit)} \u00b7 {fields}"
         f'<br><code style="{_MUTED}">{escape(one_line(snapshot.title, 200))}</code></div>'
     )
 
 
-def notes_html(snapshot: ProgressSnapshot) -> str:
+def notices_html(snapshot: ProgressSnapshot) -> str:
     """Skipped work and alerts; empty when there are none."""
-    if not snapshot.notes:
+    if not snapshot.notices:
         return ""
     items = []
-    for severity, text in snapshot.notes[:_SHOWN_NOTES]:
+    for severity, text in snapshot.notices[:_MAX_NOTICES]:
         kind = _SEVERITIES.get(severity, "info")
         colour = {"info": _MUTED, "warning": f"color:{_COLOURS['limited']}", "error": f"color:{_COLOURS['failed']}"}
         items.append(f'<li style="{colour[kind]}"><b>{kind}</b> {escape(one_line(text, 400))}</li>')
-    if len(snapshot.notes) > _SHOWN_NOTES:
-        items.append(f'<li style="{_MUTED}">and {len(snapshot.notes) - _SHOWN_NOTES} more</li>')
+    if len(snapshot.notices) > _MAX_NOTICES:
+        items.append(f'<li style="{_MUTED}">and {len(snapshot.notices) - _MAX_NOTICES} more</li>')
     style = f"{_TEXT};margin:2px 0"
     label = "Skipped work and alerts"
     return f'<ul class="sl-notes tex2jax_ignore" aria-label="{label}" style="{style}">{"".join(items)}</ul>'
 
 
 class ProgressBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
-    """A bar, a line of numbers, notes, and a Stop button where one can work.
+    """A bar, a line of numbers, notices, and a Stop button where one can work.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class ProgressBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
     def __init__(self, stop: Callable[[], None] | None = None) -> None:
         # Each model costs a millisecond or two to make, so that the parts share those of their looks.
         looks = {"layout": ipywidgets.Layout(width="100%"), "style": HTMLStyle()}
-        self.bar, self.status, self.notes = (ipywidgets.HTML(**looks) for _ in range(3))
+        self.bar, self.status, self.notices = (ipywidgets.HTML(**looks) for _ in range(3))
         self.button: Any = None
-        children = [self.bar, self.status, self.notes]
+        children = [self.bar, self.status, self.notices]
         if stop is not None:
             self.button = ipywidgets.Button(
                 description="Stop", icon="stop", tooltip="Stop and keep what arrived", layout={"width": "90px"}
@@ -127,7 +127,7 @@ class ProgressBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
         for part, text in (
             (self.bar, bar_html(snapshot)),
             (self.status, status_html(snapshot)),
-            (self.notes, notes_html(snapshot)),
+            (self.notices, notices_html(snapshot)),
         ):
             # Traits that stay as they are send nothing, so the sliding bar is not restarted by every paint.
             with part.hold_sync():

@@ -13,18 +13,20 @@ from typing import Any, Literal
 
 from sourcelight.core.batches.events import Event, MatchBatch, ServiceStatus, ServiceStatuses
 from sourcelight.core.completeness import Status, limits, status_of
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, SuggestedFilter
 
 Phase = Literal["running", "complete", "partial", "limited", "interrupted", "failed"]
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 
 
+@refuses_former_names("ProgressSnapshot")
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
     """One moment of a piece of work, for painters and for callables given as ``progress``.
 
-    `total` is what `done` counts up to, None when nobody knows; `facts` are (name, text) pairs to show; `notes` are
-    (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `doing` is what is shown
+    `total` is what `done` counts up to, None when nobody knows; `fields` are (name, text) pairs to show; `notices` are
+    (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `activity` is what is shown
     for the phase ``running``.
     """
 
@@ -34,9 +36,9 @@ class ProgressSnapshot:
     done: int
     total: int | None
     unit: str
-    facts: tuple[tuple[str, str], ...] = ()
-    notes: tuple[tuple[str, str], ...] = ()
-    doing: str = "Searching"
+    fields: tuple[tuple[str, str], ...] = ()
+    notices: tuple[tuple[str, str], ...] = ()
+    activity: str = "Searching"
 
     @property
     def fraction(self) -> float | None:
@@ -46,7 +48,7 @@ class ProgressSnapshot:
     @property
     def text(self) -> str:
         """One line for a terminal."""
-        return ", ".join([f"{self.phase}: {self.done:,} {self.unit}", *(f"{v} {n}" for n, v in self.facts)])
+        return ", ".join([f"{self.phase}: {self.done:,} {self.unit}", *(f"{v} {n}" for n, v in self.fields)])
 
 
 class SearchState:
@@ -186,12 +188,12 @@ class SearchState:
         repositories = max(len(self.repositories), self.repositories_count or 0)
         rate = self.matches / elapsed if elapsed > 0 else 0.0
         known = {f"{s.reason}: {s.title}" for s in self.skipped}
-        notes = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
-        notes += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
-        notes += [
+        notices = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
+        notices += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
+        notices += [
             ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
             for r in (self._end[1] if self._end else ())
-            if r not in known and not r.startswith("alert: ") and r not in {n for _, n in notes}
+            if r not in known and not r.startswith("alert: ") and r not in {n for _, n in notices}
         ]
         return ProgressSnapshot(
             title=self.query,
@@ -200,14 +202,14 @@ class SearchState:
             done=self.matches if self._parts is None else max(self.matches, self._parts[2]),
             total=self.total,
             unit="match" if self.matches == 1 else "matches",
-            facts=(
+            fields=(
                 *(() if self._parts is None else (("parts", f"{self._parts[0]:,} of {self._parts[1]:,}"),)),
                 (_repositories(repositories), f"{repositories:,}"),
                 *(() if not self.services else (("services", self._services_ended()),)),
                 ("s", f"{elapsed:.1f}"),
                 ("matches/s", f"{rate:,.0f}"),
             ),
-            notes=tuple(notes),
+            notices=tuple(notices),
         )
 
     def _services_ended(self) -> str:
@@ -269,7 +271,7 @@ class IndexState:
         at = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
         done, total = int(getattr(at, "repositories_done", 0) or 0), getattr(at, "repositories_total", None)
-        facts = [("s", f"{elapsed:.1f}")]
+        fields = [("s", f"{elapsed:.1f}")]
         if done or total or self._phase != "complete":
             megabytes = (getattr(at, "text_bytes", 0) or 0) / 1e6
             facts[:0] = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
@@ -279,7 +281,7 @@ class IndexState:
         doing = str(getattr(at, "repository", "") or "")
         if step := getattr(at, "step", ""):  # of a clone: git's own name for what it does, with its own count
             done, total, doing = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
-        notes = [("error", self._reason)] if self._reason else []
+        notices = [("error", self._reason)] if self._reason else []
         return ProgressSnapshot(
             title=f"{self.title}: {doing}" if doing and self._phase == "running" else self.title,
             phase=self._phase,
@@ -287,7 +289,7 @@ class IndexState:
             done=done,
             total=int(total) if total else None,
             unit=_repositories(total or done),
-            facts=tuple(facts),
-            notes=tuple(notes),
-            doing="Indexing",
+            fields=tuple(fields),
+            notices=tuple(notices),
+            activity="Indexing",
         )

@@ -38,8 +38,8 @@ class ReportProgress:
         self.title = title
         self._names = names
         self._done = 0
-        self._doing = ""
-        self._notes: tuple[tuple[str, str], ...] = ()
+        self._activity = ""
+        self._notices: tuple[tuple[str, str], ...] = ()
         self._phase: Phase = "running"
         self._clock = clock
         self._began = self._at = clock()
@@ -53,17 +53,17 @@ class ReportProgress:
 
     def _enter(self, stage: str) -> None:
         place = self._names.index(stage)
-        if place == self._done and self._doing:
+        if place == self._done and self._activity:
             return
         now = self._clock()
-        if place and self._doing:
-            self._notes = (*self._notes, ("info", f"{self._names[self._done]}: {now - self._at:.1f} s"))
-        self._done, self._at, self._doing = place, now, stage
+        if place and self._activity:
+            self._notices = (*self._notices, ("info", f"{self._names[self._done]}: {now - self._at:.1f} s"))
+        self._done, self._at, self._activity = place, now, stage
 
     def _take(self, snapshot: ProgressSnapshot) -> None:
         counted = f"{snapshot.done:,}" + (f" of {snapshot.total:,}" if snapshot.total else "")
         stage = self._names[self._done]
-        self._doing = f"{stage}, {counted} {snapshot.unit}" if snapshot.done else stage
+        self._activity = f"{stage}, {counted} {snapshot.unit}" if snapshot.done else stage
         self._painter.paint()
 
     def interrupt(self) -> None:
@@ -80,15 +80,15 @@ class ReportProgress:
         running = self._phase == "running"
         elapsed = self._clock() - self._began if self._elapsed is None else self._elapsed
         return ProgressSnapshot(
-            title=f"{self.title} \u00b7 {self._doing}" if running and self._doing else self.title,
+            title=f"{self.title} \u00b7 {self._activity}" if running and self._activity else self.title,
             phase=self._phase,
             elapsed_s=elapsed,
             done=len(self._names) if self._phase == "complete" else self._done,
             total=len(self._names),
             unit="stages",
-            facts=(("s", f"{elapsed:.1f}"),),
-            notes=self._notes,
-            doing="Working",
+            fields=(("s", f"{elapsed:.1f}"),),
+            notices=self._notices,
+            activity="Working",
         )
 
     def __enter__(self) -> Self:
@@ -100,6 +100,6 @@ class ReportProgress:
         elif issubclass(kind, KeyboardInterrupt):
             self._settle("interrupted")
         else:
-            self._notes = (*self._notes, ("error", str(fault) or kind.__name__))
+            self._notices = (*self._notices, ("error", str(fault) or kind.__name__))
             self._settle("failed")
         self._painter.finish()
