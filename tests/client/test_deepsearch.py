@@ -151,7 +151,8 @@ def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:
         path, before = tmp_path / name, tmp_path / f"{name}.before"
         path.write_text("old")
         before.hardlink_to(path)
-        assert write(path) == path.read_text("utf-8")
+        assert write(path) == str(path)
+        assert write() == path.read_text("utf-8")
         assert before.read_text() == "old"
     with pytest.raises(UnicodeEncodeError):
         write_text("half \ud800", tmp_path / "a.md")

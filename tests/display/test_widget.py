@@ -21,10 +21,10 @@ WORDS = {
 }
 
 
-def snapshot(phase: Phase, *, total: int | None = None, title: str = "foo", notes: Any = ()) -> ProgressSnapshot:
+def snapshot(phase: Phase, *, total: int | None = None, title: str = "foo", notices: Any = ()) -> ProgressSnapshot:
     """A moment with 1,234 matches."""
     facts = (("repositories", "2"), ("s", "1.5"), ("matches/s", "823"))
-    return ProgressSnapshot(title, phase, 1.5, 1234, total, "matches", facts, notes)
+    return ProgressSnapshot(title, phase, 1.5, 1234, total, "matches", facts, notices)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -67,8 +67,8 @@ def test_colours_follow_the_theme_with_fallbacks() -> None:
 
 
 def test_notes_name_their_severity_and_are_limited() -> None:
-    notes = [("info", "a"), ("warn", "b"), ("error", "c")] + [("new", "d")] * 7
-    html = notices_html(snapshot("limited", notices=tuple(notes)))
+    notices = [("info", "a"), ("warn", "b"), ("error", "c")] + [("new", "d")] * 7
+    html = notices_html(snapshot("limited", notices=tuple(notices)))
     assert re.findall(r"<b>(\w+)</b>", html)[:4] == ["info", "warning", "error", "info"]
     assert "and 2 more" in html
     assert notices_html(snapshot("limited")) == ""

@@ -15,6 +15,8 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "%ask": {"--more": "--continue"},
+    "%search": {"--lines": "--context", "--pattern": "--pattern-type"},
     "sourcelight": {
         "CallError": "ToolError",
         "IncompleteAnswer": "IncompleteResultWarning",
@@ -37,6 +39,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.list_repos": {"after": "cursor", "before": "cursor"},
     "Client.read_file": {"endLine": "end_line", "startLine": "start_line"},
     "Client.repo_map": {"budget_lines": "limit"},
+    "CodeAccessor.context": {"n": "lines"},
     "Metric": {"counted": "counts", "left_out": "excludes"},
     "ProgressSnapshot": {"doing": "activity", "facts": "fields", "notes": "notices"},
     "Report": {"asked": "parameters", "drill": "drill_down", "numbers": "metrics"},

@@ -102,7 +102,7 @@ def test_context_is_what_stands_around_at_the_rows_commit(code: sl.Client) -> No
     assert len(around) == 4
     assert around.attrs["notices"] == []
     assert frame.code.context(0)["context"].tolist() == frame["line"].tolist()
-    with pytest.raises(sl.ToolError, match="-1 lines"):
+    with pytest.raises(sl.ToolError, match="lines must be at least 0"):
         frame.code.context(-1)
 
 

@@ -96,7 +96,7 @@ def test_variables_are_put_in_when_they_are_named(shell: Any) -> None:
 
 
 def test_options_become_those_of_the_client(shell: Any) -> None:
-    run(shell, "%search --pattern regexp --timeout 2.5 --lines 3 foo")
+    run(shell, "%search --pattern-type regexp --timeout 2.5 --context 3 foo")
     request = shell.user_ns["code"].backend.requests[-1]
     assert (request.pattern_type, request.timeout_s, request.chunk_matches, request.context_lines) == (
         "regexp", 2.5, True, 3,
@@ -129,7 +129,7 @@ def test_questions_are_asked(shell: Any, tmp_path: Path, monkeypatch: pytest.Mon
     assert answer.text == "It is lit."
     calls = shell.user_ns["wise"].backend.calls
     assert calls[0] == ("deepsearch", {"question": "How is the lamp lit?\nAnd by {whom}?"})
-    run(shell, "%ask -c wise --more Why?")
+    run(shell, "%ask -c wise --continue Why?")
     assert url in str(calls[2])
 
 
@@ -171,7 +171,9 @@ def test_repositories_are_opened_by_magic(shell: Any, fleet: Path, capsys: pytes
         ("%search -o 1x foo", "needs the name of a variable"),
         ("%search -c absent foo", "absent is no variable; open clients: code"),
         ("%search -c shell_name foo", "is str, no Client"),
-        ("%ask --more why", "nothing has been asked yet"),
+        ("%ask --continue why", "there is no earlier answer"),
+        ("%ask --more why", "use --continue"),
+        ("%search --lines 3 x", "use --context"),
         ("%sourcelight frobnicate", "knows open, connect, use, status"),
         ("%sourcelight open", "needs a path"),
         ("%sourcelight connect a b", "a token never stands in a notebook"),
@@ -222,8 +224,8 @@ def complete(shell: Any, cell: str) -> list[str]:
         ("%search rep|", "%search repo:"),
         ("%search -o x -rep|", "%search -o x -repo:"),
         ("x = %search repo:r|", "x = %search repo:^r1$"),
-        ("%search --pat|", "%search --pattern"),
-        ("%search --pattern re|", "%search --pattern regexp"),
+        ("%search --pat|", "%search --pattern-type"),
+        ("%search --pattern-type re|", "%search --pattern-type regexp"),
         ("%search -c co|", "%search -c code"),
         ("%%search -o x\nfoo repo:r|", "%%search -o x\nfoo repo:^r1$"),
         ("%%search repo:r|\nfoo", "%%search repo:^r1$\nfoo"),

@@ -12,9 +12,9 @@ from sourcelight.lab.magics.magics import OPTIONS, SEARCH
 
 
 def test_options_come_first_and_the_rest_stays_as_it_is() -> None:
-    said = split(r'-o found --rows 3 --pattern=regexp  -file:vendor  foo{2}  $x "a  b" -o --rows ', SEARCH, "search")
-    assert said.values == {"out": ["found"], "rows": ["3"], "pattern": ["regexp"]}
-    assert said.rest == r'-file:vendor  foo{2}  $x "a  b" -o --rows'
+    said = split(r'-o found --rows 3 --pattern-type=regexp  -file:vendor  a{2}  $x "a  b" -o --rows ', SEARCH, "search")
+    assert said.values == {"out": ["found"], "rows": ["3"], "pattern-type": ["regexp"]}
+    assert said.rest == r'-file:vendor  a{2}  $x "a  b" -o --rows'
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_is_no_option_is_looked_for(line: str, rest: str) -> None:
         ("-o a -o b x", "-o stands twice"),
         ("-o", "--out needs name"),
         ("--rows= 5", "--rows needs number"),
-        ("--pattern perl x", "--pattern is one of keyword"),
+        ("--pattern-type perl x", "--pattern-type is one of keyword"),
         ("--quiet=yes x", "--quiet takes no value"),
         ('-o "a"b x', "--out needs name"),
     ],

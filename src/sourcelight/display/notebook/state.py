@@ -274,16 +274,16 @@ class IndexState:
         fields = [("s", f"{elapsed:.1f}")]
         if done or total or self._phase != "complete":
             megabytes = (getattr(at, "text_bytes", 0) or 0) / 1e6
-            facts[:0] = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
+            fields[:0] = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
         elif self._repositories:
             done = total = self._repositories
-            facts[:0] = [("index", "current")]
-        doing = str(getattr(at, "repository", "") or "")
+            fields[:0] = [("index", "current")]
+        step_text = str(getattr(at, "repository", "") or "")
         if step := getattr(at, "step", ""):  # of a clone: git's own name for what it does, with its own count
-            done, total, doing = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
+            done, total, step_text = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
         notices = [("error", self._reason)] if self._reason else []
         return ProgressSnapshot(
-            title=f"{self.title}: {doing}" if doing and self._phase == "running" else self.title,
+            title=f"{self.title}: {step_text}" if step_text and self._phase == "running" else self.title,
             phase=self._phase,
             elapsed_s=elapsed,
             done=done,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import ToolError
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.accessor.rows import Client, asked, backend_for
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _PLACES = frozenset({"path", "commit"})
 
 
+@refuses_former_names("CodeAccessor")
 class CodeAccessor:
     """What the rows of a frame of code lead to; every method gives a new frame and leaves the old one as it is.
 
@@ -52,12 +54,12 @@ class CodeAccessor:
 
         return linked(self._frame, backend_for(self._frame, client), kind)
 
-    def context(self, n: int = 3, *, client: Client | None = None, progress: ProgressChoice = None) -> DataFrame:
+    def context(self, lines: int = 3, *, client: Client | None = None, progress: ProgressChoice = None) -> DataFrame:
         r"""Add the lines around each row's line, read at the row's commit.
 
         Parameters
         ----------
-        n
+        lines
             Lines on each side; fewer at the ends of a file.
         client
             What to ask; None: what answered.
@@ -73,12 +75,17 @@ class CodeAccessor:
         """
         from sourcelight.client.joins import with_context
 
-        if n < 0:
-            raise ToolError(f"context: {n} lines can't be given", tool="context", argument="n")
+        if lines < 0:
+            raise ToolError(f"context: lines must be at least 0, got {lines}", tool="context", argument="lines")
         self._need("context", "path", "line_number")
         backend = backend_for(self._frame, client)
         title = f"context of {len(self._frame):,} rows"
-        return asked(title, lambda told: with_context(backend, self._frame, n, told), len(self._frame), progress)
+        return asked(
+            title,
+            lambda on_progress: with_context(backend, self._frame, lines, on_progress),
+            len(self._frame),
+            progress,
+        )
 
     def blame(self, *, client: Client | None = None, progress: ProgressChoice = None) -> DataFrame:
         """Add the commit that brought each row's line.
@@ -100,7 +107,9 @@ class CodeAccessor:
         self._need("blame", "path", "line_number")
         backend = backend_for(self._frame, client)
         title = f"blame of {len(self._frame):,} rows"
-        return asked(title, lambda told: with_blame(backend, self._frame, told), len(self._frame), progress)
+        return asked(
+            title, lambda on_progress: with_blame(backend, self._frame, on_progress), len(self._frame), progress
+        )
 
     def open(self, row: int = 0, *, client: Client | None = None) -> FileView:
         """Show the file of a row, with its line marked, at the row's commit.

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.errors import ToolError
+from sourcelight.core.former_names import FORMER_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
         if option is None:
             near = difflib.get_close_matches(word, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+            former = FORMER_NAMES.get(f"%{magic}", {}).get(word)
+            hint = f"it has been renamed; use {former}." if former else hint
             raise ToolError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", tool=magic)
         if option.name in made.values and not option.repeats:
             raise ToolError(f"%{magic}: {word} stands twice", tool=magic, argument=option.name)

@@ -35,9 +35,9 @@ SEARCH = (
     _CLIENT,
     _ROWS,
     _EXPLORE,
-    MagicOption("lines", "", "number", "show so many lines around each match"),
+    MagicOption("context", "", "number", "show this many lines around each match"),
     MagicOption(
-        "pattern", "", "type", f"how patterns are read: {', '.join(PATTERN_TYPES)}", choices=tuple(PATTERN_TYPES)
+        "pattern-type", "", "type", f"how to read patterns: {', '.join(PATTERN_TYPES)}", choices=tuple(PATTERN_TYPES)
     ),
     _TIMEOUT,
     _EXHAUSTIVE,
@@ -60,7 +60,7 @@ ASK = (
     _OUT,
     _QUIET,
     _CLIENT,
-    MagicOption("more", "", "", "go on with the conversation of the last answer"),
+    MagicOption("continue", "", "", "continue the conversation of the last answer"),
     _TIMEOUT,
     _VAR,
     _TB,
@@ -239,9 +239,9 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         return said, text
 
     def _search(self, client: Client, query: str, said: MagicLine) -> Any:
-        lines = _number(said, "lines")
+        lines = _number(said, "context")
         around = {"chunk_matches": True, "context_lines": lines} if lines is not None else {}
-        return self._shown(client, query, said, said.last("pattern") or self.pattern_type, around)
+        return self._shown(client, query, said, said.last("pattern-type") or self.pattern_type, around)
 
     def _commits(self, client: Client, query: str, said: MagicLine) -> Any:
         kind = "diff" if "diff" in said else "commit"
@@ -263,9 +263,9 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def _ask(self, client: Client, question: str, said: MagicLine) -> Any:
         given = said.last("timeout")
-        conversation = client.last_answer if "more" in said else None
-        if "more" in said and conversation is None:
-            raise ToolError("%ask --more: nothing has been asked yet", tool="ask", argument="more")
+        conversation = client.last_answer if "continue" in said else None
+        if "continue" in said and conversation is None:
+            raise ToolError("%ask --continue: there is no earlier answer", tool="ask", argument="continue")
         return client.deepsearch(
             question, conversation=conversation, timeout_s=_seconds(given) if given is not None else None
         )
