@@ -26,7 +26,8 @@ from corpus import Corpus, machine, markdown
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.pins import pin
-from sourcelight.engines.deepsearch.research import ExtractiveResearcher, ResearchRequest
+from sourcelight.engines.deepsearch.requests import ResearchRequest
+from sourcelight.engines.deepsearch.research import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking.collection import make_space

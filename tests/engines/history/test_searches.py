@@ -9,21 +9,20 @@ import pyarrow as pa
 import pytest
 
 from engines.history.histories import HUNDRED_YEARS, build_many_kinds, git_log, literal, oids, opened, regexp
+from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits, find_diffs
 from sourcelight.engines.history.search.query import (
-    And,
     AnyPattern,
     ChangedFileFilter,
     CommitFilter,
     CommitQuery,
     DiffQuery,
-    Not,
-    Or,
     PatternTerm,
     Side,
+    Tree,
 )
 from sourcelight.testing import RepositoryBuilder
 
@@ -183,7 +182,7 @@ def test_a_path_that_must_not_match_denies_the_file_alone(history: History) -> N
 
 
 def test_a_tree_holds_for_one_file_of_a_commit(history: History) -> None:
-    def subjects(tree: And | Or | Not) -> set[str]:
+    def subjects(tree: Tree) -> set[str]:
         hits = find_diffs(history, DiffQuery(tree=tree))
         return {history.message(int(c)).splitlines()[0] for c in hits.commits}
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
-from sourcelight.engines.search import And, FileTerm, Not, Or, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search import FileTerm, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.index.build import BuildOptions, BuildResult, build
 from sourcelight.engines.search.index.folder import IndexFolder
 from sourcelight.engines.search.index.shard import Shard
@@ -68,9 +69,14 @@ def blob_id(data: bytes) -> bytes:
 
 def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **more: Any) -> BuildResult:
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {"max_file_size": 2000, "stop": lambda: None, "tell": lambda _files, _size: None, **more}
-    order = BuildOptions(repository="memory", commit=commit, revision=revision, **settings)
-    return build(IndexFolder(folder), source, order)
+    settings = {
+        "max_file_size": 2000,
+        "check_cancelled": lambda: None,
+        "on_progress": lambda _files, _size: None,
+        **more,
+    }
+    options = BuildOptions(repository="memory", commit=commit, revision=revision, **settings)
+    return build(IndexFolder(folder), source, options)
 
 
 def open_memory(folder: Path, commit: str) -> OpenedCommit:

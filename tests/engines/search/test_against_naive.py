@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.search.naive import MemorySource, build_memory, naive_rows, rows_of, search_memory
+from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search import And, FileFilter, FileTerm, LanguageFilter, Not, Or, SearchOptions, TextQuery
+from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, TextQuery
 from sourcelight.engines.search.index import postings, shard
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan import evaluate
@@ -91,7 +92,7 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "SHARD_BYTES", 900)
     monkeypatch.setattr(evaluate, "_MAX_BATCH_UNITS", 8)
     monkeypatch.setattr(evaluate, "_FIRST_BATCH_UNITS", 2)
-    monkeypatch.setattr(postings, "_DENSE", 3)
+    monkeypatch.setattr(postings, "_DENSE_FRACTION", 3)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,9 +11,10 @@ import pytest
 
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.core.batches.rows import match_count
+from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import And, FileTerm, SearchOptions, TextQuery
+from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.searcher import CorpusCache, search
 
 

@@ -13,22 +13,13 @@ from hypothesis import strategies as st
 
 from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
 from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
-from sourcelight.engines.search import (
-    And,
-    FileFilter,
-    FileTerm,
-    LanguageFilter,
-    Not,
-    SearchOptions,
-    Target,
-    TextQuery,
-    searcher,
-)
+from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, SearchOptions, Target, TextQuery, searcher
 from sourcelight.engines.search.index import shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.scan import evaluate
@@ -97,7 +88,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "_MAX_BATCH_UNITS", 8)
     monkeypatch.setattr(evaluate, "_FIRST_BATCH_UNITS", 2)
     monkeypatch.setattr(evaluate, "_MAX_BATCH_DOCUMENTS", 2)
-    monkeypatch.setattr(searcher, "_MOST_MEMBERS", 3)
+    monkeypatch.setattr(searcher, "_MAX_MEMBERS", 3)
 
 
 class Repositories:

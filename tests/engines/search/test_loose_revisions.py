@@ -83,7 +83,7 @@ def test_a_far_revision_is_indexed_like_the_default_one(
     repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository = catalog_of(repo)
-    monkeypatch.setattr(build, "LOOSE_BYTES", 100)
+    monkeypatch.setattr(build, "MAX_LOOSE_BYTES", 100)
     store = IndexStore(str(tmp_path / "index"))
     store.update([Target(repository, "", repository.facts.commit)])
     before = shard_files(store, repository)
@@ -119,7 +119,7 @@ def test_views_go_by_last_use_and_the_default_one_stays(
     for age, target in enumerate([targets[0], head, *targets[1:]]):
         view = store.open(target)[0].view.name
         os.utime(folder / view, (1_000_000 + age, 1_000_000 + age))
-    monkeypatch.setattr(build, "MOST_VIEWS", 2)
+    monkeypatch.setattr(build, "MAX_VIEWS", 2)
     assert store.prune([repository.key]) > 0
     assert [store.is_current(target) for target in targets] == [False, False, False, True, True]
     assert store.is_current(head)
@@ -129,7 +129,7 @@ def test_views_go_by_last_use_and_the_default_one_stays(
 def test_a_view_in_use_stays_whatever_the_number(
     repo: RepositoryBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "MOST_VIEWS", 2)
+    monkeypatch.setattr(build, "MAX_VIEWS", 2)
     repository = catalog_of(repo)
     store = IndexStore(str(tmp_path / "index"))
     targets = [Target(repository, f"HEAD~{back}", repo.git("rev-parse", f"HEAD~{back}")) for back in range(1, 8)]

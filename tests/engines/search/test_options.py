@@ -19,11 +19,12 @@ from engines.search.naive import (
     search_memory,
 )
 from sourcelight.core.batches import conform
+from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search import And, FileTerm, Not, SearchOptions, TextQuery
+from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.search.scan.chunks import truncate_line
 from sourcelight.engines.search.searcher import count, search

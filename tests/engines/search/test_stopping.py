@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from engines.search.naive import TARGET, MemorySource, build_memory, naive_rows, open_memory, rows_of
+from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.search import And, FileTerm, Not, SearchOptions, TextQuery
-from sourcelight.engines.search.model import plan
+from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
+from sourcelight.engines.search.model import prepare
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch
 from sourcelight.engines.search.searcher import count, search
@@ -79,7 +80,7 @@ def test_a_count_that_runs_out_of_time_is_none(corpus: tuple[MemorySource, str, 
 
 def test_a_large_file_is_a_batch_of_its_own(corpus: tuple[MemorySource, str, Path]) -> None:
     _, commit, folder = corpus
-    running = CorpusSearch(Corpus((open_memory(folder, commit),)), plan(query_of(".")), lambda: False)
+    running = CorpusSearch(Corpus((open_memory(folder, commit),)), prepare(query_of(".")), lambda: False)
     sizes = [len(found.content_files) for found in running.file_matches(BatchSizer(2))]
     assert sum(sizes) == 42
     assert len(sizes) > 1

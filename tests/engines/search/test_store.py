@@ -64,7 +64,7 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
 @pytest.fixture
 def in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send every build to a worker process, however small."""
-    monkeypatch.setattr(updates, "_SMALL_FILES", -1)
+    monkeypatch.setattr(updates, "_MAX_LOCAL_FILES", -1)
 
 
 def test_a_repository_is_indexed_and_searched(store: IndexStore, repo: RepositoryBuilder) -> None:
@@ -231,12 +231,12 @@ def test_a_worker_that_dies_is_the_failure_of_one_repository(
 ) -> None:
     two = RepositoryBuilder(tmp_path / "code" / "two")
     two.commit({"x.txt": "foo\n"})
-    order_line = worker.order_line
+    request_line = worker.request_line
 
     def poisoned(folder: Path, repository: Any, settings: dict[str, Any]) -> bytes:
-        return b"not an order\n" if repository.name == "one" else order_line(folder, repository, settings)
+        return b"not an order\n" if repository.name == "one" else request_line(folder, repository, settings)
 
-    monkeypatch.setattr(updates, "order_line", poisoned)
+    monkeypatch.setattr(updates, "request_line", poisoned)
     store = IndexStore(str(tmp_path / "index"), workers=1)
     report = store.update(targets_of(repo.path, two.path))
     assert report.built == ("two",)

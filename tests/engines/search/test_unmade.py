@@ -15,10 +15,11 @@ from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
+from sourcelight.core.boolean import Not
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.execution.results.tally import Tally
-from sourcelight.engines.search import FileTerm, Not, SearchOptions, TextQuery
+from sourcelight.engines.search import FileTerm, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.engines.search.searcher import search

@@ -10,17 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.symbols.samples import SAMPLES
+from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query.languages import language_of
 from sourcelight.engines.search import (
-    And,
     FileFilter,
     FileTerm,
     IndexStore,
     LanguageFilter,
-    Not,
-    Or,
     SearchOptions,
     Target,
     TextQuery,

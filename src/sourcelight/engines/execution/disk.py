@@ -118,7 +118,7 @@ def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], Non
     """Delete kinds of one repository; the lock file stays, since another process may wait for it."""
     text = IndexFolder(folder / key)
     if set(kinds) - {"history"} and text.path.is_dir():
-        with text.locked(stop):
+        with text.lock(stop):
             # The file that names others goes first: a reader that comes now finds nothing, and never half of it.
             if "text" in kinds:
                 (text.path / MANIFEST).unlink(missing_ok=True)

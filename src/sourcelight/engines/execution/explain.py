@@ -19,7 +19,7 @@ from sourcelight.engines.execution.plan import Plan
 from sourcelight.engines.history.search.matches import shown_patterns
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate
 from sourcelight.engines.search.model import FileTerm
-from sourcelight.engines.search.model import plan as numbered
+from sourcelight.engines.search.model import prepare as numbered
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution.local import LocalEngine
@@ -267,7 +267,7 @@ def _alternative(
         archived_left_out=len(plan.selection.archived_left_out),
         repository_hits=len(plan.repository_hits),
         files=sums.files,
-        passing=sums.passing,
+        passing=sums.passing_files,
         read_units=sums.to_read.units,
         units=sums.units,
         read_bytes=sums.to_read.size_bytes,

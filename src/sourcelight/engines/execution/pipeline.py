@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
+from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import Cancellation, StepThread, on_time
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
@@ -24,9 +25,9 @@ from sourcelight.engines.execution.plan import Plan, required_content
 from sourcelight.engines.execution.results.owners import OwnerPredicate, OwnerSelector
 from sourcelight.engines.execution.results.ranking import CANDIDATES, FileRanker
 from sourcelight.engines.execution.results.select import Place, Selector, unite
-from sourcelight.engines.search import And, IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.definition_lookup import DefinitionPositions, definition_places
-from sourcelight.engines.search.missing_files import lacks_file
+from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.definition_lookup import DefinitionPositions, definition_positions
+from sourcelight.engines.search.missing_files import is_missing
 
 ALTERNATIVE = "alternative"
 """Column of the number of the alternative that found a row, for another process that applies the counts of each."""
@@ -87,7 +88,7 @@ class ResultPipeline:
     _worker: StepThread = field(init=False, default_factory=StepThread)
 
     def __post_init__(self) -> None:
-        self.ownership = OwnerPredicate(self.store.read, partial(lacks_file, self.store))
+        self.ownership = OwnerPredicate(self.store.read, partial(is_missing, self.store))
         self.contributors = ContributorPredicate(self.histories)
         self._rooms = own_counts([plan.alternative for plan in self.plans])
         self._apart = self.for_another and bool(self._rooms)
@@ -112,7 +113,7 @@ class ResultPipeline:
         of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
 
         def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPositions | None:
-            return definition_places(self.store, of_place[repository, revision], paths)
+            return definition_positions(self.store, of_place[repository, revision], paths)
 
         ranking = FileRanker(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.boolean import And as All
+from sourcelight.core.boolean import Not
+from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
@@ -23,9 +26,7 @@ from sourcelight.engines.execution.commits.query import CommitPlan, asked_of
 from sourcelight.engines.execution.commits.search import HistoryCommit, places_of
 from sourcelight.engines.execution.scope.scope import Scope
 from sourcelight.engines.execution.scope.selection import RepositorySelection
-from sourcelight.engines.search import And as All
-from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Not, Target, TextQuery
-from sourcelight.engines.search import Or as AnyOf
+from sourcelight.engines.search import FileFilter, FileTerm, LanguageFilter, Target, TextQuery
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.repos import Repository, Viewer
 

@@ -41,7 +41,7 @@ from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative
 from sourcelight.engines.execution.scope.scope import Scope, ScopeResolver
 from sourcelight.engines.search import SearchPart
-from sourcelight.engines.search.model import add_most
+from sourcelight.engines.search.model import add_maximum
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class SearchExecution:
         self.done.update(part.repositories_done)
         self.failed.update(part.failed)
         for name, counts in part.skipped.items():
-            add_most(self.name_only.setdefault(name, {}), counts)
+            add_maximum(self.name_only.setdefault(name, {}), counts)
 
     def _introduce(self, batch: Any) -> tuple[RepositoryInfo, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
@@ -359,9 +359,9 @@ class SearchExecution:
         """How many files were not looked into though the query asks for that, by repository and by reason."""
         found = {name: dict(counts) for name, counts in self.name_only.items()} if _reads_any(plans) else {}
         for name, count in scoper.missing.items():
-            add_most(found.setdefault(name, {}), {"missing": count})
+            add_maximum(found.setdefault(name, {}), {"missing": count})
         for name in set() if self.gathering is None else self.gathering.ownership.missing:
-            add_most(found.setdefault(name, {}), {"missing": 1})
+            add_maximum(found.setdefault(name, {}), {"missing": 1})
         return found
 
     def _left_out_everywhere(self, scoper: ScopeResolver) -> Iterator[Skipped]:

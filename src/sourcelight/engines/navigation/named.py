@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import Document, Occurrence, is_time_spent
-from sourcelight.engines.search.model import And, FileTerm, TextQuery, plan
+from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
 from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch
 from sourcelight.engines.symbols import KINDS, Definition, Import, SymbolTable, definitions, imports
 
@@ -35,8 +36,8 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
         for text in (word, *also)
     )
     query = TextQuery(atoms[0] if len(atoms) == 1 else And(atoms))
-    fleet = workspace.navigator.store.fleet((project.snapshot,))
-    search = CorpusSearch(fleet, plan(query), lambda: workspace.budget.cancellation.stopped)
+    fleet = workspace.navigator.store.corpus((project.snapshot,))
+    search = CorpusSearch(fleet, prepare(query), lambda: workspace.budget.cancellation.stopped)
     try:
         for found in search.file_matches(BatchSizer()):
             for number in found.content_files.tolist():
@@ -137,7 +138,7 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
     documents = table.documents_of(rows)
     containers = table.texts(table.container[rows])
     for row, document, container in zip(rows.tolist(), documents.tolist(), containers, strict=True):
-        low, high = placement.first[document : document + 2]
+        low, high = placement.first_file[document : document + 2]
         start = int(table.offset[row])
         for number in placement.files[int(low) : int(high)].tolist():
             yield NamedDefinition(

@@ -22,7 +22,7 @@ from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import LARGEST_FILE, Document, Project
 from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.search import IndexStore, Target
-from sourcelight.engines.search.missing_files import lacking_definitions
+from sourcelight.engines.search.missing_files import count_missing_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ class Workspace:
         found: dict[str, int] = {}
         for target in targets:
             try:
-                count = lacking_definitions(self.navigator.store, target, below)
+                count = count_missing_definitions(self.navigator.store, target, below)
             except SearchIndexError:
                 continue  # said where the index is needed
             if count:

@@ -1,22 +1,19 @@
-"""The text engine: indexes of file contents on this machine, and searching them.
+"""The text engine: indexes of file contents on this machine, and searches of them.
 
-`model` says what is asked and answered, `IndexStore` keeps the indexes and is the searcher. Below, `index/` knows files
-on disk and no query; `scan/` answers a query from one repository's index. Ranking and the query language live higher.
+`index` holds the files on disk, `scan` runs one query over open indexes, and `ranking` orders files for questions.
+Query text, git history and viewers live in other rooms. Start with `model` (queries and results) and `store`.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sourcelight.engines.search.model import (
-        And,
         FileFilter,
         FileTerm,
         IndexProgress,
         IndexReport,
         IndexStatus,
         LanguageFilter,
-        Not,
-        Or,
         Searcher,
         SearchOptions,
         SearchPart,
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from sourcelight.engines.search.store import IndexStore
 
 __all__ = [
-    "And",
     "FileFilter",
     "FileTerm",
     "IndexProgress",
@@ -34,8 +30,6 @@ __all__ = [
     "IndexStatus",
     "IndexStore",
     "LanguageFilter",
-    "Not",
-    "Or",
     "SearchOptions",
     "SearchPart",
     "Searcher",
@@ -46,15 +40,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in {
-        "And",
         "FileFilter",
         "FileTerm",
         "IndexProgress",
         "IndexReport",
         "IndexStatus",
         "LanguageFilter",
-        "Not",
-        "Or",
         "SearchOptions",
         "SearchPart",
         "Searcher",

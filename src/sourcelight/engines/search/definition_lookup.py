@@ -1,4 +1,4 @@
-"""Where the definitions of given files stand, for whoever ranks matches."""
+"""Look up the positions of all definitions in given files, to rank matches that are definitions first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sourcelight.engines.search.index.view import NO_SHARD, CommitView
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.store import IndexStore
 
-Places = NDArray[np.int64]
+Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class DefinitionPositions:
     index into `symbols.KINDS`.
     """
 
-    file: Places
-    start: Places
-    end: Places
-    kind: Places
+    file: Int64Array
+    start: Int64Array
+    end: Int64Array
+    kind: Int64Array
 
 
-def definition_places(store: IndexStore, target: Target, paths: Sequence[str]) -> DefinitionPositions | None:
-    """Give the places of all definitions in the files `paths`; None when not all are known yet."""
+def definition_positions(store: IndexStore, target: Target, paths: Sequence[str]) -> DefinitionPositions | None:
+    """Return the positions of all definitions in the files `paths`; None while some are not parsed yet."""
     try:
         if not store.symbols_current(target):
             return None
@@ -39,45 +39,45 @@ def definition_places(store: IndexStore, target: Target, paths: Sequence[str]) -
     except (SourcelightError, OSError):
         return None
     view = snapshot.view
-    asked, numbers = _numbers(view, paths)
-    shards = view.shard[numbers]
-    columns: tuple[list[Places], ...] = tuple([_none()] for _ in range(4))
+    path_indexes, file_numbers = _find_files(view, paths)
+    shards = view.shard[file_numbers]
+    columns: tuple[list[Int64Array], ...] = tuple([_empty()] for _ in range(4))
     for shard in np.unique(shards[shards != NO_SHARD]).tolist():
         table = tables[shard]
         if table is None:
             continue
-        chosen = np.flatnonzero(shards == shard)
-        document = view.document[numbers[chosen]].astype(np.int64)
-        first = table.doc_first[document].astype(np.int64)
-        lengths = table.doc_first[document + 1].astype(np.int64) - first
-        rows = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+        selected = np.flatnonzero(shards == shard)
+        document = view.document[file_numbers[selected]].astype(np.int64)
+        first_rows = table.doc_first[document].astype(np.int64)
+        lengths = table.doc_first[document + 1].astype(np.int64) - first_rows
+        rows = np.arange(int(lengths.sum())) + np.repeat(first_rows - (np.cumsum(lengths) - lengths), lengths)
         name = table.name[rows].astype(np.int64)
         start = table.offset[rows].astype(np.int64)
         end = start + table.name_start[name + 1] - table.name_start[name] - 1
-        values = (np.repeat(asked[chosen], lengths), start, end, table.kind[rows].astype(np.int64))
+        values = (np.repeat(path_indexes[selected], lengths), start, end, table.kind[rows].astype(np.int64))
         for column, value in zip(columns, values, strict=True):
             column.append(value)
     return DefinitionPositions(*(np.concatenate(column) for column in columns))
 
 
-def _numbers(view: CommitView, paths: Sequence[str]) -> tuple[Places, Places]:
-    """Give which of the paths are in the view, and their files."""
+def _find_files(view: CommitView, paths: Sequence[str]) -> tuple[Int64Array, Int64Array]:
+    """Return which of the paths are in the view (as indexes), and their file numbers."""
     text = bytes(view.path_text)
-    asked, places = [], []
-    at = 0
+    path_indexes, offsets = [], []
+    position = 0
     for index, path in enumerate(paths):
         line = b"\n" + path.encode(errors="replace") + b"\n"
-        # Paths mostly come in order, so that looking on from the last place reads all of them once.
-        found = text.find(line, at)
-        if found < 0:
-            found = text.find(line, 0, at + len(line))
-        if found >= 0:
-            asked.append(index)
-            places.append(found + 1)
-            at = found
-    starts = np.array(places, dtype=np.uint32)
-    return np.array(asked, dtype=np.int64), np.searchsorted(view.path_start, starts).astype(np.int64)
+        # Paths mostly come in order: a search from the last offset reads the text of all paths once.
+        offset = text.find(line, position)
+        if offset < 0:
+            offset = text.find(line, 0, position + len(line))
+        if offset >= 0:
+            path_indexes.append(index)
+            offsets.append(offset + 1)
+            position = offset
+    starts = np.array(offsets, dtype=np.uint32)
+    return np.array(path_indexes, dtype=np.int64), np.searchsorted(view.path_start, starts).astype(np.int64)
 
 
-def _none() -> Places:
+def _empty() -> Int64Array:
     return np.zeros(0, dtype=np.int64)

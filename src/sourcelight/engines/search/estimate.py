@@ -1,4 +1,4 @@
-"""How much work a query is: files that pass its filters, and how much text the index leaves to be read."""
+"""Estimate the work of a query: files that pass its filters, and text that the index leaves to read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.search.model import Target, TextQuery, plan
+from sourcelight.engines.search.model import Target, TextQuery, prepare
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.evaluate import CorpusSearch
 from sourcelight.engines.search.searcher import Opener
@@ -23,9 +23,9 @@ class PatternShare:
 
 @dataclass(slots=True)
 class Estimate:
-    """Sums over the repositories that were looked at.
+    """Sums over repositories.
 
-    `files` are all files, `passing` those that pass the ``file:`` and ``lang:`` filters; `file_filters` and
+    `files` are all files, `passing_files` those that pass the ``file:`` and ``lang:`` filters; `file_filters` and
     `language_filters` count the files that each filter lets through by itself. `candidates` holds a share for each atom
     of the query, in order of appearance, `to_read` the share that is read once all atoms are taken together.
     `without_index` names repositories that can't be looked at.
@@ -33,7 +33,7 @@ class Estimate:
 
     repositories: int = 0
     files: int = 0
-    passing: int = 0
+    passing_files: int = 0
     units: int = 0
     size_bytes: int = 0
     file_filters: list[int] = field(default_factory=list)
@@ -44,8 +44,8 @@ class Estimate:
 
 
 def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation) -> Estimate:
-    """Look into the indexes of `targets` for what `query` would read, without reading text; stops when told to."""
-    prepared = plan(query)
+    """Sum up what `query` would read in `targets`, from posting lists alone; ends early when cancelled."""
+    prepared = prepare(query)
     sums = Estimate(
         file_filters=[0] * len(query.files),
         language_filters=[0] * len(query.languages),
@@ -67,27 +67,27 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
         files = snapshot.view.files
         sums.files += files
         mask = search.selection.mask
-        sums.passing += files if mask is None else int(mask.sum())
-        for number, chosen in enumerate(query.files):
-            mask = snapshot.passing_files((chosen,), ())
-            sums.file_filters[number] += 0 if mask is None else int(mask.sum())
-        for number, language in enumerate(query.languages):
+        sums.passing_files += files if mask is None else int(mask.sum())
+        for filter_index, file_filter in enumerate(query.files):
+            mask = snapshot.passing_files((file_filter,), ())
+            sums.file_filters[filter_index] += 0 if mask is None else int(mask.sum())
+        for filter_index, language in enumerate(query.languages):
             mask = snapshot.passing_files((), (language,))
-            sums.language_filters[number] += 0 if mask is None else int(mask.sum())
+            sums.language_filters[filter_index] += 0 if mask is None else int(mask.sum())
         _add(sums, search)
     return sums
 
 
 def _add(sums: Estimate, search: CorpusSearch) -> None:
-    fleet = search.corpus
-    sizes = fleet.unit_end - fleet.unit_start
-    sums.units += fleet.units
+    corpus = search.corpus
+    sizes = corpus.unit_end - corpus.unit_start
+    sums.units += corpus.units
     sums.size_bytes += int(sizes.sum())
-    everything = fleet.selection((), ())
-    units = [search.candidates_of(atom, everything) for atom in range(len(search.prepared.terms))]
-    for share, found in zip(sums.candidates, units, strict=True):
-        share.units += len(found)
-        share.size_bytes += int(sizes[found].sum())
-    read = search.units_to_read(units)
-    sums.to_read.units += len(read)
-    sums.to_read.size_bytes += int(sizes[read].sum())
+    everything = corpus.selection((), ())
+    units_by_term = [search.candidates_of(atom, everything) for atom in range(len(search.prepared.terms))]
+    for share, candidates in zip(sums.candidates, units_by_term, strict=True):
+        share.units += len(candidates)
+        share.size_bytes += int(sizes[candidates].sum())
+    to_read = search.units_to_read(units_by_term)
+    sums.to_read.units += len(to_read)
+    sums.to_read.size_bytes += int(sizes[to_read].sum())

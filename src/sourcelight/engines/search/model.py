@@ -1,17 +1,18 @@
-"""What is asked of the text engine, and what it gives back.
+"""Queries, options and results of the text engine, and the prepared form of a query.
 
-A query's tree, prepared once for all repositories: its atoms numbered, and which of them give spans.
+A query is prepared once for all repositories: its terms are numbered, and the tree is over those numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray
+from sourcelight.core.boolean import And, Boolean, Not, Or, fold
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.repos import Repository
@@ -19,12 +20,14 @@ from sourcelight.repos import Repository
 DEFAULT_MAX_FILE_SIZE = 2 * 1024 * 1024
 """Bytes above which a file is matched by its name only."""
 
+_Bounds: TypeAlias = tuple[BoolArray, BoolArray]
+
 GroupBy: TypeAlias = Literal["repository", "language", "path"]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A repository at one commit. `revision` is as it was asked for; an empty `commit` is resolved by the store."""
+    """A repository at one commit. `revision` is as requested; the store resolves an empty `commit`."""
 
     repository: Repository
     revision: str = ""
@@ -33,7 +36,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class FileTerm:
-    """A pattern that a file may match in its content, in its path, or in either; its spans are given when `visible`."""
+    """A pattern that a file may match in its content, its path or either; `visible` terms give spans."""
 
     pattern: CompiledPattern
     content: bool = True
@@ -41,28 +44,7 @@ class FileTerm:
     visible: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class And:
-    """Every argument must match the file."""
-
-    args: tuple[MatchTree, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """At least one argument must match the file."""
-
-    args: tuple[MatchTree, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The argument must not match the file."""
-
-    arg: MatchTree
-
-
-MatchTree: TypeAlias = FileTerm | And | Or | Not
+MatchTree: TypeAlias = Boolean[FileTerm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +57,7 @@ class FileFilter:
 
 @dataclass(frozen=True, slots=True)
 class LanguageFilter:
-    """One of the file's languages must bear this display name (or, negated, none may)."""
+    """One of the file's languages must have this display name (or, negated, none may)."""
 
     name: str
     negated: bool = False
@@ -83,7 +65,7 @@ class LanguageFilter:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """What to look for in files. A `tree` of None makes every file that passes the filters a path match."""
+    """A query over files. With a `tree` of None, every file that passes the filters is a path match."""
 
     tree: MatchTree | None
     files: tuple[FileFilter, ...] = ()
@@ -97,18 +79,18 @@ class SearchOptions:
     Parameters
     ----------
     chunk_matches
-        Add the chunk columns: surrounding lines, `context_lines` on either side, neighbours merged.
+        Add the chunk columns: matched lines with `context_lines` on either side, neighbors merged.
     max_line_len
-        Bytes to which a line of a chunk is cut, its suffix included; 0 or less: never.
+        Bytes to which a line of a chunk is truncated, the mark included; 0 or less: never.
     max_matches
-        Stop once this many matches were given; the last file may overshoot it. None: never.
+        Stop after this many matches; the last file may exceed it. None: no limit.
     in_path_order
-        Give the files of each repository in the order of their paths. Where the index holds them in another order
-        (after updates, or where files repeat) the matches of a repository then come together, at its end.
+        Return the files of each repository in path order. Where the index holds them in another order (after updates,
+        or where files repeat), matches wait until all files before them are searched.
     lines
-        Give matched lines. False: every matching file is a row of type ``path``, and no line is read for it.
+        Return matched lines. False: every matching file is a row of type ``path``, and its lines are not read.
     raw
-        Give `FoundLines` in the place of record batches where there are no chunks.
+        Return `RawMatches` in the place of record batches, except for chunks.
     """
 
     chunk_matches: bool = False
@@ -122,12 +104,11 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class SearchPart:
-    """A piece of an answer.
+    """A part of a result: batches of matches, and repositories that are finished.
 
-    `skipped` says for each repository that was finished in this part how many of its files, of those that pass the
-    filters, could be matched by name only, and why (``binary``, ``too-large``, ``missing``). `failed` names
-    repositories that could not be searched, with the reason. `missing` names the first files of each repository whose
-    content is not there, by path and blob.
+    `skipped` counts, for each finished repository, the files that pass the filters and were matched by name only, by
+    reason (``binary``, ``too-large``, ``missing``). `failed` maps a repository that could not be searched to the
+    reason. `missing` names the first files of a repository whose content the clone lacks, by path and blob.
     """
 
     batches: tuple[Any, ...] = ()
@@ -139,31 +120,31 @@ class SearchPart:
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def add_most(totals: dict[str, int], counts: Mapping[str, int]) -> None:
-    """Add counts of the same files, seen several times: of each kind, where most were."""
+def add_maximum(totals: dict[str, int], counts: Mapping[str, int]) -> None:
+    """Merge counts of the same files in several revisions: the maximum per kind, as a sum counts files twice."""
     for kind, count in counts.items():
         totals[kind] = max(totals.get(kind, 0), count)
 
 
 class Searcher(Protocol):
-    """Searches text; `IndexStore` does it on this machine."""
+    """Searches text; `IndexStore` searches indexes on this machine."""
 
     def search(
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Iterator[SearchPart]:
-        """Yield the answer in parts as it is found; ends early, without an error, when `cancellation` stops it."""
+        """Yield the result in parts; ends early, without an error, when cancelled."""
         ...
 
     def count(
         self, targets: Sequence[Target], query: TextQuery, by: Sequence[GroupBy], cancellation: Cancellation
     ) -> Any:
-        """Give a table of the columns `by` with ``matches`` and ``files`` (int64), without reading any line."""
+        """Return a table with the columns `by`, ``matches`` and ``files`` (int64); reads no lines."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """How far an update is: repositories and files counted, `text_bytes` read so far, `repository` last heard of."""
+    """Progress of an update: repositories, files and bytes so far, and the `repository` of the last step."""
 
     repositories_done: int
     repositories_total: int
@@ -174,7 +155,7 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What an update did. `failures` maps a repository that could not be indexed to the reason."""
+    """Result of an update. `failures` maps a repository that could not be indexed to the reason."""
 
     built: tuple[str, ...] = ()
     current: tuple[str, ...] = ()
@@ -186,7 +167,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """An index on disk, as found: bytes of text it covers, bytes it takes, and what is wrong with it, if anything."""
+    """An index on disk: bytes of text that it covers, bytes that it takes, and its damage, empty for none."""
 
     key: str
     repository: str
@@ -198,91 +179,103 @@ class IndexStatus:
     damaged: str = ""
 
 
-Mask = NDArray[np.bool_]
-_Node: TypeAlias = int | tuple[str, tuple["_Node", ...]]
-
-
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A query with its atoms numbered; `visible` are those whose spans are given: never those under a NOT."""
+    """A query whose tree is over the numbers of its `terms`; `visible` terms give spans, never those under a NOT."""
 
     query: TextQuery
     terms: tuple[FileTerm, ...]
     visible: frozenset[int]
-    root: _Node | None
+    tree: Boolean[int] | None
 
     @property
     def is_single(self) -> bool:
-        """Whether the tree is one atom and nothing else."""
-        return self.root == 0
+        """Whether the tree is one term."""
+        return self.tree == 0
 
-    def may_match(self, may: Callable[[int], bool]) -> bool:
-        """Tell whether the tree may hold for any file, from which atoms may; asks of an atom only when it matters."""
-        return self.root is None or _possible(self.root, may)
+    def may_match(self, may_hold: Callable[[int], bool]) -> bool:
+        """Return whether the tree may hold for any file; `may_hold` is asked about a term only when it matters."""
+        return self.tree is None or _may_match(self.tree, may_hold)
 
-    def matching_files(self, values: Sequence[Mask], files: int) -> Mask:
-        """Tell for which files the tree holds, from what holds for each atom."""
-        return np.ones(files, dtype=np.bool_) if self.root is None else _evaluate(self.root, values)
+    def matching_files(self, values: Sequence[BoolArray], files: int) -> BoolArray:
+        """Return for which of `files` files the tree holds, from the mask of each term."""
+        if self.tree is None:
+            return np.ones(files, dtype=np.bool_)
+        matching: BoolArray = fold(
+            self.tree,
+            values.__getitem__,
+            all_of=lambda masks: _all_of(masks, files),
+            any_of=lambda masks: _any_of(masks, files),
+            negate=np.logical_not,
+        )
+        return matching
 
-    def possible_files(self, lower: Sequence[Mask], upper: Sequence[Mask], files: int) -> Mask:
-        """Tell for which files the tree may hold, from what surely and what possibly holds for each atom."""
-        return np.ones(files, dtype=np.bool_) if self.root is None else _bounds(self.root, lower, upper)[1]
+    def possible_files(self, lower: Sequence[BoolArray], upper: Sequence[BoolArray], files: int) -> BoolArray:
+        """Return for which of `files` files the tree may hold, from where each term surely and possibly holds."""
+        if self.tree is None:
+            return np.ones(files, dtype=np.bool_)
+
+        def combine(bounds: Iterable[_Bounds], function: Callable[[Iterable[BoolArray], int], BoolArray]) -> _Bounds:
+            pairs = list(bounds)
+            return function([low for low, _ in pairs], files), function([high for _, high in pairs], files)
+
+        bounds: _Bounds = fold(
+            self.tree,
+            lambda term: (lower[term], upper[term]),
+            all_of=lambda bounds: combine(bounds, _all_of),
+            any_of=lambda bounds: combine(bounds, _any_of),
+            negate=lambda bounds: (~bounds[1], ~bounds[0]),  # what surely fails and what possibly fails trade places
+        )
+        return bounds[1]
 
 
-def plan(query: TextQuery) -> PreparedQuery:
-    """Number the atoms of a query; equal atoms get one number."""
+def prepare(query: TextQuery) -> PreparedQuery:
+    """Number the terms of a query; equal terms get one number."""
     numbers: dict[FileTerm, int] = {}
-    shown: set[int] = set()
+    visible: set[int] = set()
 
-    def convert(node: MatchTree, *, positive: bool) -> _Node:
-        if isinstance(node, FileTerm):
-            number = numbers.setdefault(node, len(numbers))
-            if positive and node.visible:
-                shown.add(number)
-            return number
+    def convert(node: MatchTree, *, positive: bool) -> Boolean[int]:
         if isinstance(node, Not):
-            return ("not", (convert(node.arg, positive=not positive),))
-        kind = "all" if isinstance(node, And) else "any"
-        return (kind, tuple(convert(arg, positive=positive) for arg in node.args))
+            return Not(convert(node.arg, positive=not positive))
+        if isinstance(node, And):
+            return And(tuple(convert(arg, positive=positive) for arg in node.args))
+        if isinstance(node, Or):
+            return Or(tuple(convert(arg, positive=positive) for arg in node.args))
+        number = numbers.setdefault(node, len(numbers))
+        if positive and node.visible:
+            visible.add(number)
+        return number
 
-    root = None if query.tree is None else convert(query.tree, positive=True)
-    while isinstance(root, tuple) and root[0] in {"all", "any"} and len(root[1]) == 1:
-        root = root[1][0]
-    return PreparedQuery(query, tuple(numbers), frozenset(shown), root)
+    tree = None if query.tree is None else convert(query.tree, positive=True)
+    # A query of one term takes a shorter way through the scan, so it must not hide in nodes of one argument.
+    while isinstance(tree, And | Or) and len(tree.args) == 1:
+        tree = tree.args[0]
+    return PreparedQuery(query, tuple(numbers), frozenset(visible), tree)
 
 
-def _possible(node: _Node, may: Callable[[int], bool]) -> bool:
-    if isinstance(node, int):
-        return may(node)
-    kind, args = node
-    if kind == "not":
+def _may_match(node: Boolean[int], may_hold: Callable[[int], bool]) -> bool:
+    # Not `fold`: it visits the argument of a NOT, and asking about a term reads its posting lists.
+    if isinstance(node, Not):
         return True
-    return all(_possible(arg, may) for arg in args) if kind == "all" else any(_possible(arg, may) for arg in args)
+    if isinstance(node, And):
+        return all(_may_match(arg, may_hold) for arg in node.args)
+    if isinstance(node, Or):
+        return any(_may_match(arg, may_hold) for arg in node.args)
+    return may_hold(node)
 
 
-def _evaluate(node: _Node, values: Sequence[Mask]) -> Mask:
-    if isinstance(node, int):
-        return values[node]
-    kind, args = node
-    parts = [_evaluate(arg, values) for arg in args]
-    if kind == "not":
-        return ~parts[0]
-    return _join(kind, parts, values)
+def _all_of(masks: Iterable[BoolArray], files: int) -> BoolArray:
+    distinct = _distinct(masks)
+    combined: BoolArray = np.logical_and.reduce(distinct) if distinct else np.ones(files, dtype=np.bool_)
+    return combined
 
 
-def _bounds(node: _Node, lower: Sequence[Mask], upper: Sequence[Mask]) -> tuple[Mask, Mask]:
-    if isinstance(node, int):
-        return lower[node], upper[node]
-    kind, args = node
-    parts = [_bounds(arg, lower, upper) for arg in args]
-    if kind == "not":
-        return ~parts[0][1], ~parts[0][0]
-    return _join(kind, [low for low, _ in parts], lower), _join(kind, [high for _, high in parts], lower)
+def _any_of(masks: Iterable[BoolArray], files: int) -> BoolArray:
+    distinct = _distinct(masks)
+    combined: BoolArray = np.logical_or.reduce(distinct) if distinct else np.zeros(files, dtype=np.bool_)
+    return combined
 
 
-def _join(kind: str, parts: list[Mask], like: Sequence[Mask]) -> Mask:
-    if not parts:
-        return np.full(len(like[0]) if like else 0, kind == "all")
-    parts = list({id(part): part for part in parts}.values())  # of ten thousand terms most are nowhere, in one mask
-    joined: Mask = np.logical_and.reduce(parts) if kind == "all" else np.logical_or.reduce(parts)
-    return joined
+def _distinct(masks: Iterable[BoolArray]) -> list[BoolArray]:
+    # By identity: of ten thousand terms, most match no file and share one mask.
+    return list({id(mask): mask for mask in masks}.values())

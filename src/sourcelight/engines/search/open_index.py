@@ -1,8 +1,6 @@
-"""The views of revisions as a store opens them: loose documents read from git, use noted, old ones dropped.
+"""Parts of opening indexes that need no lock of the store: views, loose documents, damage, and checked manifests.
 
-Searching beside a damaged index: its repository is named as failed, and the others are searched without it.
-
-Looks at the manifests of many repositories at once, and the targets that were opened since.
+`IndexStore` keeps the state; what is here takes it as arguments.
 """
 
 from __future__ import annotations
@@ -26,38 +24,38 @@ from sourcelight.engines.search.model import SearchPart, Target
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 from sourcelight.repos import ObjectReader, Repository
 
-_USED_AGAIN_S = 60
+_MARK_INTERVAL_S = 60
 
 
 def mark_used(view: Path) -> None:
-    """Let a view's time of change say when it was used; a folder that can't be written does without."""
+    """Set the mtime of a view to now, the time of its last use; a read-only folder is left as it is."""
     with contextlib.suppress(OSError):
-        if time.time() - view.stat().st_mtime > _USED_AGAIN_S:
+        if time.time() - view.stat().st_mtime > _MARK_INTERVAL_S:
             os.utime(view)
 
 
-def read_loose(repository: Repository, view: CommitView) -> LooseShard:
-    """Read the documents of a view that no file of the index holds; raises `SearchIndexError` when git lacks one."""
-    number = next(at for at, name in enumerate(view.shards) if is_loose(name))
+def open_loose(repository: Repository, view: CommitView) -> LooseShard:
+    """Read the loose documents of a view from git; raises `SearchIndexError` when git lacks one."""
+    number = next(index for index, name in enumerate(view.shards) if is_loose(name))
     ids, documents = view.blob_ids(), view.document
-    wanted: dict[int, bytes] = {}
+    blob_by_document: dict[int, bytes] = {}
     for file in np.flatnonzero(view.shard == number).tolist():
-        wanted.setdefault(int(documents[file]), ids[file])
+        blob_by_document.setdefault(int(documents[file]), ids[file])
     with ObjectReader(repository) as reader:
-        texts = list(reader.blobs(wanted[document] for document in sorted(wanted)))
-    found = [(blob_id, text) for blob_id, text in texts if text is not None]
-    if len(found) < len(texts):
+        texts = list(reader.blobs(blob_by_document[document] for document in sorted(blob_by_document)))
+    contents = [(blob_id, text) for blob_id, text in texts if text is not None]
+    if len(contents) < len(texts):
         raise SearchIndexError(str(view.file.path), "a file of this revision is gone from the repository")
-    return LooseShard(view.shards[number], found)
+    return LooseShard(view.shards[number], contents)
 
 
 def loose_bytes(snapshot: OpenedCommit) -> int:
-    """Bytes of text that an open revision holds in memory."""
+    """Return the bytes of text that an opened commit holds in memory."""
     return sum(shard.text_bytes for shard in snapshot.shards if isinstance(shard, LooseShard))
 
 
-def drop_old_views(folder: IndexFolder) -> None:
-    """Forget the views beyond the number that is kept; raises `IndexWriteFailed`."""
+def delete_old_views(folder: IndexFolder) -> None:
+    """Delete the views beyond `MAX_VIEWS`; raises `IndexWriteFailed`."""
     try:
         manifest = folder.manifest()
         views = recent_views(folder.path, list(manifest.views))
@@ -70,80 +68,82 @@ def drop_old_views(folder: IndexFolder) -> None:
     folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))
 
 
-Run = Callable[[Sequence[Target]], Iterator[SearchPart]]
+RunSearch = Callable[[Sequence[Target]], Iterator[SearchPart]]
 
 
-def without_damaged(run: Run, targets: Sequence[Target], note: Callable[[IndexDamaged], str]) -> Iterator[SearchPart]:
-    """Search targets, and those whose index is whole once more where another one turns out to be damaged.
+def retry_without_damaged(
+    run: RunSearch, targets: Sequence[Target], on_damage: Callable[[IndexDamaged], str]
+) -> Iterator[SearchPart]:
+    """Search targets; when an index turns out to be damaged, search the others again without it.
 
     Parameters
     ----------
     run
         Searches targets; may raise `IndexDamaged` at any point.
     targets
-        What to search.
-    note
-        Takes the fault, so that the index is built anew, and gives the key of its repository.
+        Targets to search.
+    on_damage
+        Marks the index for a rebuild, and returns the key of its repository.
 
     Yields
     ------
     SearchPart
-        What `run` gives, and the targets that failed. Once matches were given the rest can't be searched again, since
-        their rows might come twice: those targets fail as well, and say so.
+        The parts of `run`, and the targets that failed. After the first matches, a second search could return rows
+        twice: the remaining targets then fail as well, with a reason.
     """
     while True:
-        ended: set[str] = set()
+        finished: set[str] = set()
         matched = False
         try:
             for part in run(targets):
-                ended.update(part.repositories_done, part.failed)
+                finished.update(part.repositories_done, part.failed)
                 matched = matched or bool(part.batches)
                 yield part
-        except IndexDamaged as fault:
-            key, reason = note(fault), fault.reason
+        except IndexDamaged as error:
+            key, reason = on_damage(error), error.reason
         else:
             return
-        waiting = [target for target in targets if target.repository.name not in ended]
-        damaged = [target for target in waiting if target.repository.key == key]
-        others = [target for target in waiting if target.repository.key != key]
+        unfinished = [target for target in targets if target.repository.name not in finished]
+        damaged = [target for target in unfinished if target.repository.key == key]
+        remaining = [target for target in unfinished if target.repository.key != key]
         failed = {target.repository.name: f"its index is damaged ({reason}); ask again" for target in damaged}
         if matched or not damaged:
-            failed |= {t.repository.name: "it was searched beside a damaged index; ask again" for t in others}
-            others = []
+            failed |= {t.repository.name: "it was searched beside a damaged index; ask again" for t in remaining}
+            remaining = []
         yield SearchPart(failed=failed)
-        if not others:
+        if not remaining:
             return
-        targets = others
+        targets = remaining
 
 
-LOOK_S = 0.25
-"""Seconds after which manifests are looked at again while their repositories are at the same commits."""
+RECHECK_INTERVAL_S = 0.25
+"""Seconds for which manifests are not checked again while their repositories are at the same commits."""
 
 
 @dataclass(slots=True)
-class Looked:
-    """When manifests were looked at last, all of the targets' together: each one's file, identity, time and size."""
+class CheckedManifests:
+    """The last check of the manifests of a tuple of targets: when, and path, inode, mtime and size of each."""
 
-    of: tuple[Target, ...] | None = None
+    targets: tuple[Target, ...] | None = None
     files: list[tuple[str, int, int, int]] = field(default_factory=list)
-    places: frozenset[tuple[str, str]] = frozenset()
-    at: float = -LOOK_S
+    target_keys: frozenset[tuple[str, str]] = frozenset()
+    checked_s: float = -RECHECK_INTERVAL_S
 
     @property
     def keys(self) -> set[str]:
-        """The folders of the targets."""
-        return {key for key, _ in self.places}
+        """Keys of the targets' repositories."""
+        return {key for key, _ in self.target_keys}
 
-    def holds(self, targets: Sequence[Target]) -> bool:
-        """Whether all of these are among them."""
-        return self.places.issuperset((target.repository.key, target.commit) for target in targets)
+    def covers(self, targets: Sequence[Target]) -> bool:
+        """Return whether all of these targets were checked."""
+        return self.target_keys.issuperset((target.repository.key, target.commit) for target in targets)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTargets:
-    """Targets as they were opened, since manifests were first `looked` at, and noted as used."""
+    """Opened targets, valid while their `manifests` are unchanged; `marked_s` is when their views were marked used."""
 
     targets: Sequence[Target]
     groups: Sequence[searcher.OpenedTargets]
-    looked: Looked
-    marked: float
+    manifests: CheckedManifests
+    marked_s: float

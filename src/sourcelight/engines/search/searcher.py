@@ -1,4 +1,4 @@
-"""Running a query over many repositories, as many at a time as make a fleet, in parts."""
+"""Run a query over many repositories, a corpus of up to 64 of them at a time, and yield the result in parts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from sourcelight.engines.search.model import (
     SearchPart,
     Target,
     TextQuery,
-    add_most,
-    plan,
+    add_maximum,
+    prepare,
 )
 from sourcelight.engines.search.scan.collect import MatchCollector
 from sourcelight.engines.search.scan.columns import NO_BATCHES, BatchSource, CollectedBatches
@@ -30,65 +30,65 @@ from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import BatchSizer, CorpusSearch, FileMatches
 from sourcelight.engines.search.scan.spans import NO_SPANS
 
-_QUIET_S = 0.05
-"""Longest time for which finished repositories without a match wait to be told of together."""
+_MAX_DONE_DELAY_S = 0.05
+"""Maximum time that finished repositories without a match wait, so that one part reports many of them."""
 
-_FIRST_S, _TOGETHER_S = 0.02, 0.06
-"""Longest time for which the first matches, and later ones, wait for others to share a batch with."""
+_MAX_FIRST_DELAY_S, _MAX_DELAY_S = 0.02, 0.06
+"""Maximum time that the first matches, and later ones, wait for others to share a batch with."""
 
-_UNBOUNDED_UNITS = 1024
-"""Units that come first where all matches are wanted: most answers are one batch then, at a fourth less of the time."""
+_EXHAUSTIVE_BATCH_UNITS = 1024
+"""Units of the first batch of an exhaustive search: most results are one batch then, in three quarters of the time."""
 
-_COUNTED_UNITS = 128
-"""Units that a count takes first: nothing is shown early, but a cancelled count must end soon."""
+_COUNT_BATCH_UNITS = 128
+"""Units of the first batch of a count: nothing is displayed early, but a cancelled count must end soon."""
 
-_MOST_MEMBERS, _MOST_FILES = 64, 400_000
-"""Repositories, and about how many files, that are searched together."""
+_MAX_MEMBERS, _MAX_FILES = 64, 400_000
+"""Repositories, and about how many files, of one corpus: beyond that, building it costs more than it saves."""
 
-_MOST_FLEETS, _MOST_SHARDS = 8, 400
+_MAX_CORPORA, _MAX_CACHED_SHARDS = 8, 400
 
-_NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_EMPTY: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-Note = Callable[[SearchPart], None] | None
-"""Called with what a count says beside its numbers; None: nobody asks."""
+OnNotes = Callable[[SearchPart], None] | None
+"""Receives parts that name skipped files, beside a count's numbers; None: not wanted."""
 
 Opener = Callable[[Target], tuple[OpenedCommit, str]]
-"""Opens a target and gives its commit; raises `SearchIndexError`, or another error of ours, when it can't."""
+"""Opens a target and returns its commit; raises `SearchIndexError` or another `SourcelightError`."""
 
 
 class CorpusCache:
-    """Fleets that were searched of late. Safe to share between threads."""
+    """Corpora of recent searches. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[int, ...], Corpus] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, members: Sequence[OpenedCommit]) -> Corpus:
-        """Give the fleet of these snapshots."""
-        key = tuple(map(id, members))  # a fleet holds its members, so their ids stay theirs
+    def get(self, members: Sequence[OpenedCommit]) -> Corpus:
+        """Return the corpus of these opened commits."""
+        key = tuple(map(id, members))  # a corpus holds its members, so no other object gets their ids
         with self._guard:
-            found = self._known.get(key)
-            if found is not None:
+            cached = self._known.get(key)
+            if cached is not None:
                 self._known.move_to_end(key)
-                return found
-        made = Corpus(members)
+                return cached
+        corpus = Corpus(members)
         with self._guard:
-            self._known[key] = made
+            self._known[key] = corpus
             shards = sum(len(fleet.shards) for fleet in self._known.values())
-            while len(self._known) > 1 and (len(self._known) > _MOST_FLEETS or shards > _MOST_SHARDS):
+            while len(self._known) > 1 and (len(self._known) > _MAX_CORPORA or shards > _MAX_CACHED_SHARDS):
                 _, oldest = self._known.popitem(last=False)
                 shards -= len(oldest.shards)
-        return made
+        return corpus
 
     def clear(self) -> None:
-        """Let go of all of them: an index was replaced."""
+        """Remove all of them: an index was replaced."""
         with self._guard:
             self._known.clear()
 
 
 @dataclass(slots=True)
 class OpenedTargets:
-    """Targets that are searched together, their commits and snapshots; and why others could not be opened."""
+    """Targets that are searched together, with their opened commits; `failed` says why others could not be opened."""
 
     targets: list[Target] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
@@ -96,22 +96,22 @@ class OpenedTargets:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def opened(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
-    """Open targets, as many at a time as are searched together; ends early when told to stop."""
+def open_targets(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[OpenedTargets]:
+    """Open targets in groups that are searched together; ends early when cancelled."""
     group, files = OpenedTargets(), 0
     for target in targets:
         if cancellation.stopped:
             return
         try:
             snapshot, commit = open_target(target)
-        except (SourcelightError, OSError) as fault:
-            group.failed[target.repository.name] = fault.reason if isinstance(fault, SearchIndexError) else str(fault)
+        except (SourcelightError, OSError) as error:
+            group.failed[target.repository.name] = error.reason if isinstance(error, SearchIndexError) else str(error)
             continue
         group.targets.append(target)
         group.commits.append(commit)
         group.snapshots.append(snapshot)
         files += snapshot.view.files
-        if len(group.targets) >= _MOST_MEMBERS or files >= _MOST_FILES:
+        if len(group.targets) >= _MAX_MEMBERS or files >= _MAX_FILES:
             yield group
             group, files = OpenedTargets(), 0
     if group.targets or group.failed:
@@ -124,160 +124,162 @@ def search(
     query: TextQuery,
     options: SearchOptions,
     cancellation: Cancellation,
-    fleets: CorpusCache | None = None,
-    groups: Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]] | None = None,
+    corpora: CorpusCache | None = None,
+    open_groups: Callable[[Sequence[Target], Cancellation], Iterator[OpenedTargets]] | None = None,
 ) -> Iterator[SearchPart]:
-    """Yield the answer in parts; see `model.Searcher.search`. Where `groups` opens targets, `open_target` does not."""
-    prepared = plan(query)
-    limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.terms)
-    run = _SearchLoop(prepared, options, cancellation, fleets or CorpusCache(), limited)
-    for group in opened(open_target, targets, cancellation) if groups is None else groups(targets, cancellation):
-        run.waiting.failed.update(group.failed)
+    """Yield the result in parts; see `model.Searcher.search`. `open_groups`, when given, opens targets in groups."""
+    prepared = prepare(query)
+    has_regexp = cancellation.remaining_s is not None and any(term.pattern.kind == "regexp" for term in prepared.terms)
+    loop = _SearchLoop(prepared, options, cancellation, corpora or CorpusCache(), has_regexp)
+    for group in (
+        open_targets(open_target, targets, cancellation) if open_groups is None else open_groups(targets, cancellation)
+    ):
+        loop.pending.failed.update(group.failed)
         if group.targets:
-            yield from run.parts(group)
-        if run.over:
+            yield from loop.parts(group)
+        if loop.is_finished:
             break
-    if run.waiting.any:
-        yield run.waiting.part()
+    if loop.pending.has_notes:
+        yield loop.pending.take()
 
 
 @dataclass(slots=True)
 class _SearchLoop:
-    """One search under way; `limited` when a step that nothing stops may be left behind at the time limit."""
+    """A running search. With `has_regexp`, a step that can't be interrupted may exceed the time limit."""
 
-    plan: PreparedQuery
+    prepared: PreparedQuery
     options: SearchOptions
     cancellation: Cancellation
-    fleets: CorpusCache
-    limited: bool
-    pace: BatchSizer = field(default_factory=BatchSizer)
+    corpora: CorpusCache
+    has_regexp: bool
+    sizer: BatchSizer = field(default_factory=BatchSizer)
     matches: int = 0
-    over: bool = False
-    waiting: PendingPart = field(init=False)
+    is_finished: bool = False
+    pending: PendingPart = field(init=False)
 
     def __post_init__(self) -> None:
-        self.waiting = PendingPart()
+        self.pending = PendingPart()
         if self.options.max_matches is None:
-            self.pace = BatchSizer(_UNBOUNDED_UNITS, expects_one_batch=True)
+            self.sizer = BatchSizer(_EXHAUSTIVE_BATCH_UNITS, expects_one_batch=True)
 
     def parts(self, group: OpenedTargets) -> Iterator[SearchPart]:
-        """Search what was opened together."""
+        """Search one group of targets."""
         try:
-            fleet = self.fleets.of(group.snapshots)
-            running = CorpusSearch(fleet, self.plan, lambda: self.cancellation.stopped)
+            corpus = self.corpora.get(group.snapshots)
+            search = CorpusSearch(corpus, self.prepared, lambda: self.cancellation.stopped)
         except ScanStopped:
-            self.over = True
+            self.is_finished = True
             return
-        collector = MatchCollector(BatchSource(running, group.targets, group.commits), self.options)
-        done = _Done(group, running)
-        steps = self._steps(running)
+        collector = MatchCollector(BatchSource(search, group.targets, group.commits), self.options)
+        finished = _FinishedRepositories(group, search)
+        steps = self._steps(search)
         while True:
             try:
-                found = next(steps, None)
+                step = next(steps, None)
             except ScanStopped:
-                self.over = True
-                found = None
-            if found is None:
+                self.is_finished = True
+                step = None
+            if step is None:
                 collector.release_all()
                 self.matches += collector.released
-                self.over = self.over or self._is_over(self.matches)
-                if not self.over:
-                    done.tell(self.waiting, None)
+                self.is_finished = self.is_finished or self._has_enough(self.matches)
+                if not self.is_finished:
+                    finished.report(self.pending, None)
                 if collector.has_batch:
-                    yield self.waiting.part(collector.take_batch())
+                    yield self.pending.take(collector.take_batch())
                 return
-            if isinstance(found, _Hurry):
-                # What is held back is lost when the step that follows is left behind.
+            if isinstance(step, _FlushRequest):
+                # When the deadline passes during the next step, the caller abandons this generator: send all now.
                 if collector.has_batch:
-                    yield self.waiting.part(collector.take_batch())
+                    yield self.pending.take(collector.take_batch())
                 continue
-            matches = collector.add(found)
-            done.tell(self.waiting, found.finished_up_to)
-            if self._enough(collector, running, matches):
-                self.over = True
-                yield self.waiting.part(collector.take_batch())
+            matches = collector.add(step)
+            finished.report(self.pending, step.finished_up_to)
+            if self._reaches_limit(collector, search, matches):
+                self.is_finished = True
+                yield self.pending.take(collector.take_batch())
                 return
-            due = self.waiting.due or (self.pace.has_many and not self.waiting.told)
-            if collector.is_full or (collector.has_batch and due) or self.waiting.long:
-                yield self.waiting.part(collector.take_batch())
+            due = self.pending.is_batch_due or (self.sizer.has_many and not self.pending.has_sent)
+            if collector.is_full or (collector.has_batch and due) or self.pending.is_overdue:
+                yield self.pending.take(collector.take_batch())
 
-    def _is_over(self, matches: int) -> bool:
+    def _has_enough(self, matches: int) -> bool:
         return self.options.max_matches is not None and matches >= self.options.max_matches
 
-    def _enough(self, collector: MatchCollector, running: CorpusSearch, matches: int) -> bool:
-        """Whether as many matches as are wanted were released; `matches` came last.
+    def _reaches_limit(self, collector: MatchCollector, search: CorpusSearch, matches: int) -> bool:
+        """Return whether enough matches were released, after a batch with `matches`.
 
-        Where they are known but some are still held back, because files before them are not searched, only those files
-        are read on: the first matches in order are given, however the work was cut into batches.
+        Where enough are found but some wait for files before them, only those files are still read: the result is the
+        first matches in order, however the work was cut into batches.
         """
         if self.options.max_matches is None:
             return False
-        if self._is_over(self.matches + collector.released):
+        if self._has_enough(self.matches + collector.released):
             return True
         if matches and self.options.in_path_order:
-            last = collector.last_needed(self.options.max_matches - self.matches)
-            if last is not None:
-                running.skip_above(last)
+            last_file = collector.last_needed(self.options.max_matches - self.matches)
+            if last_file is not None:
+                search.skip_above(last_file)
         return False
 
-    def _steps(self, running: CorpusSearch) -> Iterator[FileMatches | _Hurry]:
-        """Evaluate batch after batch; files without content come first where order counts, else last."""
-        ordered = self.options.in_path_order
-        nameless = running.name_only_matches()
-        named_first = FileMatches(NO_SPANS, _NONE, _NONE, nameless, 0)
-        if ordered and len(nameless):
-            yield named_first
-        long_units = running.corpus.long_units if self.limited else _NONE
-        for batch in running.batches(self.pace):
-            hurried = len(long_units) > 0 and any(np.isin(long_units, part).any() for part in batch.units)
-            if hurried:
-                yield _Hurry()
-            yield running.evaluate(batch)
-            if hurried:
-                yield _Hurry()
-        if not ordered and len(nameless):
-            yield named_first
+    def _steps(self, search: CorpusSearch) -> Iterator[FileMatches | _FlushRequest]:
+        """Evaluate batch after batch; files without content come first in path order, and last otherwise."""
+        in_path_order = self.options.in_path_order
+        name_only = search.name_only_matches()
+        name_only_matches = FileMatches(NO_SPANS, _EMPTY, _EMPTY, name_only, 0)
+        if in_path_order and len(name_only):
+            yield name_only_matches
+        long_units = search.corpus.long_units if self.has_regexp else _EMPTY
+        for batch in search.batches(self.sizer):
+            is_slow = len(long_units) > 0 and any(np.isin(long_units, units).any() for units in batch.units)
+            if is_slow:
+                yield _FlushRequest()
+            yield search.evaluate(batch)
+            if is_slow:
+                yield _FlushRequest()
+        if not in_path_order and len(name_only):
+            yield name_only_matches
 
 
-class _Hurry:
-    """A step that may take long is next, or was last: what there is should be given."""
+class _FlushRequest:
+    """Stands in the steps before and after a slow one: send all matches that are ready."""
 
 
-class _Done:
-    """Tells of the repositories that are searched to their end."""
+class _FinishedRepositories:
+    """Reports the repositories of a group that are finished."""
 
-    def __init__(self, group: OpenedTargets, running: CorpusSearch) -> None:
+    def __init__(self, group: OpenedTargets, search: CorpusSearch) -> None:
         self._group = group
-        self._running = running
-        self._told = 0
+        self._search = search
+        self._reported = 0
 
-    def tell(self, waiting: PendingPart, settled: int | None) -> None:
-        """Note those all of whose files stand below a number; None: all."""
-        bounds, targets = self._running.corpus.file_base, self._group.targets
-        upto = len(targets) if settled is None else int(bounds[1:].searchsorted(settled, side="right"))
-        if upto <= self._told:
+    def report(self, pending: PendingPart, finished_up_to: int | None) -> None:
+        """Add the repositories whose files are all below `finished_up_to` to a part; None: all of them."""
+        file_base, targets = self._search.corpus.file_base, self._group.targets
+        end = len(targets) if finished_up_to is None else int(file_base[1:].searchsorted(finished_up_to, side="right"))
+        if end <= self._reported:
             return
-        skipped = self._running.corpus.skipped_counts(self._running.selection)
-        named = (
-            self._running.corpus.missing_files(self._running.selection)
+        skipped = self._search.corpus.skipped_counts(self._search.selection)
+        missing_files = (
+            self._search.corpus.missing_files(self._search.selection)
             if any("missing" in one for one in skipped)
             else ()
         )
-        for at in range(self._told, upto):
-            name = targets[at].repository.name
-            waiting.done.append(name)
-            waiting.skip(name, skipped[at])
-            if named and named[at]:
-                waiting.missing[name] = named[at]
-        self._told = upto
+        for index in range(self._reported, end):
+            name = targets[index].repository.name
+            pending.done.append(name)
+            pending.add_skipped(name, skipped[index])
+            if missing_files and missing_files[index]:
+                pending.missing[name] = missing_files[index]
+        self._reported = end
 
 
 class PendingPart:
-    """What is to be told with the next part; `told` once matches were."""
+    """Notes for the next part; `has_sent` once a part had matches."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
-        self.told = False
+        self.has_sent = False
         self._clear()
 
     def _clear(self) -> None:
@@ -286,31 +288,31 @@ class PendingPart:
         self.failed: dict[str, str] = {}
         self.missing: dict[str, tuple[str, ...]] = {}
 
-    def skip(self, name: str, counts: Mapping[str, int]) -> None:
-        """Note files of a repository that were matched by name only, by reason: of its revisions, where most were."""
+    def add_skipped(self, name: str, counts: Mapping[str, int]) -> None:
+        """Add counts of files that were matched by name only; of several revisions, the maximum counts."""
         if counts:
-            add_most(self.skipped.setdefault(name, {}), counts)
+            add_maximum(self.skipped.setdefault(name, {}), counts)
 
     @property
-    def any(self) -> bool:
-        """Whether there is anything to tell."""
+    def has_notes(self) -> bool:
+        """Whether a repository is finished or has failed."""
         return bool(self.done or self.failed)
 
     @property
-    def long(self) -> bool:
-        """Whether it has waited too long to wait for the next match."""
-        return self.any and time.monotonic() - self._since > _QUIET_S
+    def is_overdue(self) -> bool:
+        """Whether the notes have waited too long to wait for the next match."""
+        return self.has_notes and time.monotonic() - self._since > _MAX_DONE_DELAY_S
 
     @property
-    def due(self) -> bool:
-        """Whether matches have waited long enough for others to share a batch with; the first ones wait less."""
-        return time.monotonic() - self._since > (_TOGETHER_S if self.told else _FIRST_S)
+    def is_batch_due(self) -> bool:
+        """Whether matches have waited long enough for others; the first ones wait less."""
+        return time.monotonic() - self._since > (_MAX_DELAY_S if self.has_sent else _MAX_FIRST_DELAY_S)
 
-    def part(self, rendered: CollectedBatches = NO_BATCHES) -> SearchPart:
-        """Make a part that tells it all."""
+    def take(self, collected: CollectedBatches = NO_BATCHES) -> SearchPart:
+        """Return a part with all notes and batches, and start the next one."""
         done, skipped, failed = tuple(self.done), self.skipped, self.failed
-        part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed, self.missing)
-        self.told = self.told or bool(rendered.batches)
+        part = SearchPart(collected.batches, done, collected.matches, collected.files, skipped, failed, self.missing)
+        self.has_sent = self.has_sent or bool(collected.batches)
         self._since = time.monotonic()
         self._clear()
         return part
@@ -322,37 +324,37 @@ def count(
     query: TextQuery,
     by: Sequence[GroupBy],
     cancellation: Cancellation,
-    fleets: CorpusCache | None = None,
-    note: Note = None,
+    corpora: CorpusCache | None = None,
+    on_notes: OnNotes = None,
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
 
-    `note` is called with parts that say which files were matched by name only, and why. Raises the fault of the first
-    target that can't be opened, and `Cancelled` when it is to stop, also for its time limit: half a count is none.
+    `on_notes` gets parts that count the files matched by name only. Raises the error of the first target that can't be
+    opened, and `Cancelled` on cancellation or a timeout: a partial count would look complete.
     """
-    prepared, known = plan(query), fleets or CorpusCache()
+    prepared, known = prepare(query), corpora or CorpusCache()
     counts = MatchCounts(by)
 
     def opening(target: Target) -> tuple[OpenedCommit, str]:
         try:
             return open_target(target)
-        except (SourcelightError, OSError) as fault:
-            faults.append(fault)
+        except (SourcelightError, OSError) as error:
+            errors.append(error)
             raise
 
-    faults: list[Exception] = []
-    for group in opened(opening, targets, cancellation):
-        if faults:
-            raise faults[0]
+    errors: list[Exception] = []
+    for group in open_targets(opening, targets, cancellation):
+        if errors:
+            raise errors[0]
         try:
-            running = CorpusSearch(known.of(group.snapshots), prepared, lambda: cancellation.stopped)
-            for files, matches, by_path in running.counts(BatchSizer(_COUNTED_UNITS)):
-                counts.add(running.corpus, group.targets, files, matches)
-                counts.add(running.corpus, group.targets, by_path, None)
-            if note is not None:
-                told = PendingPart()
-                _Done(group, running).tell(told, None)
-                note(told.part())
+            search = CorpusSearch(known.get(group.snapshots), prepared, lambda: cancellation.stopped)
+            for files, matches, by_path in search.counts(BatchSizer(_COUNT_BATCH_UNITS)):
+                counts.add(search.corpus, group.targets, files, matches)
+                counts.add(search.corpus, group.targets, by_path, None)
+            if on_notes is not None:
+                pending = PendingPart()
+                _FinishedRepositories(group, search).report(pending, None)
+                on_notes(pending.take())
         except ScanStopped:
             raise Cancelled("stopped before all was counted") from None
     cancellation.check()
@@ -367,49 +369,51 @@ class MatchCounts:
         self._totals: dict[tuple[str | None, ...], list[int]] = {}
 
     def add(
-        self, fleet: Corpus, targets: Sequence[Target], files: NDArray[np.int64], matches: NDArray[np.int64] | None
+        self, corpus: Corpus, targets: Sequence[Target], files: NDArray[np.int64], matches: NDArray[np.int64] | None
     ) -> None:
-        """Add files and the matches of each; None: one each."""
+        """Add files and the match count of each; None: one match each."""
         if not len(files):
             return
-        keys, chosen = self._keys(fleet, targets, files)
-        sizes = np.bincount(chosen, minlength=len(keys)).tolist()
-        sums = sizes if matches is None else np.bincount(chosen, weights=matches, minlength=len(keys)).tolist()
-        for key, size, number in zip(keys, sizes, sums, strict=True):
+        keys, key_index = self._keys(corpus, targets, files)
+        file_counts = np.bincount(key_index, minlength=len(keys)).tolist()
+        match_sums = (
+            file_counts if matches is None else np.bincount(key_index, weights=matches, minlength=len(keys)).tolist()
+        )
+        for key, file_count, match_sum in zip(keys, file_counts, match_sums, strict=True):
             total = self._totals.setdefault(key, [0, 0])
-            total[0] += int(number)
-            total[1] += size
+            total[0] += int(match_sum)
+            total[1] += file_count
 
     def _keys(
-        self, fleet: Corpus, targets: Sequence[Target], files: NDArray[np.int64]
+        self, corpus: Corpus, targets: Sequence[Target], files: NDArray[np.int64]
     ) -> tuple[list[tuple[str | None, ...]], NDArray[np.intp]]:
-        """Give the distinct keys of some files, and which key each file has."""
-        members = fleet.member_of(files)
+        """Return the distinct keys of files, and the index of each file's key."""
+        members = corpus.member_of(files)
         if "path" in self._by:
-            firsts, chosen = files, np.arange(len(files))
+            firsts, key_index = files, np.arange(len(files))
         else:
-            codes = members * len(fleet.languages)
+            codes = members * len(corpus.languages)
             if "language" in self._by:
-                codes = codes + fleet.language[files]
-            _, at, chosen = np.unique(codes, return_index=True, return_inverse=True)
-            firsts, members = files[at], members[at]
+                codes = codes + corpus.language[files]
+            _, first_indexes, key_index = np.unique(codes, return_index=True, return_inverse=True)
+            firsts, members = files[first_indexes], members[first_indexes]
         keys = []
         for file, member in zip(firsts.tolist(), members.tolist(), strict=True):
             values: dict[str, str | None] = {"repository": targets[member].repository.name}
             if "language" in self._by:
-                values["language"] = fleet.languages[int(fleet.language[file])][0] or None
+                values["language"] = corpus.languages[int(corpus.language[file])][0] or None
             if "path" in self._by:
-                values["path"] = fleet.members[member].view.path(file - int(fleet.file_base[member]))
+                values["path"] = corpus.members[member].view.path(file - int(corpus.file_base[member]))
             keys.append(tuple(values[column] for column in self._by))
-        return keys, chosen
+        return keys, key_index
 
     def table(self) -> Any:
-        """Give all sums, in order of appearance."""
+        """Return all sums, in order of appearance."""
         import pyarrow as pa
 
         totals = self._totals
         columns: dict[str, Any] = {
-            column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(self._by)
+            column: pa.array([key[position] for key in totals], pa.string()) for position, column in enumerate(self._by)
         }
         columns["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
         columns["files"] = pa.array([total[1] for total in totals.values()], pa.int64())

@@ -1,8 +1,8 @@
-"""Files of definitions: one table beside each shard, with the same numbers of documents.
+"""Definition tables: one file beside each shard, with the same document numbers.
 
-``symbols.json`` in a repository's folder names them and is replaced in one step, under the folder's lock, only once a
-table is wholly on disk. Parsing goes on without the lock, so it holds up no update of the text. A table knows its
-documents by blob id, and a shard that is written anew takes over what the former tables knew.
+``symbols.json`` in a repository's folder names them. It is replaced atomically, under the folder's lock, when a table
+is complete on disk. Parsing runs without the lock, so it never delays an update of the text. Tables are keyed by blob
+id: the table of a rewritten shard takes over the definitions that older tables have.
 """
 
 from __future__ import annotations
@@ -23,102 +23,106 @@ from sourcelight.engines.search.index.view import REASONS, CommitView
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, definitions, version
 
-_MOST_OPEN_TABLES = 400
-_TELL_BYTES = 1024 * 1024
+_MAX_OPEN_TABLES = 400
+_PROGRESS_BYTES = 1024 * 1024
 
-Codes = NDArray[np.uint8]
+UInt8Array = NDArray[np.uint8]
 
 
 @dataclass(slots=True)
 class TableBuildOptions:
-    """Which shard's table to build, and whom to tell.
+    """The shard whose table to build, limits and callbacks.
 
-    `stop` is called between files and raises to end the build; `tell` gets (files, bytes) parsed so far; `room` is how
-    many bytes the table may take, None for no limit.
+    `check_cancelled` is called between files and raises to end the build; `on_progress` gets the files and bytes parsed
+    so far. `budget_bytes` is the maximum size of the table, None: no limit.
     """
 
     shard: str
-    stop: Callable[[], None]
-    tell: Callable[[int, int], None]
-    room: int | None = None
+    check_cancelled: Callable[[], None]
+    on_progress: Callable[[int, int], None]
+    budget_bytes: int | None = None
 
 
 def build_table(
-    folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None = None
+    folder: IndexFolder, options: TableBuildOptions, loose: LooseShard | None = None
 ) -> tuple[int, int] | None:
-    """Build the table of one shard; give the files and bytes parsed, None when nobody needs the shard any more.
+    """Build the table of one shard; returns files and bytes parsed, None when the shard is no longer in the index.
 
-    A `loose` shard has no file, so it is passed open.
+    A `loose` shard has no file, so the caller passes it.
 
-    Raises `IndexWriteFailed`, or what `order.stop` raises; the former tables then stay as they were.
+    Raises `IndexWriteFailed`, or what `options.check_cancelled` raises; the previous tables then stay in place.
     """
     try:
         manifest = folder.manifest()
-        shard = loose or Shard(folder.path / order.shard)
-        languages = _wanted_languages(folder, manifest, shard)
+        shard = loose or Shard(folder.path / options.shard)
+        languages = _document_languages(folder, manifest, shard)
     except FileNotFoundError:
         return None
     builder = TableBuilder()
-    read = _fill(builder, shard, languages, _former_tables(folder), order)
-    with folder.locked(order.stop):
+    parsed = _fill(builder, shard, languages, _previous_tables(folder), options)
+    with folder.lock(options.check_cancelled):
         current = folder.manifest()
-        if order.shard not in current.names:
+        if options.shard not in current.names:
             return None
         name = write_sections(folder.path, "symbols", builder.facts(), builder.sections())
         path = folder.path / name
-        if order.room is not None and path.stat().st_size > order.room:
+        if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
             path.unlink(missing_ok=True)
             raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
-        tables = folder.symbol_tables() | {order.shard: name}
+        tables = folder.symbol_tables() | {options.shard: name}
         shards = current.shard_names
         if shards <= set(tables):
             tables = {shard: table for shard, table in tables.items() if shard in shards}
         folder.replace_symbol_tables(tables)
         folder.discard_unneeded()
-    return read
+    return parsed
 
 
 def _fill(
-    builder: TableBuilder, shard: Shard, languages: Codes, former: Sequence[SymbolTable], order: TableBuildOptions
+    builder: TableBuilder,
+    shard: Shard,
+    languages: UInt8Array,
+    previous: Sequence[SymbolTable],
+    options: TableBuildOptions,
 ) -> tuple[int, int]:
-    files = size = told = 0
-    collecting = gc.isenabled()
-    gc.disable()  # parsing makes many objects and no cycles; a third of the time went into looking for them
+    files = size = reported_bytes = 0
+    was_enabled = gc.isenabled()
+    gc.disable()  # parsing makes many objects and no cycles: the collector took a third of the time
     try:
         for document, key in enumerate(shard.blob_ids()):
-            order.stop()
+            options.check_cancelled()
             code = int(languages[document])
             language = LANGUAGES[code - 1] if code else ""
-            known = next((table for table in former if key in table.by_key), None)
-            if known is not None:
-                place = known.by_key[key]
-                if language in {"", known.language(place)}:
-                    builder.add(key, known.language(place), known.definitions(place))
+            previous_table = next((table for table in previous if key in table.by_key), None)
+            if previous_table is not None:
+                position = previous_table.by_key[key]
+                if language in {"", previous_table.language(position)}:
+                    builder.add(key, previous_table.language(position), previous_table.definitions(position))
                     continue
             text = shard.text(document) if language else b""
             builder.add(key, language, definitions(language, text))
             files, size = files + bool(language), size + len(text)
-            if size - told >= _TELL_BYTES:
-                told = size
-                order.tell(files, size)
+            if size - reported_bytes >= _PROGRESS_BYTES:
+                reported_bytes = size
+                options.on_progress(files, size)
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
     return files, size
 
 
-def _former_tables(folder: IndexFolder) -> list[SymbolTable]:
-    """Open the tables there are that were made by the same rules; damaged ones don't count."""
-    found = []
+def _previous_tables(folder: IndexFolder) -> list[SymbolTable]:
+    """Open the existing tables that were made by the current rules; damaged ones are left out."""
+    tables = []
     for name in dict.fromkeys(folder.symbol_tables().values()):
         table = open_table(folder, name)
         if table is not None and table.rules == version():
-            found.append(table)
-    return found
+            tables.append(table)
+    return tables
 
 
 def open_table(folder: IndexFolder, name: str) -> SymbolTable | None:
-    """Open a table, every byte of it checked; None for one that is missing, damaged or of another format."""
+    """Open a table and check all of its bytes; None for one that is missing, damaged or of another format."""
     try:
         file = SectionFile(folder.path / name, "symbols")
         file.verify()
@@ -127,79 +131,81 @@ def open_table(folder: IndexFolder, name: str) -> SymbolTable | None:
         return None
 
 
-def _wanted_languages(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> Codes:
-    """Tell in which language each document is to be read: that of its first path in the newest view, 0 for none."""
-    wanted = np.zeros(shard.documents, dtype=np.uint8)
+def _document_languages(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> UInt8Array:
+    """Return the language code to parse each document with, from its first path in the newest view; 0: none."""
+    codes_of_documents = np.zeros(shard.documents, dtype=np.uint8)
     for entry in reversed(manifest.views):
         view = CommitView(folder.path / entry.name)
         if shard.name in view.shards:
-            documents, codes = _readable(view, view.shards.index(shard.name))
-            late = wanted[documents] == 0
-            documents, codes = documents[late], codes[late]
-            wanted[documents[::-1]] = codes[::-1]
-    return wanted
+            documents, codes = _documents_with_grammar(view, view.shards.index(shard.name))
+            is_unset = codes_of_documents[documents] == 0
+            documents, codes = documents[is_unset], codes[is_unset]
+            codes_of_documents[documents[::-1]] = codes[::-1]
+    return codes_of_documents
 
 
-def _readable(
-    view: CommitView, shard: int, chosen: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.uint32], Codes]:
-    """Give the documents of a view's (chosen) files in one shard that have a grammar, and its number plus one."""
-    held = view.shard == shard
-    files = np.flatnonzero(held if chosen is None else held & chosen)
-    codes = _grammars(view)[view.language[files]]
+def _documents_with_grammar(
+    view: CommitView, shard: int, mask: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.uint32], UInt8Array]:
+    """Return the documents of files in a shard that have a grammar, and the grammar's number plus one."""
+    in_shard = view.shard == shard
+    files = np.flatnonzero(in_shard if mask is None else in_shard & mask)
+    codes = _grammar_codes(view)[view.language[files]]
     documents = view.document[files]
     return documents[codes > 0], codes[codes > 0]
 
 
-def _grammars(view: CommitView) -> Codes:
-    """The number plus one of the grammar of each language of a view, 0 for none."""
-    places = {name: number for number, name in enumerate(LANGUAGES, 1)}
-    return np.array([places.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
+def _grammar_codes(view: CommitView) -> UInt8Array:
+    """Return the number plus one of the grammar of each language of a view; 0: none."""
+    codes = {name: number for number, name in enumerate(LANGUAGES, 1)}
+    return np.array([codes.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
 
 
-def missing(view: CommitView, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-    """Give the numbers of the (chosen) files of a view that have a grammar and whose content is not there."""
-    lacking = view.reason == REASONS.index("missing")
-    files = np.flatnonzero(lacking if chosen is None else lacking & chosen)
-    return files[_grammars(view)[view.language[files]] > 0]
+def missing_files(view: CommitView, mask: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """Return the files of a view under the mask that have a grammar and whose content the clone lacks."""
+    is_missing = view.reason == REASONS.index("missing")
+    files = np.flatnonzero(is_missing if mask is None else is_missing & mask)
+    return files[_grammar_codes(view)[view.language[files]] > 0]
 
 
-def pending(view: CommitView, shard: int, table: SymbolTable | None, chosen: NDArray[np.bool_] | None = None) -> int:
-    """Count the (chosen) files of a view in one shard whose definitions are still to be found."""
-    documents, _ = _readable(view, shard, chosen)
+def pending_count(
+    view: CommitView, shard: int, table: SymbolTable | None, mask: NDArray[np.bool_] | None = None
+) -> int:
+    """Count the files of a view under the mask, in one shard, whose definitions have not been parsed yet."""
+    documents, _ = _documents_with_grammar(view, shard, mask)
     return len(documents) if table is None else int(np.count_nonzero(table.doc_language[documents] == 0))
 
 
 class SideTables:
-    """The open tables of a store. Safe to share between threads."""
+    """The open definition tables of a store. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[tuple[str, str], SymbolTable] = OrderedDict()
         self._guard = threading.Lock()
 
     def tables(self, folder: IndexFolder, shards: Iterable[Shard]) -> list[SymbolTable | None]:
-        """Open the table of each shard, None where there is none that can be used."""
+        """Open the table of each shard; None where there is no usable one."""
         names = folder.symbol_tables()
         return [self._table(folder, names[shard.name], shard) if shard.name in names else None for shard in shards]
 
     def forget(self, folder: IndexFolder) -> None:
-        """Let go of the tables of a folder."""
+        """Close the tables of a folder."""
         with self._guard:
-            for place in [place for place in self._open if place[0] == str(folder.path)]:
-                del self._open[place]
+            for key in [key for key in self._open if key[0] == str(folder.path)]:
+                del self._open[key]
 
     def _table(self, folder: IndexFolder, name: str, shard: Shard) -> SymbolTable | None:
-        place = str(folder.path), name
+        key = str(folder.path), name
         with self._guard:
-            found = self._open.get(place)
-            if found is not None:
-                self._open.move_to_end(place)
-        if found is None:
-            found = open_table(folder, name)
-            if found is None:
+            table = self._open.get(key)
+            if table is not None:
+                self._open.move_to_end(key)
+        if table is None:
+            table = open_table(folder, name)
+            if table is None:
                 return None
             with self._guard:
-                self._open[place] = found
-                if len(self._open) > _MOST_OPEN_TABLES:
+                self._open[key] = table
+                if len(self._open) > _MAX_OPEN_TABLES:
                     self._open.popitem(last=False)
-        return found if found.documents == shard.documents else None
+        return table if table.documents == shard.documents else None

@@ -1,4 +1,4 @@
-"""The indexes of all repositories on this machine: kept in one folder, brought up to date, opened and searched."""
+"""The indexes of all repositories on this machine, in one folder: update, open, search, status and pruning."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from sourcelight.engines.search.model import (
     TextQuery,
 )
 from sourcelight.engines.search.open_index import (
-    LOOK_S,
+    RECHECK_INTERVAL_S,
+    CheckedManifests,
     CheckedTargets,
-    Looked,
-    drop_old_views,
+    delete_old_views,
     loose_bytes,
     mark_used,
-    read_loose,
-    without_damaged,
+    open_loose,
+    retry_without_damaged,
 )
 from sourcelight.engines.search.scan.corpus import Corpus, OpenedCommit
-from sourcelight.engines.search.searcher import Note
+from sourcelight.engines.search.searcher import OnNotes
 from sourcelight.engines.search.side_tables import SideTables
 from sourcelight.engines.search.updates import commit_of, stale_shards
 from sourcelight.engines.search.worker import is_built
@@ -50,36 +50,37 @@ from sourcelight.engines.symbols import FileDefinitions, SymbolTable
 from sourcelight.repos import Repository
 from sourcelight.repos.private_files import repair_private_folder
 
-_MOST_OPEN_FILES = 400
-"""Mapped files kept open; what was used longest ago is let go of first."""
+_MAX_OPEN_FILES = 400
+"""Mapped files that stay open; the least recently used are closed first."""
 
-_MOST_LOOSE_BYTES = 512 * 1024 * 1024
-"""Bytes of text that open revisions may hold in memory, since no file has them."""
+_MAX_LOOSE_BYTES = 512 * 1024 * 1024
+"""Bytes of loose documents that opened commits may hold in memory."""
 
-_READ_AGAIN = 5
+_MAX_ATTEMPTS = 5
 
-_MARK_S = 20.0
-"""Seconds after which a view's file is looked at again for when it was used."""
+_MARK_INTERVAL_S = 20.0
+"""Seconds between two updates of a view's mtime, which is the time of its last use."""
 
-_SEEN_S = 0.02
-"""Seconds for which a look at a manifest holds: a search looks at all of them before it opens any."""
+_SEEN_INTERVAL_S = 0.02
+"""Seconds for which a checked manifest is not checked again: a search checks all of them before it opens any."""
 
-_MOST_GROUPS = 32
+_MAX_CACHED_GROUPS = 32
 
 
 class IndexStore:
-    """Keeps and searches the indexes below `folder`; a `model.Searcher`. Safe to share between threads.
+    """Updates and searches the indexes below `folder`; a `model.Searcher`. Safe to share between threads.
 
     Parameters
     ----------
     folder
-        Where the indexes are; made when needed. It may be deleted at any time, and several processes may share it.
+        Directory of the indexes; created when needed. It may be deleted at any time, and several processes may share
+        it.
     max_file_size
         Bytes above which a file is matched by its name only.
     workers
-        Processes that build; None: one for each core.
+        Processes that build; None: one per core.
     max_bytes
-        Bytes that all indexes together may take on disk; repositories beyond are reported as failures. None: no limit.
+        Bytes that all indexes may take on disk; a build beyond them is reported as a failure. None: no limit.
     """
 
     def __init__(
@@ -99,11 +100,11 @@ class IndexStore:
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], OpenedCommit] = OrderedDict()
         self._symbols = SideTables()
-        self._fleets = searcher.CorpusCache()
+        self._corpora = searcher.CorpusCache()
         self._marked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
-        self._looked = Looked()
+        self._checked = CheckedManifests()
         self._groups: dict[int, CheckedTargets] = {}
         self._guard = threading.Lock()
 
@@ -112,12 +113,12 @@ class IndexStore:
     def search(
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Iterator[SearchPart]:
-        """Yield the answer in parts as it is found; a target without a usable index is named in `SearchPart.failed`."""
+        """Yield the result in parts; a target without a usable index is named in `SearchPart.failed`."""
 
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
-            return searcher.search(self.open, targets, query, options, cancellation, self._fleets, self.opened)
+            return searcher.search(self.open, targets, query, options, cancellation, self._corpora, self.open_targets)
 
-        return without_damaged(run, targets, self._note_damage)
+        return retry_without_damaged(run, targets, self._note_damage)
 
     def count(
         self,
@@ -125,34 +126,34 @@ class IndexStore:
         query: TextQuery,
         by: Sequence[GroupBy],
         cancellation: Cancellation,
-        note: Note = None,
+        note: OnNotes = None,
     ) -> Any:
-        """Give a table of the columns `by` with ``matches`` and ``files`` (int64), without reading any line.
+        """Return a table with the columns `by`, ``matches`` and ``files`` (int64); reads no lines.
 
         `note` is called with parts that say which files were matched by name only, and why.
         Raises `SearchIndexError` for a target without a usable index and `Cancelled`.
         """
         with self._noting_damage():
-            return searcher.count(self.open, targets, query, by, cancellation, self._fleets, note)
+            return searcher.count(self.open, targets, query, by, cancellation, self._corpora, note)
 
     def read(self, target: Target, path: str) -> bytes | None:
-        """Give the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
+        """Return the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
         with self._noting_damage():
             return self.open(target)[0].text_of(path)
 
     def open(self, target: Target) -> tuple[OpenedCommit, str]:
-        """Open a target's index and give its commit too.
+        """Open the index of a target, and return it with the commit.
 
-        Raises `IndexDamaged` for files that can't be trusted (the next update builds them anew) and
-        `SearchIndexError` when the commit is not indexed.
+        Raises `IndexDamaged` for damaged files (the next update rebuilds them) and `SearchIndexError` when the commit
+        is not indexed.
         """
         commit = commit_of(target)
         key = target.repository.key
         folder = self._folder(key)
-        ready = self._just_seen(folder, key, commit)
-        if ready is not None:
-            return ready, commit
-        for attempt in range(_READ_AGAIN):
+        snapshot = self._just_seen(folder, key, commit)
+        if snapshot is not None:
+            return snapshot, commit
+        for attempt in range(_MAX_ATTEMPTS):
             try:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
@@ -160,68 +161,69 @@ class IndexStore:
                 self._mark_used(folder.path, entry.name)
                 self._ready[key] = commit, entry.name
                 return self._snapshot(folder, target.repository, entry.name), commit
-            except FileNotFoundError as fault:
-                # A builder may have replaced the manifest, and deleted what the former one named, in between.
-                if attempt == _READ_AGAIN - 1:
+            except FileNotFoundError as error:
+                # Another process may have replaced the manifest meanwhile, and deleted what the old one named.
+                if attempt == _MAX_ATTEMPTS - 1:
                     self._damaged.add(key)
-                    raise IndexDamaged(str(folder.path), "a file that the manifest names is missing") from fault
+                    raise IndexDamaged(str(folder.path), "a file that the manifest names is missing") from error
             except IndexDamaged:
                 self._damaged.add(key)
                 raise
         raise AssertionError
 
     def _still_open(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit:
-        """Give the open snapshot of a commit whose files were deleted a moment ago; the next look builds them anew.
+        """Return the open index of a commit whose files have just been deleted; raises `SearchIndexError` for none.
 
-        Raises `SearchIndexError` when there is none.
+        Its files stay mapped, so this search can finish. The next check rebuilds them.
         """
         self._forget_groups()
-        known, name = self._ready.get(key, ("", ""))
-        snapshot = self._open.get((key, name)) if known == commit else None
+        ready_commit, name = self._ready.get(key, ("", ""))
+        snapshot = self._open.get((key, name)) if ready_commit == commit else None
         if snapshot is None:
             raise SearchIndexError(str(folder.path), f"commit {commit[:12]} is not indexed yet")
         return snapshot
 
-    def opened(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.OpenedTargets]:
-        """Open targets, as many at a time as are searched together; ends early when told to stop.
+    def open_targets(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.OpenedTargets]:
+        """Open targets in groups that are searched together; ends early when cancelled.
 
-        Those of a tuple that was opened before are given as they are, where all manifests were looked at a moment ago.
+        The groups of a tuple that was opened before are reused when all manifests have just been checked: opening a
+        thousand targets one by one takes longer than a search over them.
         """
-        looked, known = self._looked, self._groups.get(id(targets))
+        checked, cached = self._checked, self._groups.get(id(targets))
         now = time.monotonic()
         if (
-            known is not None
-            and known.targets is targets
-            and known.looked is looked
-            and now - looked.at < LOOK_S
-            and now - known.marked < _MARK_S
+            cached is not None
+            and cached.targets is targets
+            and cached.manifests is checked
+            and now - checked.checked_s < RECHECK_INTERVAL_S
+            and now - cached.marked_s < _MARK_INTERVAL_S
         ):
-            yield from known.groups
+            yield from cached.groups
             return
         groups = []
-        for group in searcher.opened(self.open, targets, cancellation):
+        for group in searcher.open_targets(self.open, targets, cancellation):
             groups.append(group)
             yield group
-        whole = sum(len(group.targets) for group in groups) == len(targets)
-        if whole and isinstance(targets, tuple) and looked is self._looked and looked.holds(targets):
+        is_complete = sum(len(group.targets) for group in groups) == len(targets)
+        if is_complete and isinstance(targets, tuple) and checked is self._checked and checked.covers(targets):
             with self._guard:
-                if len(self._groups) >= _MOST_GROUPS:
+                if len(self._groups) >= _MAX_CACHED_GROUPS:
                     self._groups.clear()
-                self._groups[id(targets)] = CheckedTargets(targets, groups, looked, now)
+                self._groups[id(targets)] = CheckedTargets(targets, groups, checked, now)
 
     def _just_seen(self, folder: IndexFolder, key: str, commit: str) -> OpenedCommit | None:
-        """An open snapshot whose manifest was looked at a moment ago: as a search does before it opens its targets."""
-        known, name = self._ready.get(key, ("", ""))
-        if known != commit or time.monotonic() - self._seen.get(key, -_SEEN_S) >= _SEEN_S:
+        """Return an open index whose manifest has just been checked, as a search does before it opens its targets."""
+        ready_commit, name = self._ready.get(key, ("", ""))
+        if ready_commit != commit or time.monotonic() - self._seen.get(key, -_SEEN_INTERVAL_S) >= _SEEN_INTERVAL_S:
             return None
-        found = self._open.get((key, name))
-        if found is not None:
+        snapshot = self._open.get((key, name))
+        if snapshot is not None:
             self._mark_used(folder.path, name)
-        return found
+        return snapshot
 
     def _mark_used(self, folder: Path, name: str) -> None:
         now = time.monotonic()
-        if now - self._marked.get(name, -_MARK_S) >= _MARK_S:
+        if now - self._marked.get(name, -_MARK_INTERVAL_S) >= _MARK_INTERVAL_S:
             self._marked[name] = now
             mark_used(folder / name)
 
@@ -233,19 +235,22 @@ class IndexStore:
                 self._open.move_to_end((key, name))
                 return found
             shards = {
-                shard.name: shard for (other, _), held in self._open.items() if other == key for shard in held.shards
+                shard.name: shard
+                for (other_key, _), opened_commit in self._open.items()
+                if other_key == key
+                for shard in opened_commit.shards
             }
         view = CommitView(folder.path / name)
-        opened = [
-            shards.get(shard) or (read_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
+        opened_shards = [
+            shards.get(shard) or (open_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
             for shard in view.shards
         ]
-        snapshot = OpenedCommit(view, opened)
+        snapshot = OpenedCommit(view, opened_shards)
         with self._guard:
             self._open[key, name] = snapshot
-            files = sum(1 + len(held.shards) for held in self._open.values())
-            loose = sum(loose_bytes(held) for held in self._open.values())
-            while (files > _MOST_OPEN_FILES or loose > _MOST_LOOSE_BYTES) and len(self._open) > 1:
+            files = sum(1 + len(opened_commit.shards) for opened_commit in self._open.values())
+            loose = sum(loose_bytes(opened_commit) for opened_commit in self._open.values())
+            while (files > _MAX_OPEN_FILES or loose > _MAX_LOOSE_BYTES) and len(self._open) > 1:
                 self._groups.clear()
                 _, oldest = self._open.popitem(last=False)
                 files -= 1 + len(oldest.shards)
@@ -253,11 +258,11 @@ class IndexStore:
         return snapshot
 
     def _folder(self, key: str) -> IndexFolder:
-        found = self._folders.get(key)
-        if found is None:
+        folder = self._folders.get(key)
+        if folder is None:
             with self._guard:
-                found = self._folders.setdefault(key, IndexFolder(self.folder / key))
-        return found
+                folder = self._folders.setdefault(key, IndexFolder(self.folder / key))
+        return folder
 
     # Damage.
 
@@ -265,47 +270,47 @@ class IndexStore:
     def _noting_damage(self) -> Iterator[None]:
         try:
             yield
-        except IndexDamaged as fault:
-            self._note_damage(fault)
+        except IndexDamaged as error:
+            self._note_damage(error)
             raise
 
-    def _note_damage(self, fault: IndexDamaged) -> str:
-        """Let go of an index that can't be trusted, so that the next update builds it anew; give its key."""
-        key = Path(fault.path).parent.name
+    def _note_damage(self, error: IndexDamaged) -> str:
+        """Close a damaged index and mark it for a rebuild; returns the key of its repository."""
+        key = Path(error.path).parent.name
         self._damaged.add(key)
         self._drop(key)
         return key
 
     def _drop(self, key: str) -> None:
         self._forget_groups()
-        self._fleets.clear()
+        self._corpora.clear()
         with self._guard:
             self._ready.pop(key, None)
             self._seen.pop(key, None)
             folder = self._folders.get(key)
             if folder is not None:
                 self._symbols.forget(folder)
-            for place in [place for place in self._open if place[0] == key]:
-                del self._open[place]
+            for entry in [entry for entry in self._open if entry[0] == key]:
+                del self._open[entry]
 
     def _check_files(self, key: str) -> None:
-        """Let go of what is open of an index whose files were changed by somebody else: they are checked again."""
+        """Close an index whose files another process has changed, so that they are checked again."""
         with self._guard:
-            snapshots = [snapshot for place, snapshot in self._open.items() if place[0] == key]
+            snapshots = [snapshot for entry, snapshot in self._open.items() if entry[0] == key]
         if not all(snapshot.is_unchanged() for snapshot in snapshots):
             self._drop(key)
-            if self._folder(key).lacks_files():
+            if self._folder(key).has_missing_files():
                 self._damaged.add(key)
 
-    # Bringing up to date.
+    # Updates.
 
     def is_current(self, target: Target) -> bool:
-        """Tell whether a target can be searched as it is; cheap."""
+        """Return whether the index of a target is up to date; a few system calls at most."""
         key = target.repository.key
         if key in self._damaged:
             return False
         now = time.monotonic()
-        if now - self._seen.get(key, -LOOK_S) >= LOOK_S:
+        if now - self._seen.get(key, -RECHECK_INTERVAL_S) >= RECHECK_INTERVAL_S:
             self._check_files(key)
         current = is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
         if current:
@@ -315,27 +320,27 @@ class IndexStore:
         return current
 
     def all_current(self, targets: tuple[Target, ...]) -> bool:
-        """Tell of many targets whether each can be searched as it is: of the same ones again with one `stat` each.
+        """Return whether the indexes of all targets are up to date; for the same tuple again, one `stat` per index.
 
-        A moment after such a look they can, whatever another process did to the files meanwhile: those that are open
+        Within a quarter of a second the last result is reused, whatever another process does to the files: open files
         stay readable, and hold the same commits.
         """
-        looked = self._looked
-        if looked.of is targets and not self._damaged:
+        checked = self._checked
+        if checked.targets is targets and not self._damaged:
             now = time.monotonic()
-            if now - looked.at < LOOK_S:
+            if now - checked.checked_s < RECHECK_INTERVAL_S:
                 return True
             try:
-                for file, inode, modified, size in looked.files:
+                for file, inode, modified, size in checked.files:
                     info = os.stat(file)  # noqa: PTH116 - for every search and repository
                     if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
                         break
                 else:
-                    for key in looked.keys:
+                    for key in checked.keys:
                         self._check_files(key)
-                    if looked is not self._looked:  # a file was changed: its index is opened, and checked, again
+                    if checked is not self._checked:  # a file was changed: its index is opened, and checked, again
                         return all(map(self.is_current, targets))
-                    looked.at = now
+                    checked.checked_s = now
                     return True
             except OSError:
                 pass
@@ -344,18 +349,18 @@ class IndexStore:
             return False
         files = []
         for target in targets:
-            file, stamp = self._folder(target.repository.key).watched
+            file, stamp = self._folder(target.repository.key).watched_file
             if stamp is None:
                 return True
             files.append((file, *stamp))
-        self._looked = Looked(
+        self._checked = CheckedManifests(
             targets, files, frozenset((t.repository.key, t.commit) for t in targets), time.monotonic()
         )
         return True
 
     def _forget_groups(self) -> None:
         with self._guard:
-            self._looked = Looked()
+            self._checked = CheckedManifests()
             self._groups.clear()
 
     def update(
@@ -365,34 +370,36 @@ class IndexStore:
         progress: Callable[[IndexProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> IndexReport:
-        """Build what is missing for these targets.
+        """Build the missing indexes of targets.
 
-        A repository that can't be indexed is a failure in the report and keeps its former index. When cancelled, what
-        was finished by then stays, and the report says so.
+        A repository that can't be indexed is a failure in the report and keeps its old index. When cancelled, finished
+        indexes stay, and the report is `cancelled`.
         """
-        run = updates.TextIndexUpdate(self, self.workers, self._damaged, progress, cancellation or Cancellation())
+        text_update = updates.TextIndexUpdate(
+            self, self.workers, self._damaged, progress, cancellation or Cancellation()
+        )
         for target in targets:
-            run.consider(target)
-        run.build()
-        self._let_go_of(run.built_keys)
-        return run.report()
+            text_update.add(target)
+        text_update.build()
+        self._forget_replaced(text_update.built_keys)
+        return text_update.report()
 
-    def _let_go_of(self, keys: Collection[str]) -> None:
+    def _forget_replaced(self, keys: Collection[str]) -> None:
         if keys:
             self._forget_groups()
-            self._fleets.clear()
+            self._corpora.clear()
             for key in keys:
                 self._ready.pop(key, None)
         with self._guard:
-            for place in [place for place in self._open if place[0] in keys]:
-                current = {view.name for view in self._folders[place[0]].manifest().views}
-                if place[1] not in current:
-                    del self._open[place]
+            for entry in [entry for entry in self._open if entry[0] in keys]:
+                current = {view.name for view in self._folders[entry[0]].manifest().views}
+                if entry[1] not in current:
+                    del self._open[entry]
 
     def forget(self, keys: Collection[str]) -> None:
-        """Let go of all that is known of these, files too: their folders are gone, or are others by now."""
+        """Forget everything about these repositories: their folders have been removed or replaced."""
         self._forget_groups()
-        self._fleets.clear()
+        self._corpora.clear()
         with self._guard:
             for key in keys:
                 folder = self._folders.pop(key, None)
@@ -401,8 +408,8 @@ class IndexStore:
                 self._ready.pop(key, None)
                 self._seen.pop(key, None)
                 self._damaged.discard(key)
-            for place in [place for place in self._open if place[0] in keys]:
-                del self._open[place]
+            for entry in [entry for entry in self._open if entry[0] in keys]:
+                del self._open[entry]
 
     # Definitions.
 
@@ -413,19 +420,19 @@ class IndexStore:
         progress: Callable[[IndexProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> IndexReport:
-        """Find the definitions that are missing for these targets, whose text is indexed by now.
+        """Parse the missing definitions of targets whose text is indexed.
 
-        Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
-        and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
+        Parsing takes a second per 10 MB, so it runs after text can be searched. Files and bytes of the report are those
+        that were parsed. Finished tables stay when the update is cancelled or killed.
         """
-        work = updates.DefinitionTables(self)
-        run = updates.SideTableUpdate(self, work, self.workers, progress, cancellation or Cancellation())
+        kind = updates.DefinitionTables(self)
+        table_update = updates.SideTableUpdate(self, kind, self.workers, progress, cancellation or Cancellation())
         for target in targets:
-            run.consider(target)
-        return run.build()
+            table_update.add(target)
+        return table_update.build()
 
     def symbols_current(self, target: Target) -> bool:
-        """Tell whether all definitions of a target can be searched; False, too, when its text is not indexed."""
+        """Return whether all definitions of a target can be searched; False also when its text is not indexed."""
         try:
             snapshot, _, tables = self.open_symbols(target)
         except (SourcelightError, OSError):
@@ -446,9 +453,9 @@ class IndexStore:
         Parameters
         ----------
         query
-            The tree is over names of definitions: it must hold for the names in a file as a whole, and the rows are
-            the definitions that match an atom outside NOT. What an atom says of content and path is ignored. A tree
-            of None gives all definitions of the files that pass the filters.
+            The tree is over names: it must hold for the names of all definitions in a file, and the rows are the
+            definitions that match a term outside NOT. `FileTerm.content` and `FileTerm.path` are ignored. A tree of
+            None returns all definitions of the files that pass the filters.
         options
             Only `max_matches` counts.
         kinds
@@ -461,9 +468,9 @@ class IndexStore:
         """
 
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
-            return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation, self._fleets)
+            return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation, self._corpora)
 
-        return without_damaged(run, targets, self._note_damage)
+        return retry_without_damaged(run, targets, self._note_damage)
 
     def count_symbols(
         self,
@@ -473,50 +480,49 @@ class IndexStore:
         cancellation: Cancellation,
         *,
         kinds: Collection[str] = (),
-        note: Note = None,
+        note: OnNotes = None,
     ) -> Any:
-        """Give a table of the columns `by` with ``matches`` (definitions) and ``files``, int64; as `search_symbols`.
+        """Return a table with the columns `by`, ``matches`` (definitions) and ``files`` (int64); as `search_symbols`.
 
-        `note` and what is raised are those of `count`.
+        `note` and the errors are those of `count`.
         """
         with self._noting_damage():
-            return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets, note)
+            return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._corpora, note)
 
-    def fleet(self, snapshots: Sequence[OpenedCommit]) -> Corpus:
-        """Give opened targets as one, as they are searched."""
-        return self._fleets.of(snapshots)
+    def corpus(self, snapshots: Sequence[OpenedCommit]) -> Corpus:
+        """Return the corpus of opened commits."""
+        return self._corpora.get(snapshots)
 
     def definitions_of(self, target: Target, path: str | bytes) -> FileDefinitions | None:
-        """Give the definitions in one file; None when there is no such file or its definitions are not computed yet.
+        """Return the definitions in one file; None when there is no such file or it is not parsed yet.
 
         Raises as `open` does.
         """
         snapshot, _, tables = self.open_symbols(target)
-        place = snapshot.view.place_of(path.encode() if isinstance(path, str) else path)
-        if place is None or snapshot.view.reason[place]:
+        file_number = snapshot.view.file_number(path.encode() if isinstance(path, str) else path)
+        if file_number is None or snapshot.view.reason[file_number]:
             return None
-        table = tables[int(snapshot.view.shard[place])]
-        return None if table is None else table.definitions(int(snapshot.view.document[place]))
+        table = tables[int(snapshot.view.shard[file_number])]
+        return None if table is None else table.definitions(int(snapshot.view.document[file_number]))
 
     def open_symbols(self, target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
-        """Open a target's index, its commit, and the table of definitions of each shard, None where there is none.
+        """Open the index of a target; returns it, the commit, and the definition table of each shard or None.
 
         Raises as `open` does.
         """
         snapshot, commit = self.open(target)
         return snapshot, commit, self._symbols.tables(self._folder(target.repository.key), snapshot.shards)
 
-    # Looking after the disk.
+    # Disk.
 
     def status(self, *, verify: bool = False) -> list[IndexStatus]:
-        """Describe every index in the folder, sorted by repository.
+        """Return the status of every index in the folder, sorted by repository.
 
-        With `verify` every byte is checked against its checksum; an index found damaged is built anew by the next
-        update.
+        With `verify`, all bytes are checked against their checksums; the next update rebuilds a damaged index.
         """
-        found = [self._status(path, verify=verify) for path in self._paths()]
-        found = [status for status in found if status.commits or status.damaged]
-        return sorted(found, key=lambda status: (status.repository, status.key))
+        statuses = [self._status(path, verify=verify) for path in self._paths()]
+        statuses = [status for status in statuses if status.commits or status.damaged]
+        return sorted(statuses, key=lambda status: (status.repository, status.key))
 
     def _paths(self) -> list[Path]:
         try:
@@ -526,7 +532,7 @@ class IndexStore:
 
     def _status(self, path: Path, *, verify: bool) -> IndexStatus:
         folder = self._folder(path.name)
-        disk = folder.disk_bytes()
+        disk_bytes = folder.disk_bytes()
         try:
             manifest = folder.manifest()
             for entry in manifest.views:
@@ -534,11 +540,11 @@ class IndexStore:
                 for file in (view.file, *(Shard(path / name).file for name in view.shards if not is_loose(name))):
                     if verify:
                         file.verify()
-        except (IndexDamaged, FileNotFoundError) as fault:
+        except (IndexDamaged, FileNotFoundError) as error:
             self._damaged.add(path.name)
             self._drop(path.name)
-            reason = fault.reason if isinstance(fault, IndexDamaged) else f"{fault.filename} is missing"
-            return IndexStatus(path.name, "", (), 0, 0, disk, 0, reason)
+            reason = error.reason if isinstance(error, IndexDamaged) else f"{error.filename} is missing"
+            return IndexStatus(path.name, "", (), 0, 0, disk_bytes, 0, reason)
         newest = manifest.views[-1] if manifest.views else None
         return IndexStatus(
             path.name,
@@ -546,40 +552,40 @@ class IndexStore:
             tuple(view.commit for view in manifest.views),
             newest.files if newest else 0,
             newest.text_bytes if newest else 0,
-            disk,
+            disk_bytes,
             FORMAT,
         )
 
     def repository_folder(self, key: str) -> IndexFolder:
-        """Give the folder of a repository's index."""
+        """Return the folder of a repository's index."""
         return self._folder(key)
 
-    def room(self) -> int | None:
-        """Bytes that the indexes may still grow; None for no limit."""
+    def budget_bytes(self) -> int | None:
+        """Return the bytes that all indexes may still grow; None: no limit."""
         return None if self.max_bytes is None else self.max_bytes - self.disk_bytes()
 
     def disk_bytes(self) -> int:
-        """Bytes that all indexes take on disk."""
+        """Return the size of all indexes on disk."""
         return sum(self._folder(path.name).disk_bytes() for path in self._paths())
 
     def prune(self, keep: Collection[str]) -> int:
-        """Delete the indexes of all repositories but those whose keys are given; give the bytes freed.
+        """Delete the indexes of all repositories except those with the keys `keep`; returns the bytes freed.
 
-        Of those kept, revisions beside the default ones go beyond `build.MOST_VIEWS`, what was used longest ago first.
+        Repositories that stay lose the least recently used views beyond `build.MAX_VIEWS`.
         """
         freed = 0
         for path in self._paths():
             folder = self._folder(path.name)
             before = folder.disk_bytes()
             if path.name in keep:
-                with folder.locked(lambda: None):
-                    drop_old_views(folder)
+                with folder.lock(lambda: None):
+                    delete_old_views(folder)
                     folder.discard_unneeded()
             else:
-                self._fleets.clear()
+                self._corpora.clear()
                 with self._guard:
-                    for place in [place for place in self._open if place[0] == path.name]:
-                        del self._open[place]
+                    for entry in [entry for entry in self._open if entry[0] == path.name]:
+                        del self._open[entry]
                 shutil.rmtree(path, ignore_errors=True)
             freed += before - folder.disk_bytes()
         return freed

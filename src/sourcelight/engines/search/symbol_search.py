@@ -1,7 +1,7 @@
-"""Finding definitions by name: patterns run over all distinct names of a fleet, files are chosen as for text.
+"""Find definitions by name: patterns run over the distinct names of a corpus, filters work as for text.
 
-A file is found when the query's tree holds for the names of its definitions; its rows are the definitions that match
-a pattern outside NOT. Functions that are only declared are left out, their bodies stand elsewhere.
+A file matches when the tree holds for the names of its definitions. Its rows are the definitions that match a term
+outside NOT. Declarations without a body are left out: the definition is elsewhere.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search.model import (
-    And,
     FileTerm,
     GroupBy,
     MatchTree,
-    Not,
-    Or,
     SearchOptions,
     SearchPart,
     Target,
     TextQuery,
-    plan,
+    prepare,
 )
 from sourcelight.engines.search.scan.columns import (
     BatchSource,
@@ -38,13 +36,20 @@ from sourcelight.engines.search.scan.columns import (
 from sourcelight.engines.search.scan.corpus import MAX_NAMED_MISSING, OpenedCommit
 from sourcelight.engines.search.scan.evaluate import CorpusSearch, runs
 from sourcelight.engines.search.scan.text import arrow_array, arrow_binary, code_points, text_column
-from sourcelight.engines.search.searcher import CorpusCache, MatchCounts, Note, OpenedTargets, PendingPart, opened
-from sourcelight.engines.search.side_tables import missing, pending
+from sourcelight.engines.search.searcher import (
+    CorpusCache,
+    MatchCounts,
+    OnNotes,
+    OpenedTargets,
+    PendingPart,
+    open_targets,
+)
+from sourcelight.engines.search.side_tables import missing_files, pending_count
 from sourcelight.engines.search.symbol_corpus import SymbolCorpus
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
 
 PENDING = "symbols-pending"
-"""Reason in `SearchPart.skipped` for files whose definitions are not computed yet."""
+"""Reason in `SearchPart.skipped` for files whose definitions are not parsed yet."""
 
 INCOMPLETE = "symbols-incomplete"
 """Reason in `SearchPart.skipped` for files that were too large, too slow or too broken to parse."""
@@ -52,33 +57,33 @@ INCOMPLETE = "symbols-incomplete"
 MISSING = "missing"
 """Reason in `SearchPart.skipped` for files with a grammar whose content a partial clone lacks."""
 
-LONGEST_LINE = 4096
-"""Bytes above which a line is not shown beside a definition: a bundled file has thousands of them in one line."""
+MAX_LINE_BYTES = 4096
+"""Bytes above which a definition has no line: a bundled file has thousands of definitions in one line."""
 
-_FIRST_ROWS, _LARGEST_ROWS, _GROWTH = 256, 4096, 4
+_FIRST_BATCH_ROWS, _MAX_BATCH_ROWS, _GROWTH = 256, 4096, 4
 
-Places = NDArray[np.int64]
+Int64Array = NDArray[np.int64]
 Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
 
 
 @dataclass(frozen=True, slots=True)
 class _SymbolRows:
-    """Definitions, sorted by file, with the file and the document of each."""
+    """Definitions, sorted by file, with the file, document and table row of each."""
 
-    file: Places
-    document: Places
-    row: Places
+    file: Int64Array
+    document: Int64Array
+    row: Int64Array
 
     def __len__(self) -> int:
         return len(self.file)
 
-    def part(self, first: int, last: int) -> _SymbolRows:
-        """Give some of them."""
-        return _SymbolRows(self.file[first:last], self.document[first:last], self.row[first:last])
+    def slice(self, start: int, end: int) -> _SymbolRows:
+        """Return some of the rows."""
+        return _SymbolRows(self.file[start:end], self.document[start:end], self.row[start:end])
 
 
 class _SymbolSearch:
-    """A query over the definitions of what was opened together; raises `ScanStopped` once `stopped` says so."""
+    """A query over the definitions of a group of targets; raises `ScanStopped` when `stopped` returns True."""
 
     def __init__(
         self,
@@ -86,94 +91,96 @@ class _SymbolSearch:
         tables: Sequence[Sequence[SymbolTable | None]],
         query: TextQuery,
         stopped: Stopped,
-        fleets: CorpusCache,
+        corpora: CorpusCache,
     ) -> None:
         self.group = group
-        self.fleet = fleets.of(group.snapshots)
+        self.corpus = corpora.get(group.snapshots)
         self.stopped = stopped
-        self.running = CorpusSearch(self.fleet, plan(_over_names(query)), stopped)
-        self._of_member = tables
-        self.tables = [tables[member][number] for member, number in self.fleet.member_shards]
-        known = getattr(self.fleet.symbol_corpus, "is_of", None)
-        if known is None or not known(self.tables):
-            self.fleet.symbol_corpus = SymbolCorpus(self.fleet, self.tables)
-        self.symbols: SymbolCorpus = self.fleet.symbol_corpus
+        self.search = CorpusSearch(self.corpus, prepare(_query_names(query)), stopped)
+        self._member_tables = tables
+        self.tables = [tables[member][number] for member, number in self.corpus.member_shards]
+        known = self.corpus.symbol_corpus
+        if not isinstance(known, SymbolCorpus) or not known.has_tables(self.tables):
+            self.corpus.symbol_corpus = SymbolCorpus(self.corpus, self.tables)
+        self.symbols: SymbolCorpus = self.corpus.symbol_corpus
 
-    def found(self, kinds: Collection[str]) -> _SymbolRows:
-        """Find the definitions to show."""
-        symbols, chosen, prepared = self.symbols, self.running.selection, self.running.prepared
-        if prepared.root is None:
+    def definitions(self, kinds: Collection[str]) -> _SymbolRows:
+        """Find the definitions that match."""
+        symbols, selection, prepared = self.symbols, self.search.selection, self.search.prepared
+        if prepared.tree is None:
             rows = symbols.rows()
         else:
-            named = []
+            rows_by_term = []
             for atom in prepared.terms:
                 check(self.stopped)
-                named.append(symbols.rows_named(atom.pattern))
-            if not prepared.may_match(lambda atom: len(named[atom]) > 0):
+                rows_by_term.append(symbols.rows_named(atom.pattern))
+            if not prepared.may_match(lambda atom: len(rows_by_term[atom]) > 0):
                 return _NO_ROWS
-            shown = [named[number] for number in sorted(prepared.visible)]
-            rows = shown[0] if len(shown) == 1 else np.unique(np.concatenate([_NO_PLACES, *shown]))
+            visible_rows = [rows_by_term[term_index] for term_index in sorted(prepared.visible)]
+            rows = visible_rows[0] if len(visible_rows) == 1 else np.unique(np.concatenate([_EMPTY, *visible_rows]))
             if not prepared.is_single:
-                rows = rows[self._held(named)[symbols.documents_of(rows)]]
+                rows = rows[self._matching_documents(rows_by_term)[symbols.documents_of(rows)]]
         if kinds:
             codes = [code for kind in kinds if (code := kind_code(kind)) is not None]
             rows = symbols.of_kinds(rows, np.array(codes, dtype=np.uint8))
         document = symbols.documents_of(rows)
-        low = chosen.first_position[document]
-        lengths = chosen.first_position[document + 1] - low
-        file = chosen.files[runs(low, lengths)]
-        rows, document = np.repeat(rows, lengths), np.repeat(document, lengths)
-        if chosen.is_ordered and bool((lengths <= 1).all()):
+        first_positions = selection.first_position[document]
+        file_counts = selection.first_position[document + 1] - first_positions
+        file = selection.files[runs(first_positions, file_counts)]
+        rows, document = np.repeat(rows, file_counts), np.repeat(document, file_counts)
+        if selection.is_ordered and bool((file_counts <= 1).all()):
             return _SymbolRows(file, document, rows)
         order = np.argsort(file, kind="stable")
         return _SymbolRows(file[order], document[order], rows[order])
 
-    def _held(self, named: list[Places]) -> NDArray[np.bool_]:
-        """For which documents the tree holds."""
+    def _matching_documents(self, named: list[Int64Array]) -> NDArray[np.bool_]:
+        """Return for which documents the tree holds."""
         values = []
         for rows in named:
-            held = np.zeros(self.fleet.documents, dtype=np.bool_)
-            held[self.symbols.documents_of(rows)] = True
-            values.append(held)
-        return self.running.prepared.matching_files(values, self.fleet.documents)
+            is_named = np.zeros(self.corpus.documents, dtype=np.bool_)
+            is_named[self.symbols.documents_of(rows)] = True
+            values.append(is_named)
+        return self.search.prepared.matching_files(values, self.corpus.documents)
 
-    def missing(self, member: int) -> tuple[str, ...]:
-        """Name the first files of a member that pass the filters and whose content is not there."""
+    def missing_files(self, member: int) -> tuple[str, ...]:
+        """Name the first files of a member that pass the filters and whose content the clone lacks."""
         view = self.group.snapshots[member].view
-        first = missing(view, self._chosen(member))[:MAX_NAMED_MISSING].tolist()
+        first = missing_files(view, self._mask(member))[:MAX_NAMED_MISSING].tolist()
         return tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first)
 
-    def _chosen(self, member: int) -> NDArray[np.bool_] | None:
-        mask = self.running.selection.mask
-        low, high = self.fleet.file_base[member : member + 2].tolist()
-        return None if mask is None else mask[low:high]
+    def _mask(self, member: int) -> NDArray[np.bool_] | None:
+        mask = self.search.selection.mask
+        start, end = self.corpus.file_base[member : member + 2].tolist()
+        return None if mask is None else mask[start:end]
 
-    def skipped(self) -> list[dict[str, int]]:
-        """Count for each member the files that pass the filters and whose definitions are not, or not all, known."""
-        query = self.running.prepared.query
+    def skipped_counts(self) -> list[dict[str, int]]:
+        """Count, for each member, the files that pass the filters and whose definitions are missing or incomplete."""
+        query = self.search.prepared.query
         key = ("lacking", query.files, query.languages, tuple(map(id, self.tables)))
-        return self.fleet.remember(key, lambda: [self._lacking(at) for at in range(len(self.group.targets))])
+        return self.corpus.remember(key, lambda: [self._count_skipped(at) for at in range(len(self.group.targets))])
 
-    def _lacking(self, member: int) -> dict[str, int]:
-        snapshot, tables, chosen = self.group.snapshots[member], self._of_member[member], self._chosen(member)
-        counts = {PENDING: 0, INCOMPLETE: 0, MISSING: len(missing(snapshot.view, chosen))}
-        for number, table in enumerate(tables):
-            counts[PENDING] += pending(snapshot.view, number, table, chosen)
+    def _count_skipped(self, member: int) -> dict[str, int]:
+        snapshot, tables, mask = self.group.snapshots[member], self._member_tables[member], self._mask(member)
+        counts = {PENDING: 0, INCOMPLETE: 0, MISSING: len(missing_files(snapshot.view, mask))}
+        for shard_index, table in enumerate(tables):
+            counts[PENDING] += pending_count(snapshot.view, shard_index, table, mask)
             if table is not None and table.doc_state.any():
-                placement = snapshot.placement(number)
-                bad = table.doc_state[placement.documents] != 0
-                counts[INCOMPLETE] += int(np.count_nonzero(bad if chosen is None else bad & chosen[placement.files]))
+                placement = snapshot.placement(shard_index)
+                is_incomplete = table.doc_state[placement.documents] != 0
+                counts[INCOMPLETE] += int(
+                    np.count_nonzero(is_incomplete if mask is None else is_incomplete & mask[placement.files])
+                )
         return {reason: count for reason, count in counts.items() if count}
 
 
-_NO_PLACES: Places = np.zeros(0, dtype=np.int64)
-_NO_ROWS = _SymbolRows(_NO_PLACES, _NO_PLACES, _NO_PLACES)
+_EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
+_NO_ROWS = _SymbolRows(_EMPTY, _EMPTY, _EMPTY)
 
 
-def _runs(
-    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, fleets: CorpusCache
+def _open_searches(
+    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, corpora: CorpusCache
 ) -> Iterator[tuple[OpenedTargets, _SymbolSearch | None]]:
-    """What is opened together, and the run over it; raises `ScanStopped`."""
+    """Yield each group of targets and its search; raises `ScanStopped`."""
     tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
 
     def opening(target: Target) -> tuple[OpenedCommit, str]:
@@ -181,11 +188,11 @@ def _runs(
         tables[target.repository.key, snapshot.view.name] = found
         return snapshot, commit
 
-    for group in opened(opening, targets, cancellation):
+    for group in open_targets(opening, targets, cancellation):
         pairs = zip(group.targets, group.snapshots, strict=True)
         of_group = [tables[target.repository.key, snapshot.view.name] for target, snapshot in pairs]
-        run = _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, fleets) if group.targets else None
-        yield group, run
+        search = _SymbolSearch(group, of_group, query, lambda: cancellation.stopped, corpora) if group.targets else None
+        yield group, search
 
 
 def search(
@@ -195,50 +202,62 @@ def search(
     kinds: Collection[str],
     options: SearchOptions,
     cancellation: Cancellation,
-    fleets: CorpusCache,
+    corpora: CorpusCache,
 ) -> Iterator[SearchPart]:
-    """Yield the answer in parts; see `IndexStore.search_symbols`."""
-    waiting = PendingPart()
-    matches, pace = 0, _FIRST_ROWS
+    """Yield the result in parts; see `IndexStore.search_symbols`."""
+    pending = PendingPart()
+    matches, batch_rows = 0, _FIRST_BATCH_ROWS
     try:
-        for group, run in _runs(open_target, targets, query, cancellation, fleets):
-            waiting.failed.update(group.failed)
-            if run is None:
+        for group, symbol_search in _open_searches(open_target, targets, query, cancellation, corpora):
+            pending.failed.update(group.failed)
+            if symbol_search is None:
                 continue
-            found, skipped, told = run.found(kinds), run.skipped(), 0
-            source = BatchSource(run.running, group.targets, group.commits)
-            at = 0
-            while at < len(found):
-                check(run.stopped)
-                stop = int(found.file.searchsorted(found.file[min(at + pace, len(found)) - 1], side="right"))
-                rows = found.part(at, stop)
+            definitions, skipped, reported = symbol_search.definitions(kinds), symbol_search.skipped_counts(), 0
+            source = BatchSource(symbol_search.search, group.targets, group.commits)
+            position = 0
+            while position < len(definitions):
+                check(symbol_search.stopped)
+                end = int(
+                    definitions.file.searchsorted(
+                        definitions.file[min(position + batch_rows, len(definitions)) - 1], side="right"
+                    )
+                )
+                rows = definitions.slice(position, end)
                 matches += len(rows)
-                batch = _batch(rows, run, source)
-                next_file = int(found.file[stop]) if stop < len(found) else run.fleet.files
-                told = _tell(waiting, run, skipped, told, int(run.fleet.member_of(np.array([next_file]))[0]))
-                yield waiting.part(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
+                batch = _record_batch(rows, symbol_search, source)
+                next_file = int(definitions.file[end]) if end < len(definitions) else symbol_search.corpus.files
+                reported = _tell(
+                    pending,
+                    symbol_search,
+                    skipped,
+                    reported,
+                    int(symbol_search.corpus.member_of(np.array([next_file]))[0]),
+                )
+                yield pending.take(CollectedBatches((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
-                at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
-            check(run.stopped)
-            _tell(waiting, run, skipped, told, len(group.targets))
-            if waiting.long:
-                yield waiting.part()
+                position, batch_rows = end, min(batch_rows * _GROWTH, _MAX_BATCH_ROWS)
+            check(symbol_search.stopped)
+            _tell(pending, symbol_search, skipped, reported, len(group.targets))
+            if pending.is_overdue:
+                yield pending.take()
     except ScanStopped:
         pass
-    if waiting.any:
-        yield waiting.part()
+    if pending.has_notes:
+        yield pending.take()
 
 
-def _tell(waiting: PendingPart, run: _SymbolSearch, skipped: Sequence[dict[str, int]], told: int, upto: int) -> int:
-    """Note that the members from `told` up to that number are searched to their end."""
-    for at in range(told, upto):
-        name = run.group.targets[at].repository.name
-        waiting.done.append(name)
-        waiting.skip(name, skipped[at])
-        if MISSING in skipped[at]:
-            waiting.missing[name] = run.missing(at)
-    return max(told, upto)
+def _tell(
+    pending: PendingPart, symbol_search: _SymbolSearch, skipped: Sequence[dict[str, int]], start: int, end: int
+) -> int:
+    """Note that the members from `start` up to that number are searched to their end."""
+    for index in range(start, end):
+        name = symbol_search.group.targets[index].repository.name
+        pending.done.append(name)
+        pending.add_skipped(name, skipped[index])
+        if MISSING in skipped[index]:
+            pending.missing[name] = symbol_search.missing_files(index)
+    return max(start, end)
 
 
 def count(
@@ -248,38 +267,38 @@ def count(
     kinds: Collection[str],
     by: Sequence[GroupBy],
     cancellation: Cancellation,
-    fleets: CorpusCache,
-    note: Note = None,
+    corpora: CorpusCache,
+    on_notes: OnNotes = None,
 ) -> Any:
-    """Count definitions and the files they stand in; see `IndexStore.count_symbols`."""
+    """Count definitions and their files; see `IndexStore.count_symbols`."""
     counts = MatchCounts(by)
-    faults: list[Exception] = []
+    errors: list[Exception] = []
 
     def opening(target: Target) -> tuple[OpenedCommit, str, list[SymbolTable | None]]:
         try:
             return open_target(target)
-        except (SourcelightError, OSError) as fault:
-            faults.append(fault)
+        except (SourcelightError, OSError) as error:
+            errors.append(error)
             raise
 
     try:
-        for group, run in _runs(opening, targets, query, cancellation, fleets):
-            if faults:
-                raise faults[0]
-            if run is not None:
-                files, sums = np.unique(run.found(kinds).file, return_counts=True)
-                counts.add(run.fleet, group.targets, files, sums)
-                if note is not None:
-                    told = PendingPart()
-                    _tell(told, run, run.skipped(), 0, len(group.targets))
-                    note(told.part())
+        for group, symbol_search in _open_searches(opening, targets, query, cancellation, corpora):
+            if errors:
+                raise errors[0]
+            if symbol_search is not None:
+                files, sums = np.unique(symbol_search.definitions(kinds).file, return_counts=True)
+                counts.add(symbol_search.corpus, group.targets, files, sums)
+                if on_notes is not None:
+                    pending = PendingPart()
+                    _tell(pending, symbol_search, symbol_search.skipped_counts(), 0, len(group.targets))
+                    on_notes(pending.take())
     except ScanStopped:
         raise Cancelled("stopped before all was counted") from None
     cancellation.check()
     return counts.table()
 
 
-def _over_names(query: TextQuery) -> TextQuery:
+def _query_names(query: TextQuery) -> TextQuery:
     def convert(node: MatchTree) -> MatchTree:
         if isinstance(node, FileTerm):
             return FileTerm(node.pattern, content=True, path=False)
@@ -291,60 +310,60 @@ def _over_names(query: TextQuery) -> TextQuery:
     return query if query.tree is None else replace(query, tree=convert(query.tree))
 
 
-def _batch(rows: _SymbolRows, run: _SymbolSearch, source: BatchSource) -> Any:
+def _record_batch(rows: _SymbolRows, symbol_search: _SymbolSearch, source: BatchSource) -> Any:
     """Make a record batch of definitions."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    fleet, symbols, size = run.fleet, run.symbols, len(rows)
-    # What is looked up must ascend: rows stand in order of files, which may differ.
+    corpus, symbols, size = symbol_search.corpus, symbol_search.symbols, len(rows)
+    # Look-ups in tables and lines must ascend, so rows are handled in table order and put back into file order.
     order = np.argsort(rows.row, kind="stable")
-    back = np.argsort(order, kind="stable")
+    inverse = np.argsort(order, kind="stable")
     row = rows.row[order]
     document = rows.document[order]
     offset, line_number, kind, length = (np.zeros(size, dtype=np.int64) for _ in range(4))
     names: list[bytes] = []
     containers: list[bytes] = []
-    for table, places, own in symbols.parts(row):
-        name = table.name[own].astype(np.int64)
-        offset[places] = table.offset[own]
-        line_number[places] = table.line[own]
-        kind[places] = table.kind[own]
-        length[places] = table.name_start[name + 1] - table.name_start[name] - 1
+    for table, batch_rows, table_rows in symbols.parts(row):
+        name = table.name[table_rows].astype(np.int64)
+        offset[batch_rows] = table.offset[table_rows]
+        line_number[batch_rows] = table.line[table_rows]
+        kind[batch_rows] = table.kind[table_rows]
+        length[batch_rows] = table.name_start[name + 1] - table.name_start[name] - 1
         names += table.texts(name)
-        containers += table.texts(table.container[own])
-    doc_start = fleet.doc_start[document]
-    place = doc_start + offset
-    lines, of_row = np.unique(fleet.lines_of(place), return_inverse=True)
-    begins, stops = fleet.line_bounds(lines)
-    texts = text_column(arrow_binary(stops - begins, fleet.data(begins, stops)))
-    byte_start = place - begins[of_row]
+        containers += table.texts(table.container[table_rows])
+    doc_start = corpus.doc_start[document]
+    name_offset = doc_start + offset
+    lines, of_row = np.unique(corpus.lines_of(name_offset), return_inverse=True)
+    line_starts, line_ends = corpus.line_bounds(lines)
+    texts = text_column(arrow_binary(line_ends - line_starts, corpus.data(line_starts, line_ends)))
+    byte_start = name_offset - line_starts[of_row]
     byte_end = byte_start + length
-    whole = (stops - begins <= LONGEST_LINE)[of_row]
+    is_visible = (line_ends - line_starts <= MAX_LINE_BYTES)[of_row]
     start, end = (code_points(texts, of_row, at) for at in (byte_start, byte_end))
-    line_offset = begins[of_row] - doc_start
-    line = texts.strings.take(arrow_array(of_row[back].astype(np.int64), whole[back]))
-    missing = ~whole[back]
-    start, end, byte_start, byte_end = (values[back] for values in (start, end, byte_start, byte_end))
+    line_offset = line_starts[of_row] - doc_start
+    line = texts.strings.take(arrow_array(of_row[inverse].astype(np.int64), is_visible[inverse]))
+    is_missing = ~is_visible[inverse]
+    start, end, byte_start, byte_end = (values[inverse] for values in (start, end, byte_start, byte_end))
     files, first = np.unique(rows.file, return_index=True)
     columns: dict[str, Any] = {
-        "line_number": arrow_array(line_number[back].astype(np.int32)),
+        "line_number": arrow_array(line_number[inverse].astype(np.int32)),
         "line": line,
-        "start": _single(start, missing),
-        "end": _single(end, missing),
-        "byte_start": _single(byte_start, missing),
-        "byte_end": _single(byte_end, missing),
-        "line_offset": arrow_array(line_offset[back]),
+        "start": _single_lists(start, is_missing),
+        "end": _single_lists(end, is_missing),
+        "byte_start": _single_lists(byte_start, is_missing),
+        "byte_end": _single_lists(byte_end, is_missing),
+        "line_offset": arrow_array(line_offset[inverse]),
         "match_count": arrow_array(np.ones(size, dtype=np.int32)),
-        "symbol": _texts(names).take(arrow_array(back)),
-        "symbol_kind": pa.DictionaryArray.from_arrays(arrow_array(kind[back].astype(np.int32)), pa.array(KINDS)),
-        "container": _texts(containers).take(arrow_array(back)),
+        "symbol": _texts(names).take(arrow_array(inverse)),
+        "symbol_kind": pa.DictionaryArray.from_arrays(arrow_array(kind[inverse].astype(np.int32)), pa.array(KINDS)),
+        "container": _texts(containers).take(arrow_array(inverse)),
     }
     of_files = FileRows(source, files, np.diff(np.append(first, size)))
     batch = pa.RecordBatch.from_pydict(
         file_columns(of_files, ("symbol",), None) | columns | path_span_columns(of_files)
     )
-    members = np.repeat(fleet.member_of(files), of_files.row_counts)
+    members = np.repeat(corpus.member_of(files), of_files.row_counts)
     prefixes = pa.array([_prefix(target) for target in source.targets], pa.string()).take(arrow_array(members))
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(
@@ -364,11 +383,13 @@ def _texts(texts: Sequence[bytes]) -> Any:
     return text_column(arrow_binary(sizes, b"".join(texts))).strings
 
 
-def _single(values: Places, missing: NDArray[np.bool_]) -> Any:
+def _single_lists(values: Int64Array, is_missing: NDArray[np.bool_]) -> Any:
     """Make lists of one number each, null where there is no line."""
     import pyarrow as pa
 
-    offsets = np.concatenate(([0], np.cumsum(~missing))).astype(np.int32)
-    inner = arrow_array(values[~missing].astype(np.int32))
-    bits = pa.py_buffer(np.packbits(~missing, bitorder="little"))
-    return pa.Array.from_buffers(pa.list_(pa.int32()), len(values), [bits, pa.py_buffer(offsets)], children=[inner])
+    offsets = np.concatenate(([0], np.cumsum(~is_missing))).astype(np.int32)
+    values_array = arrow_array(values[~is_missing].astype(np.int32))
+    validity = pa.py_buffer(np.packbits(~is_missing, bitorder="little"))
+    return pa.Array.from_buffers(
+        pa.list_(pa.int32()), len(values), [validity, pa.py_buffer(offsets)], children=[values_array]
+    )

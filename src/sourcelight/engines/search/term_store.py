@@ -1,4 +1,7 @@
-"""Part of a module."""
+"""Open and update the term tables of an index, for ranking.
+
+`ranking/term_files` reads and builds one table; this module sits above it, since it needs `IndexStore`.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,15 @@ from sourcelight.engines.search.side_tables import TableBuildOptions
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.updates import SideTableUpdate
 
-_MOST_OPEN_TABLES = 400
+_MAX_OPEN_TABLES = 400
 
 
 @dataclass(slots=True)
 class TermStore:
-    """The tables of terms of all repositories of an index. Safe to share between threads."""
+    """The term tables of all repositories of an index. Safe to share between threads."""
 
     store: IndexStore
-    _opened: OrderedDict[tuple[str, str], TermTable] = field(default_factory=OrderedDict)
+    _open: OrderedDict[tuple[str, str], TermTable] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def open(self, target: Target) -> OpenedTerms:
@@ -38,23 +41,23 @@ class TermStore:
         return OpenedTerms(target, commit, snapshot, symbols, terms)
 
     def _table(self, folder: IndexFolder, name: str, shard: Shard) -> TermTable | None:
-        place = str(folder.path), name
+        key = str(folder.path), name
         with self._guard:
-            found = self._opened.get(place)
-            if found is not None:
-                self._opened.move_to_end(place)
-        if found is None:
-            found = open_terms(folder, name)
-            if found is None:
+            table = self._open.get(key)
+            if table is not None:
+                self._open.move_to_end(key)
+        if table is None:
+            table = open_terms(folder, name)
+            if table is None:
                 return None
             with self._guard:
-                self._opened[place] = found
-                if len(self._opened) > _MOST_OPEN_TABLES:
-                    self._opened.popitem(last=False)
-        return found if found.documents == shard.documents else None
+                self._open[key] = table
+                if len(self._open) > _MAX_OPEN_TABLES:
+                    self._open.popitem(last=False)
+        return table if table.documents == shard.documents else None
 
     def is_current(self, target: Target) -> bool:
-        """Tell whether all words of a target are known; False, too, when its text is not indexed."""
+        """Return whether the term tables of a target are complete; False also when its text is not indexed."""
         try:
             return self.store.symbols_current(target) and not self.open(target).stale
         except (SourcelightError, OSError):
@@ -67,24 +70,24 @@ class TermStore:
         progress: Callable[[IndexProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> IndexReport:
-        """Find the words that are missing for these targets, whose text is indexed by now; definitions first.
+        """Build the missing term tables of targets whose text is indexed, after their definitions.
 
-        Files and bytes of the report are those whose words were read. What was finished stays when this is stopped or
-        killed.
+        Files and bytes of the report are those whose terms were read. Finished tables stay when the update is
+        cancelled or killed.
         """
-        stop = cancellation or Cancellation()
-        found = self.store.update_symbols(targets, progress=progress, cancellation=stop)
-        if found.cancelled:
-            return found
-        run = SideTableUpdate(self.store, _TermsWork(self), self.store.workers, progress, stop)
+        cancellation = cancellation or Cancellation()
+        report = self.store.update_symbols(targets, progress=progress, cancellation=cancellation)
+        if report.cancelled:
+            return report
+        table_update = SideTableUpdate(self.store, _TermTables(self), self.store.workers, progress, cancellation)
         for target in targets:
-            run.consider(target)
-        return run.build()
+            table_update.add(target)
+        return table_update.build()
 
 
 @dataclass(frozen=True, slots=True)
-class _TermsWork:
-    """What `SideTableUpdate` is told to do."""
+class _TermTables:
+    """Term tables as a `SideTableKind`."""
 
     terms: TermStore
     kind: str = KIND
@@ -93,5 +96,7 @@ class _TermsWork:
         opened = self.terms.open(target)
         return [opened.snapshot.shards[number] for number in opened.stale]
 
-    def build(self, folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None) -> tuple[int, int] | None:
-        return build_table(folder, order, loose)
+    def build(
+        self, folder: IndexFolder, options: TableBuildOptions, loose: LooseShard | None
+    ) -> tuple[int, int] | None:
+        return build_table(folder, options, loose)

@@ -1,8 +1,8 @@
-"""A worker process: builds the indexes it is told to, one after another, and tells how far it is.
+"""The worker process that builds indexes and side tables, one request at a time.
 
-Started as ``python -m sourcelight.engines.search.worker``. Each line on standard input is an order, each line on
-standard output an event (`progress`, `done`, `failed`), all JSON. It ends when its input does. Plain pipes, so that
-nothing of the caller's main module is imported here.
+Started as ``python -m sourcelight.engines.search.worker``. Each line on standard input is a request, each line on
+standard output an event (`progress`, `done`, `failed`), all JSON. The process ends when its input does. It uses pipes
+and not `multiprocessing`, which would import the caller's main module: a notebook has none.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from sourcelight.repos import Repository
 TableBuild: TypeAlias = Callable[[IndexFolder, side_tables.TableBuildOptions], tuple[int, int] | None]
 
 MODULE = "sourcelight.engines.search.worker"
-"""What a worker process runs."""
+"""Module that a worker process runs."""
 
 
-def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
-    """Write an order; `settings` are the fields of `BuildOptions` that are data."""
-    order = {"folder": str(folder), "repository": asdict(repository), "settings": settings}
-    return json.dumps(order, default=list).encode() + b"\n"
+def request_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
+    """Encode a request to build an index; `settings` are the fields of `BuildOptions` that are data."""
+    request = {"folder": str(folder), "repository": asdict(repository), "settings": settings}
+    return json.dumps(request, default=list).encode() + b"\n"
 
 
 def table_line(folder: Path, settings: dict[str, Any], kind: str = "symbols") -> bytes:
-    """Write an order for a table beside a shard; `settings` are the fields of `TableOrder` that are data."""
+    """Encode a request to build a side table; `settings` are the fields of `TableBuildOptions` that are data."""
     return json.dumps({"folder": str(folder), "table": settings, "kind": kind}).encode() + b"\n"
 
 
@@ -50,27 +50,27 @@ def _build_table(kind: str) -> TableBuild:
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
-    facts = RepositoryInfo(**{**raw.pop("facts"), "topics": ()})
-    return Repository(facts=facts, **raw)
+    info = RepositoryInfo(**{**raw.pop("facts"), "topics": ()})
+    return Repository(facts=info, **raw)
 
 
 def build_locked(
-    folder: IndexFolder, repository: Repository, order: BuildOptions, tree: FileTree | None = None
+    folder: IndexFolder, repository: Repository, options: BuildOptions, tree: FileTree | None = None
 ) -> BuildResult | None:
-    """Build one index under its lock; None when another builder had done it by then."""
+    """Build one index under its lock; None when another process has built it meanwhile."""
     from sourcelight.repos import ObjectReader
 
-    with folder.locked(order.stop):
-        if not order.afresh and is_built(folder, order.commit, order.max_file_size, order.revision):
+    with folder.lock(options.check_cancelled):
+        if not options.rebuild and is_built(folder, options.commit, options.max_file_size, options.revision):
             return None
         with ObjectReader(repository) as reader:
-            return build(folder, reader, order, tree)
+            return build(folder, reader, options, tree)
 
 
 def is_built(folder: IndexFolder, commit: str, max_file_size: int, revision: str) -> bool:
-    """Tell whether the folder answers for a commit; damage that shows in the manifest means no.
+    """Return whether a folder has the index of a commit; False for a damaged manifest.
 
-    A default revision needs a view of its own kind, which stays and leaves nothing to git.
+    A default revision needs a protected view: it is never deleted, and all of its documents are in shards.
     """
     try:
         manifest = folder.manifest()
@@ -82,37 +82,39 @@ def is_built(folder: IndexFolder, commit: str, max_file_size: int, revision: str
     return view.protected or revision not in PROTECTED
 
 
-def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
+def _serve(requests: IO[bytes], events: IO[bytes]) -> None:
     def send(event: dict[str, Any]) -> None:
         events.write(json.dumps(event).encode() + b"\n")
         events.flush()
 
-    def stop() -> None:
-        """Do nothing: whoever wants a worker to stop kills it."""
+    def check_cancelled() -> None:
+        """Do nothing: a worker is stopped by killing it."""
 
-    def tell(files: int, size: int) -> None:
+    def on_progress(files: int, size: int) -> None:
         send({"event": "progress", "files": files, "bytes": size})
 
-    for line in orders:
-        raw = json.loads(line)
-        folder = IndexFolder(Path(raw["folder"]))
+    callbacks: dict[str, Any] = {"check_cancelled": check_cancelled, "on_progress": on_progress}
+
+    for line in requests:
+        request = json.loads(line)
+        folder = IndexFolder(Path(request["folder"]))
         try:
-            if "table" in raw:
-                table = side_tables.TableBuildOptions(**raw["table"], stop=stop, tell=tell)
-                read = _build_table(raw["kind"])(folder, table)
-                send({"event": "done", "read": read})
+            if "table" in request:
+                table_options = side_tables.TableBuildOptions(**request["table"], **callbacks)
+                parsed = _build_table(request["kind"])(folder, table_options)
+                send({"event": "done", "read": parsed})
                 continue
-            order = BuildOptions(**raw["settings"], stop=stop, tell=tell)
-            built = build_locked(folder, _repository(raw["repository"]), order)
-        except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
-            send({"event": "failed", "reason": reason_of(fault)})
+            options = BuildOptions(**request["settings"], **callbacks)
+            result = build_locked(folder, _repository(request["repository"]), options)
+        except Exception as error:  # noqa: BLE001 - one repository must not end the others; the reason is reported
+            send({"event": "failed", "reason": reason_of(error)})
             continue
-        send({"event": "done", "built": None if built is None else asdict(built)})
+        send({"event": "done", "built": None if result is None else asdict(result)})
 
 
 def main() -> None:
-    """Serve orders until the input ends."""
-    # Ctrl-C reaches all processes of a terminal: whether to stop is for the one that gave the orders to say.
+    """Serve requests until the input ends."""
+    # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -54,7 +54,7 @@ class HistoryScorer:
             ranker = self.ranker(target)
             if ranker is not None:
                 for path, vote in ranker.votes(space.question.terms, cancellation.check):
-                    place = snapshot.view.place_of(path)
+                    place = snapshot.view.file_number(path)
                     if place is not None:
                         scores[place] += vote
             best = max(best, float(scores.max()) if len(scores) else 0.0)
@@ -106,7 +106,7 @@ def _defining(opened: tuple[OpenedCommit, str, list[SymbolTable | None]], name: 
             placed = snapshot.placement(shard)
             documents = np.unique(table.documents_of(rows))
             for document in documents.tolist():
-                found += placed.files[placed.first[document] : placed.first[document + 1]].tolist()
+                found += placed.files[placed.first_file[document] : placed.first_file[document + 1]].tolist()
     return np.array(found, dtype=np.int64)
 
 

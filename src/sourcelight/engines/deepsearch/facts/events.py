@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.facts.removals import removals_of
 from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
-from sourcelight.engines.search.missing_files import lacks_file
+from sourcelight.engines.search.missing_files import is_missing
 from sourcelight.repos import resolve
 
 _MOST_OWNED = 5
@@ -161,7 +161,7 @@ def _people(work: Work) -> Fact:
 def _owners(work: Work, paths: PathNames) -> Fact | None:
     """Owners by CODEOWNERS; None where no file of the path has any."""
     engine = work.inquiry.context.engine
-    ownership = OwnerPredicate(engine.store.read, partial(lacks_file, engine.store))
+    ownership = OwnerPredicate(engine.store.read, partial(is_missing, engine.store))
     counts: Counter[str] = Counter()
     table = Rows("Owners", ("repository", "path", "owners"))
     for target in work.targets:

@@ -142,7 +142,7 @@ def languages(work: Work) -> Fact:
 def _is_binary(work: Work, target: Target, path: str) -> bool:
     """Tell whether the index left a file out since it is no text."""
     view = work.inquiry.context.engine.store.open(target)[0].view
-    place = view.place_of(path.encode())
+    place = view.file_number(path.encode())
     return place is not None and REASONS[int(view.reason[place])] == "binary"
 
 

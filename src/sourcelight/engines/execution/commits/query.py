@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sourcelight.core.boolean import And as AllOf
+from sourcelight.core.boolean import Not
+from sourcelight.core.boolean import Or as AnyOf
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.languages import find_language, path_regex
-from sourcelight.engines.history.search.query import And as AllOf
 from sourcelight.engines.history.search.query import (
     AnyPattern,
     ChangedFileFilter,
     CommitFilter,
     CommitQuery,
     DiffQuery,
-    Not,
     PatternTerm,
     Side,
     Tree,
     fits_a_line,
 )
-from sourcelight.engines.history.search.query import Or as AnyOf
 
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.engines.execution.background import HistoryRequest
@@ -24,7 +25,7 @@ from sourcelight.engines.history.search.find import (
     removed_rows,
 )
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
-from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Or, Tree
+from sourcelight.engines.history.search.query import CommitQuery, DiffQuery, Tree
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 

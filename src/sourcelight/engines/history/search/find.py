@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sourcelight.core.boolean import And, Not
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History, Ints, Mask
@@ -27,13 +28,11 @@ from sourcelight.engines.history.search.lines import (
     rows_of,
 )
 from sourcelight.engines.history.search.query import (
-    And,
     AnyPattern,
     ChangedFileFilter,
     CommitFilter,
     CommitQuery,
     DiffQuery,
-    Not,
     PatternTerm,
     Tree,
 )

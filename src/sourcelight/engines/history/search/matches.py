@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryInfo, arrow_type
+from sourcelight.core.boolean import Not
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History, Ints
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import DiffMatches, removed_rows
 from sourcelight.engines.history.search.lines import distinct
-from sourcelight.engines.history.search.query import Not, PatternTerm, Tree
+from sourcelight.engines.history.search.query import PatternTerm, Tree
 
 FIRST_ROWS = 50
 """Rows of the first batch of a repository; each further one has twice as many, up to `MOST_ROWS`."""

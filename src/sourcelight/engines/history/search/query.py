@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from sourcelight.core.boolean import Boolean
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.syntax import Alternate, Chars, Concat, Node, Repeat, parse
 
@@ -25,28 +26,7 @@ class PatternTerm:
     shown: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class And:
-    """Every argument must hold."""
-
-    args: tuple[Tree, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """At least one argument must hold."""
-
-    args: tuple[Tree, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The argument must not hold."""
-
-    arg: Tree
-
-
-Tree: TypeAlias = PatternTerm | And | Or | Not
+Tree: TypeAlias = Boolean[PatternTerm]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Index files: their format, how they are built, and how a repository's folder of them is kept whole.
+"""Index files of one repository: their format, how they are built, and how the folder of them stays consistent.
 
-No query is known here.
+Nothing here knows a query. Start with `shard` (text and its units), `postings` (what is known of a unit) and `view`
+(which files a commit has), then `build`.
 """

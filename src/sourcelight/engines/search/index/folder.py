@@ -1,8 +1,8 @@
-"""The folder of one repository's index: its manifest, its lock, and which of its files are still needed.
+"""The folder of one repository's index: its manifest, its lock, and deletion of files that no manifest names.
 
-The manifest names every file that counts. It is replaced in one step, so a reader sees the former index or the new
-one, whatever happens to the builder. Files that no manifest names any more are deleted by the next builder; a reader
-that comes too late for one of them reads the manifest again.
+The manifest names every file of the index. It is replaced atomically, so a reader sees the old index or the new one,
+even when the builder is killed. The next builder deletes files that are no longer named; a reader that finds one of
+them gone reads the manifest again.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from sourcelight.repos.private_files import make_private_folder, open_private
 MANIFEST = "manifest.json"
 LOCK = "lock"
 PROTECTED = frozenset({"", "WORKTREE"})
-"""Revisions whose views are never dropped to make room."""
+"""Revisions whose views are never deleted: HEAD and the work tree."""
 
 SYMBOLS = "symbols.json"
 SIDE_TABLES = ("symbols", "terms")
-"""Kinds of tables that stand beside shards; ``<kind>.json`` names the table of each shard."""
+"""Kinds of tables that are stored beside shards; ``<kind>.json`` maps each shard to its table."""
 
 _SIDE_NAME = re.compile(r"([a-z]+)-[0-9a-f]+")
 _ORPHAN_S = 3600
@@ -37,10 +37,7 @@ _ORPHAN_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """A shard that counts: its file, how much it holds, and whether it was added after the first build.
-
-    A `late` one holds what a revision beside the default ones has of its own.
-    """
+    """A shard of the index. A `delta` was added after the first build; a `late` one holds blobs of other revisions."""
 
     name: str
     documents: int
@@ -51,7 +48,7 @@ class ShardEntry:
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """A view that counts. `revision` is as it was asked for, so that a moved ref replaces its former view.
+    """A view of the index. `revision` is as requested: when a ref moves, its new view replaces the old one.
 
     `loose` names its documents that no shard on disk holds; empty when there are none.
     """
@@ -65,13 +62,13 @@ class ViewEntry:
 
     @property
     def protected(self) -> bool:
-        """Whether it shows a default revision, HEAD or the work tree, and so stays whatever else is searched."""
+        """Whether it is the view of HEAD or the work tree, which is never deleted for others."""
         return self.revision in PROTECTED
 
 
 @dataclass(frozen=True, slots=True)
 class IndexManifest:
-    """The files that count, and the settings they were built with."""
+    """The files of an index, and the settings they were built with."""
 
     repository: str = ""
     max_file_size: int = 0
@@ -80,17 +77,17 @@ class IndexManifest:
     format: int = FORMAT
 
     def view_of(self, commit: str) -> ViewEntry | None:
-        """Find the view of a commit."""
+        """Return the view of a commit; None when it is not indexed."""
         return next((view for view in self.views if view.commit == commit), None)
 
     @property
     def names(self) -> set[str]:
-        """Names of all files that count."""
+        """Names of all shards and views."""
         return self.shard_names | {view.name for view in self.views}
 
     @property
     def shard_names(self) -> set[str]:
-        """Names of all shards that count, loose ones included."""
+        """Names of all shards, loose ones included."""
         return {shard.name for shard in self.shards} | {view.loose for view in self.views if view.loose}
 
 
@@ -105,8 +102,8 @@ def _parse(path: Path) -> IndexManifest:
         shards = tuple(ShardEntry(**entry) for entry in raw.pop("shards"))
         views = tuple(ViewEntry(**entry) for entry in raw.pop("views"))
         return replace(IndexManifest(**raw), shards=shards, views=views)
-    except (ValueError, TypeError, KeyError, AttributeError) as fault:
-        raise IndexDamaged(str(path), f"the manifest can't be read ({fault})") from fault
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error
 
 
 @dataclass(slots=True)
@@ -122,9 +119,9 @@ class IndexFolder:
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def manifest(self) -> IndexManifest:
-        """Read the manifest, or give the one read last if it is unchanged; empty when there is none.
+        """Return the manifest, read again when the file has changed; empty when there is none.
 
-        Raises `IndexDamaged` for one that can't be read or is of another format.
+        Raises `IndexDamaged` for a manifest that can't be read or has another format.
         """
         file = self._file = self._file or os.fspath(self.path / MANIFEST)
         try:
@@ -133,28 +130,28 @@ class IndexFolder:
             with self._guard:
                 if stamp == self._stamp:
                     return self._manifest
-            found = _parse(Path(file))
+            manifest = _parse(Path(file))
         except (FileNotFoundError, NotADirectoryError):
             return EMPTY
         with self._guard:
-            self._stamp, self._manifest = stamp, found
-        return found
+            self._stamp, self._manifest = stamp, manifest
+        return manifest
 
-    def lacks_files(self) -> bool:
-        """Tell whether a file that the manifest names is not there: its index must be built anew."""
+    def has_missing_files(self) -> bool:
+        """Return whether a file that the manifest names is missing, so that the index must be rebuilt."""
         try:
             return not all((self.path / name).exists() for name in self.manifest().names if not is_loose(name))
         except IndexDamaged:
             return True
 
     @property
-    def watched(self) -> tuple[str, tuple[int, int, int] | None]:
-        """The manifest's file, and its identity, time and size when it was read last."""
+    def watched_file(self) -> tuple[str, tuple[int, int, int] | None]:
+        """Path of the manifest, and its inode, mtime and size when it was last read."""
         with self._guard:
             return self._file, self._stamp
 
     def replace_manifest(self, manifest: IndexManifest) -> None:
-        """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
+        """Replace the manifest atomically; raises `IndexWriteFailed`."""
         self._replace(MANIFEST, manifest_bytes(asdict(manifest)))
         with self._guard:
             self._stamp = None
@@ -167,15 +164,15 @@ class IndexFolder:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(self.path / name)
-        except OSError as fault:
-            raise write_failed(self.path, fault) from fault
+        except OSError as error:
+            raise write_failed(self.path, error) from error
         finally:
             temporary.unlink(missing_ok=True)
 
     def side_tables(self, kind: str) -> dict[str, str]:
-        """Give the table of that kind of each shard that has one; what can't be read counts as none.
+        """Return the table of each shard that has one of this kind; unreadable entries count as none.
 
-        It may name shards that count no longer: what their tables know is taken over when the next one is built.
+        Shards that are no longer part of the index may be named: the next table takes over what theirs has.
         """
         name = f"{kind}.json"
         file = self._side_files.get(kind) or self._side_files.setdefault(kind, os.fspath(self.path / name))
@@ -188,33 +185,33 @@ class IndexFolder:
             raw = read_manifest(Path(file))
         except (OSError, IndexDamaged):
             return {}
-        found = {}
+        tables = {}
         for shard, name in raw.items() if isinstance(raw, dict) else ():
-            parts = _SIDE_NAME.fullmatch(name) if isinstance(name, str) else None
-            if parts is not None and parts[1] == kind:
-                found[shard] = name
+            match = _SIDE_NAME.fullmatch(name) if isinstance(name, str) else None
+            if match is not None and match[1] == kind:
+                tables[shard] = name
         with self._guard:
-            self._side[kind] = stamp, found
-        return dict(found)
+            self._side[kind] = stamp, tables
+        return dict(tables)
 
     def replace_side_tables(self, kind: str, tables: Mapping[str, str]) -> None:
-        """Make these the tables of that kind that count, in one step; raises `IndexWriteFailed`."""
+        """Replace the tables of one kind atomically; raises `IndexWriteFailed`."""
         self._replace(f"{kind}.json", manifest_bytes(dict(tables)))
         with self._guard:
             self._side.pop(kind, None)
 
     def symbol_tables(self) -> dict[str, str]:
-        """Give the tables of definitions; see `side_tables`."""
+        """Return the definition tables; see `side_tables`."""
         return self.side_tables("symbols")
 
     def replace_symbol_tables(self, tables: Mapping[str, str]) -> None:
-        """Make these the tables of definitions that count; see `replace_side_tables`."""
+        """Replace the definition tables; see `replace_side_tables`."""
         self.replace_side_tables("symbols", tables)
 
     def discard_unneeded(self) -> int:
-        """Delete what no manifest names, temporary files of dead builders included; give the bytes freed.
+        """Delete files that no manifest names, also temporary files of killed builders; return the bytes freed.
 
-        Call it with the lock held. A file that can't be deleted (Windows: in use) is left for the next time.
+        The caller holds the lock. A file that can't be deleted (on Windows: one in use) stays until the next call.
         """
         try:
             needed = self.manifest().names
@@ -222,10 +219,10 @@ class IndexFolder:
             needed = set()
         for kind in SIDE_TABLES:
             needed.update(self.side_tables(kind).values())
-        kept = {MANIFEST, LOCK, *(f"{kind}.json" for kind in SIDE_TABLES)}
+        fixed_names = {MANIFEST, LOCK, *(f"{kind}.json" for kind in SIDE_TABLES)}
         freed = 0
         for file in self.path.iterdir():
-            if file.name in needed or file.name in kept:
+            if file.name in needed or file.name in fixed_names:
                 continue
             with contextlib.suppress(OSError):
                 size = file.stat().st_size
@@ -234,7 +231,7 @@ class IndexFolder:
         return freed
 
     def disk_bytes(self) -> int:
-        """Bytes that the folder takes."""
+        """Return the size of the folder on disk."""
         total = 0
         with contextlib.suppress(OSError):
             for file in self.path.iterdir():
@@ -243,12 +240,15 @@ class IndexFolder:
         return total
 
     @contextlib.contextmanager
-    def locked(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Hold the repository's lock, which dies with its process; `stop` is called while waiting and may raise."""
+    def lock(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Hold the lock of the repository; `stop` is called while waiting and may raise.
+
+        The operating system releases the lock when the process dies.
+        """
         try:
             make_private_folder(self.path)
             file = open_private(self.path / LOCK, "a+b")
-        except OSError as fault:
-            raise write_failed(self.path, fault) from fault
+        except OSError as error:
+            raise write_failed(self.path, error) from error
         with file, held(file, stop):
             yield

@@ -1,14 +1,11 @@
 """A shard: up to 64 MB of distinct documents in one file, with newlines, units and posting lists.
 
-The content is a newline, then each document, each followed by a newline where it does not end in one. Documents are
-numbered from 0 in the order in which they were added, lines from 0 through the whole shard: line *i* is what stands
-after newline *i*, newline *i + 1* included. A unit is some whole lines of one document, about 16 KiB, more only where
-one line is longer.
+The content is a newline, then each document, followed by a newline where it does not end in one. Documents are numbered
+in the order of `add`, lines through the whole shard: line *i* is the text after newline *i*, newline *i + 1* included.
+A unit is a run of whole lines of one document, about 16 KiB, more only where one line is longer.
 
-Documents that no file of the index holds, since git keeps them well enough: the changed files of a nearby revision.
-
-A revision differs from the default one by a few files, each of which would be kept whole. They are read from the
-repository when the revision is opened, and scanned without posting lists: some megabytes, some milliseconds.
+A *loose* shard has no file. A revision differs from HEAD by a few files, which git stores well enough: they are read
+when the revision is opened, and scanned without posting lists (some megabytes, some milliseconds).
 """
 
 from __future__ import annotations
@@ -34,34 +31,38 @@ from sourcelight.engines.search.index.postings import (
 )
 from sourcelight.engines.storage.sections import TAIL, Array, SectionFile, write_sections
 
+# Smaller units leave less text to scan for a candidate, and make posting lists longer: measured best from 16 to 32 KiB.
 UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
-SHARD_UNITS = (1 << 16) - 1
+SHARD_UNITS = (1 << 16) - 1  # posting lists are uint16
 BLOB_ID_BYTES = 20
-LONG_LINE = 8 * UNIT_BYTES
-LARGEST_DOCUMENT = 1 << 29
-"""Bytes above which no setting makes a file searchable: a shard's units are numbered with 16 bits."""
+
+LONG_UNIT_BYTES = 8 * UNIT_BYTES
+"""Bytes of a unit above which it holds one long line, over which a regular expression may take seconds."""
+
+MAX_DOCUMENT_BYTES = 1 << 29
+"""Bytes above which a file is never searchable, whatever the setting: a shard numbers its units with 16 bits."""
 
 
 def cut_units(text: bytes) -> list[int]:
-    """Give the ends of the units of a document, ascending; none for an empty one."""
+    """Return the ends of the units of a document, ascending; none for an empty document."""
     ends: list[int] = []
-    at, size = 0, len(text)
-    while size - at > UNIT_BYTES + UNIT_BYTES // 2:
-        newline = text.find(b"\n", at + UNIT_BYTES - 1)
+    start, size = 0, len(text)
+    while size - start > UNIT_BYTES + UNIT_BYTES // 2:
+        newline = text.find(b"\n", start + UNIT_BYTES - 1)
         if newline < 0 or newline + 1 >= size:
             break
-        at = newline + 1
-        ends.append(at)
+        start = newline + 1
+        ends.append(start)
     return [*ends, size] if size else []
 
 
 class ShardBuilder:
-    """Gathers documents in memory until they are written as one shard; without a finder only `layout` is of use."""
+    """Collects documents in memory and writes them as one shard; without an extractor it can only do `layout`."""
 
-    def __init__(self, finder: KeyExtractor | None) -> None:
-        self._finder = finder
-        self._parts: list[bytes] = [b"\n"]
+    def __init__(self, extractor: KeyExtractor | None) -> None:
+        self._extractor = extractor
+        self._blocks: list[bytes] = [b"\n"]
         self._size = 1
         self._blobs: list[bytes] = []
         self._starts: list[int] = []
@@ -73,46 +74,46 @@ class ShardBuilder:
 
     @property
     def documents(self) -> int:
-        """Documents gathered so far."""
+        """Documents added so far."""
         return len(self._blobs)
 
     @property
     def text_bytes(self) -> int:
-        """Bytes gathered so far."""
+        """Bytes added so far."""
         return self._size
 
     def has_room(self, size: int) -> bool:
-        """Tell whether a document of `size` bytes still fits; an empty shard takes any."""
+        """Return whether a document of `size` bytes still fits; an empty shard takes any."""
         if not self._blobs:
             return True
         return self._size + size <= SHARD_BYTES and len(self._unit_starts) + size // UNIT_BYTES + 2 < SHARD_UNITS
 
     def add(self, blob_id: bytes, text: bytes) -> int:
-        """Add a document and give its number."""
+        """Add a document and return its number."""
         self._blobs.append(blob_id)
         self._starts.append(self._size)
         self._sizes.append(len(text))
         self._first_units.append(len(self._unit_starts))
-        at = 0
+        start = 0
         for end in cut_units(text):
             unit = len(self._unit_starts)
-            self._unit_starts.append(self._size + at)
-            if self._finder is not None:
-                trigrams, windows = self._finder.keys(text[at:end])
+            self._unit_starts.append(self._size + start)
+            if self._extractor is not None:
+                trigrams, windows = self._extractor.keys(text[start:end])
                 self._trigrams.add(unit, trigrams)
                 self._windows.add(unit, windows)
-            at = end
-        self._parts.append(text)
+            start = end
+        self._blocks.append(text)
         self._size += len(text)
         if text and not text.endswith(b"\n"):
-            self._parts.append(b"\n")
+            self._blocks.append(b"\n")
             self._size += 1
         return len(self._blobs) - 1
 
     def layout(self) -> dict[str, Array]:
-        """Give the sections of content and places, without posting lists; the builder must not be added to again."""
-        content = np.frombuffer(b"".join(self._parts), np.uint8)
-        self._parts.clear()
+        """Return the sections of text and offsets, without posting lists; nothing can be added afterwards."""
+        content = np.frombuffer(b"".join(self._blocks), np.uint8)
+        self._blocks.clear()
         newlines = np.flatnonzero(content == 10).astype(np.uint32)
         units = len(self._unit_starts)
         starts = np.array(self._starts, dtype=np.uint32)
@@ -128,7 +129,7 @@ class ShardBuilder:
         }
 
     def write(self, folder: Path) -> str:
-        """Write the shard into `folder` and give its file's name; the builder must not be used again."""
+        """Write the shard into `folder` and return the name of its file; nothing can be added afterwards."""
         sections = self.layout()
         units = len(self._unit_starts)
         sections |= trigram_sections(self._trigrams.take(), units)
@@ -139,10 +140,10 @@ class ShardBuilder:
 
 
 class Shard:
-    """A shard, mapped; every array is read in place. Safe to share between threads.
+    """A memory-mapped shard. Safe to share between threads.
 
-    The small tables are checked on opening; content, newlines and posting lists when they are first used. Each raises
-    `IndexDamaged` then.
+    Small tables are checked against their checksums on opening; content, newlines and posting lists on first use, which
+    may raise `IndexDamaged`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -166,25 +167,25 @@ class Shard:
 
     @functools.cached_property
     def newlines(self) -> Array:
-        """Where each newline of the content stands."""
+        """Offset of each newline of the content."""
         return self.file.array("newlines")
 
     @functools.cached_property
     def postings(self) -> Postings:
-        """Which units hold a trigram or a window."""
+        """The posting lists."""
         return Postings(self.file, self.units)
 
     @property
     def unchecked_bytes(self) -> int:
-        """Bytes of content that were not compared with their checksum yet."""
+        """Bytes of content that have not been checked against their checksum yet."""
         return 0 if self.file.is_checked("content") else self.content_bytes
 
     def is_unchanged(self) -> bool:
-        """Tell whether its file is still the one that was opened, as it was."""
+        """Return whether the file on disk is still the one that was opened, unchanged."""
         return self.file.is_unchanged()
 
     def check_size(self) -> None:
-        """Raise `IndexDamaged` where the file lost bytes since it was opened."""
+        """Raise `IndexDamaged` when the file has been truncated."""
         self.file.check_size()
 
     @functools.cached_property
@@ -194,8 +195,8 @@ class Shard:
 
     @functools.cached_property
     def has_long_lines(self) -> bool:
-        """Whether a line is so long that a regular expression may take seconds over it."""
-        return bool(self.units) and int(np.diff(self.unit_start).max()) > LONG_LINE
+        """Whether a line is so long that a regular expression may take seconds to match it."""
+        return bool(self.units) and int(np.diff(self.unit_start).max()) > LONG_UNIT_BYTES
 
     @functools.cached_property
     def arrow_content(self) -> Any:
@@ -205,38 +206,38 @@ class Shard:
         return pa.py_buffer(self.content)
 
     def blob_ids(self) -> list[bytes]:
-        """Give the blob id of each document."""
+        """Return the blob id of each document."""
         data = bytes(self.file.bytes_of("blobs"))
-        return [data[at : at + BLOB_ID_BYTES] for at in range(0, len(data), BLOB_ID_BYTES)]
+        return [data[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(data), BLOB_ID_BYTES)]
 
     def text(self, document: int) -> bytes:
-        """Give a document's bytes."""
+        """Return the bytes of a document."""
         start = int(self.doc_start[document])
         return bytes(self.content[start : start + int(self.doc_size[document])])
 
     def lines_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the line of each offset; a newline belongs to the line it ends."""
+        """Return the line of each offset; a newline belongs to the line that it ends."""
         return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
 
     def docs_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the document of each offset."""
+        """Return the document of each offset."""
         return np.searchsorted(self.doc_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1
 
 
-LOOSE_BYTES = 16 * 1024 * 1024
-"""Bytes of text up to which the documents of a revision stay loose; more are indexed like any others."""
+MAX_LOOSE_BYTES = 16 * 1024 * 1024
+"""Bytes of text up to which the documents of a revision stay loose; beyond it they are indexed."""
 
-_PREFIX = "loose-"
+_LOOSE_PREFIX = "loose-"
 
 
 def loose_name(blob_ids: Iterable[bytes]) -> str:
-    """Name the loose documents of a view, by what they are."""
-    return _PREFIX + hashlib.sha256(b"".join(blob_ids)).hexdigest()[:32]
+    """Return a name for the loose documents of a view, made from their blob ids."""
+    return _LOOSE_PREFIX + hashlib.sha256(b"".join(blob_ids)).hexdigest()[:32]
 
 
 def is_loose(name: str) -> bool:
-    """Tell whether a shard of this name has no file."""
-    return name.startswith(_PREFIX)
+    """Return whether a shard of this name has no file."""
+    return name.startswith(_LOOSE_PREFIX)
 
 
 class _NoPostings(Postings):
@@ -248,14 +249,14 @@ class _NoPostings(Postings):
 
 
 class LooseShard(Shard):
-    """A shard in memory, every unit of which is a candidate.
+    """A shard in memory without posting lists: all of its units are candidates.
 
     Parameters
     ----------
     name
-        As `loose_name` gives it.
+        From `loose_name`.
     documents
-        Blob ids and texts, in the order of their numbers.
+        Blob ids and texts, in document order.
     """
 
     def __init__(self, name: str, documents: Sequence[tuple[bytes, bytes]]) -> None:
@@ -282,16 +283,16 @@ class LooseShard(Shard):
 
     @property
     def unchecked_bytes(self) -> int:
-        """None: no file can be damaged."""
+        """Always 0: there is no file to check."""
         return 0
 
     def is_unchanged(self) -> bool:
-        """Say yes: there is no file."""
+        """Return True: there is no file."""
         return True
 
     def check_size(self) -> None:
         """Do nothing: there is no file."""
 
     def blob_ids(self) -> list[bytes]:
-        """Give the blob id of each document."""
+        """Return the blob id of each document."""
         return list(self._blob_ids)

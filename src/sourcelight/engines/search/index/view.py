@@ -1,4 +1,4 @@
-"""A view: the files of one commit, sorted by path, and where each one's content stands."""
+"""A view: the files of one commit, sorted by path, and the shard and document of each."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
 from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 
 REASONS = ("", "binary", "too-large", "missing")
-"""Why a file is matched by name only; the first stands for files with content."""
+"""Why a file is matched by name only; the first is for files with content. Stored as numbers: append only."""
 
 MISSING = REASONS.index("missing")
 NO_SHARD = (1 << 16) - 1
 
-Places = NDArray[np.intp]
+IntpArray = NDArray[np.intp]
 
 
 @dataclass(slots=True)
 class ViewContent:
-    """What a view is made from: one entry for each file, in order of paths.
+    """The content of a view: one entry per file, in path order.
 
     `shard` is an index into `shards` or `NO_SHARD`, `reason` an index into `REASONS`, `language` one into `languages`,
     whose entries are (name to show, all names a filter may use).
@@ -46,12 +46,12 @@ class ViewContent:
 
 
 def write_view(folder: Path, content: ViewContent) -> str:
-    """Write a view into `folder` and give its file's name."""
+    """Write a view into `folder` and return the name of its file."""
     lengths = np.array([len(path) + 1 for path in content.paths], dtype=np.int64)
     starts = np.concatenate(([1], 1 + np.cumsum(lengths))).astype(np.uint32)
     text = b"".join([b"\n", *(part for path in content.paths for part in (path, b"\n"))])
     text_bytes = int(content.size[content.reason == 0].sum())
-    facts = {
+    metadata = {
         **content.facts,
         "commit": content.commit,
         "files": len(content.paths),
@@ -69,25 +69,25 @@ def write_view(folder: Path, content: ViewContent) -> str:
         "size": content.size.astype(np.int64),
         "language": content.language.astype(np.uint16),
     }
-    return write_sections(folder, "view", facts, sections)
+    return write_sections(folder, "view", metadata, sections)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlacement:
-    """Which files of a view have their content in one shard.
+    """The files of a view whose content is in one shard.
 
-    `files` are sorted by document; those of document *d* are ``files[first[d]:first[d + 1]]``. `one_to_one` says that
-    file order is document order, so that nothing needs sorting.
+    `files` are sorted by document; document *d* has ``files[first_file[d]:first_file[d + 1]]``. With `is_one_to_one`,
+    file order is document order, so nothing needs sorting.
     """
 
-    files: Places
-    documents: Places
-    first: Places
-    one_to_one: bool
+    files: IntpArray
+    documents: IntpArray
+    first_file: IntpArray
+    is_one_to_one: bool
 
 
 class CommitView:
-    """A view, mapped."""
+    """A memory-mapped view. Safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
         self.file = SectionFile(path, "view")
@@ -106,54 +106,54 @@ class CommitView:
 
     @functools.cached_property
     def path_text_is_raw(self) -> bool:
-        """Whether no path has a newline in it."""
+        """Whether no path contains a newline."""
         data = np.frombuffer(self.file.bytes_of("paths"), np.uint8)
         return int(np.count_nonzero(data == 10)) == self.files + 1
 
     @functools.cached_property
     def path_text(self) -> memoryview | bytes:
-        """All paths, each after a newline; a newline within a path is shown as another control character."""
+        """All paths, each after a newline; a newline within a path is replaced by the control character 1."""
         text = self.file.bytes_of("paths")
         if self.path_text_is_raw:
             return text
         data = np.frombuffer(text, np.uint8)
-        changed = data.copy()
-        changed[data == 10] = 1
-        changed[self.path_start.astype(np.intp) - 1] = 10
-        return changed.tobytes()
+        text_array = data.copy()
+        text_array[data == 10] = 1
+        text_array[self.path_start.astype(np.intp) - 1] = 10
+        return text_array.tobytes()
 
     def path(self, number: int) -> str:
-        """Give a file's path, invalid UTF-8 as U+FFFD."""
+        """Return the path of a file, invalid UTF-8 as U+FFFD."""
         text = self.file.bytes_of("paths")
         return bytes(text[int(self.path_start[number]) : int(self.path_start[number + 1]) - 1]).decode(errors="replace")
 
-    def place_of(self, path: bytes) -> int | None:
-        """Give the number of the file at a path, None when there is none."""
+    def file_number(self, path: bytes) -> int | None:
+        """Return the number of the file at a path; None when there is none."""
         text, starts = self.file.bytes_of("paths"), self.path_start
 
-        def at(number: int) -> bytes:
+        def path_at(number: int) -> bytes:
             return bytes(text[int(starts[number]) : int(starts[number + 1]) - 1])
 
-        found = bisect.bisect_left(range(self.files), path, key=at)
-        return found if found < self.files and at(found) == path else None
+        number = bisect.bisect_left(range(self.files), path, key=path_at)
+        return number if number < self.files and path_at(number) == path else None
 
     def blob_id(self, number: int) -> str:
-        """Give the id of a file's blob, in hexadecimal digits."""
-        at = number * BLOB_ID_BYTES
-        return bytes(self.file.bytes_of("blobs")[at : at + BLOB_ID_BYTES]).hex()
+        """Return the blob id of a file, as 40 hexadecimal digits."""
+        offset = number * BLOB_ID_BYTES
+        return bytes(self.file.bytes_of("blobs")[offset : offset + BLOB_ID_BYTES]).hex()
 
     def blob_ids(self) -> list[bytes]:
-        """Give the blob id of each file."""
+        """Return the blob id of each file."""
         data = bytes(self.file.bytes_of("blobs"))
-        return [data[at : at + BLOB_ID_BYTES] for at in range(0, len(data), BLOB_ID_BYTES)]
+        return [data[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(data), BLOB_ID_BYTES)]
 
     def placement(self, shard: int, documents: int) -> DocumentPlacement:
-        """Tell which files have their content in the shard with that index, which has so many documents."""
+        """Return the files whose content is in a shard of `documents` documents."""
         files = np.flatnonzero(self.shard == shard)
-        held = self.document[files].astype(np.intp)
-        one_to_one = bool(np.all(held[1:] > held[:-1])) if len(held) > 1 else True
+        document_of_file = self.document[files].astype(np.intp)
+        one_to_one = bool(np.all(document_of_file[1:] > document_of_file[:-1])) if len(document_of_file) > 1 else True
         if not one_to_one:
-            order = np.argsort(held, kind="stable")
-            files, held = files[order], held[order]
-        first = np.searchsorted(held, np.arange(documents + 1))
-        return DocumentPlacement(files, held, first, one_to_one)
+            order = np.argsort(document_of_file, kind="stable")
+            files, document_of_file = files[order], document_of_file[order]
+        first_file = np.searchsorted(document_of_file, np.arange(documents + 1))
+        return DocumentPlacement(files, document_of_file, first_file, one_to_one)

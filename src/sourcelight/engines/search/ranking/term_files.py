@@ -44,13 +44,13 @@ def build_table(
         raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not known yet")
     builder = TermTableBuilder()
     read = _fill(builder, shard, symbols, prose, _former_tables(folder), order)
-    with folder.locked(order.stop):
+    with folder.lock(order.check_cancelled):
         current = folder.manifest()
         if order.shard not in current.names:
             return None
         name = write_sections(folder.path, "terms", builder.facts(), builder.sections())
         path = folder.path / name
-        if order.room is not None and path.stat().st_size > order.room:
+        if order.budget_bytes is not None and path.stat().st_size > order.budget_bytes:
             path.unlink(missing_ok=True)
             raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
         tables = folder.side_tables(KIND) | {order.shard: name}
@@ -74,7 +74,7 @@ def _fill(
     gc.disable()
     try:
         for document, key in enumerate(shard.blob_ids()):
-            order.stop()
+            order.check_cancelled()
             language = int(symbols.doc_language[document])
             known = next((table for table in former if key in table.by_key), None)
             if known is not None and int(known.doc_language[known.by_key[key]]) == language:
@@ -86,7 +86,7 @@ def _fill(
             files, size = files + 1, size + len(text)
             if size - told >= _TELL_BYTES:
                 told = size
-                order.tell(files, size)
+                order.on_progress(files, size)
     finally:
         if collecting:
             gc.enable()

@@ -17,7 +17,7 @@ from sourcelight.core.arrays import Int64Array
 from sourcelight.core.boolean import fold
 from sourcelight.core.patterns import RequiredText, RequiredTree
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.index.postings import literal_keys, narrow
+from sourcelight.engines.search.index.postings import intersect_lists, literal_keys
 from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
 from sourcelight.engines.search.scan.corpus import Corpus, FileSelection
 from sourcelight.engines.search.scan.paths import unique_sorted
@@ -68,7 +68,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int
         if isinstance(shard, LooseShard):
             unit_lists.append(np.arange(base, base + shard.units))
         elif keys:
-            lists = shard.postings.windows(keys)
+            lists = shard.postings.window_bounds(keys)
             if lists is not None:
                 window_lists.append((shard_index, lists))
         else:
@@ -97,7 +97,7 @@ def _units_with_windows(
     for window in order[1:]:
         if len(candidates) <= len(shards):
             break
-        candidates = narrow(candidates, [_posting_list(corpus, shards, window)], corpus.units)
+        candidates = intersect_lists(candidates, [_posting_list(corpus, shards, window)], corpus.units)
     return candidates
 
 
@@ -127,7 +127,7 @@ def _filter_by_trigrams(corpus: Corpus, units: Int64Array, trigrams: NDArray[np.
         shard_units = units[shard_bounds[shard_index] : shard_bounds[shard_index + 1]]
         if is_worth_it[shard_index]:
             base = corpus.unit_base[shard_index]
-            shard_units = shard.postings.narrowed(shard_units - base, trigrams) + base
+            shard_units = shard.postings.filter(shard_units - base, trigrams) + base
         filtered.append(shard_units)
     return np.concatenate(filtered)
 

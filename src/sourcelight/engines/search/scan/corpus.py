@@ -20,7 +20,8 @@ from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import RANGE_COST, BufferList
-from sourcelight.engines.search.index.shard import LONG_LINE, Shard
+from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
+from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 from sourcelight.engines.search.scan.paths import PathSpans, PathTable, unique_sorted
@@ -478,7 +479,7 @@ def _shard_order(snapshot: OpenedCommit) -> list[int]:
         placement = snapshot.placement(shard_index)
         if not len(placement.files):
             continue
-        used_documents = placement.first[:-1][np.diff(placement.first) > 0]
+        used_documents = placement.first_file[:-1][np.diff(placement.first_file) > 0]
         if int(placement.files.min()) > last_file:
             ordered.append(shard_index)
             last_file = int(placement.files[used_documents].max())
