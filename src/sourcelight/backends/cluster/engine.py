@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,17 @@ from sourcelight.backends.cluster.coordinator.requests import HolderRequests, No
 from sourcelight.backends.cluster.messages import EXPLAIN, WorkerRequest
 from sourcelight.backends.cluster.partial_calls import sentence, waited
 from sourcelight.backends.cluster.search import ClusterPlanCache, ClusterSearch, catalog_of, planned
-from sourcelight.backends.cluster.tool_calls import counted, delegated
+from sourcelight.backends.cluster.tool_calls import COORDINATED, counted, route
 from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound
+from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Limits, LocalEngine
 from sourcelight.engines.execution.advice import Advice
 from sourcelight.engines.execution.explain import Explanation, explained
+from sourcelight.engines.execution.protocol import ToolHandler
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Viewer
@@ -111,6 +113,7 @@ class ClusterEngine(LocalEngine):
     """
 
     searches = ClusterSearch
+    holds_files = False
 
     def __init__(self, fleet: ClusterConnection, *, limits: Limits | None = None) -> None:
         self.fleet = fleet
@@ -158,9 +161,11 @@ class ClusterEngine(LocalEngine):
         self.read(request)
         return counted(self.snapshot(), request, by, viewer, cancellation)
 
-    def delegate(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult | None:
-        """Answer a call of a tool by a worker; None: it is answered here, from the catalog and by searches."""
-        return delegated(self.snapshot(), name, arguments, context)
+    def run_tool(self, handler: ToolHandler[A], arguments: A, context: ToolContext) -> ToolResult:
+        """Do the work of a tool on the workers, or here, from the catalog and by searches; see `LocalEngine`."""
+        if handler.tool.scope in COORDINATED:
+            return super().run_tool(handler, arguments, context)
+        return route(self.snapshot(), handler, arguments.to_wire(), context)
 
     def close(self) -> None:
         """End the connections to the workers."""

@@ -29,9 +29,9 @@ from sourcelight.backends.cluster.partial_calls import (
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
-from sourcelight.core.tools.catalog import find_tool
-from sourcelight.core.tools.tool import Scope, Tool
+from sourcelight.core.tools.tool import Scope, Tool, WireArguments
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.protocol import ToolHandler
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 GATHER_BYTES = 4 * 1024**3
 """Bytes of shards that one call may need on one worker: a call over more names fewer repositories."""
 
-_LOCAL = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
+COORDINATED = frozenset({Scope.CATALOG, Scope.SEARCH, Scope.CONVERSATION})
 """What the coordinator answers itself: from the catalog, or by searches, which it spreads over the workers."""
 _STEP_S = 0.1
 
 
-def delegated(
-    engine: ClusterEngine, name: str, arguments: Mapping[str, Any], context: ToolContext
-) -> ToolResult | None:
-    """Answer a call by workers; None for a call that is answered here, from the catalog and by searches.
+def route(
+    engine: ClusterEngine, handler: ToolHandler[Any], arguments: WireArguments, context: ToolContext
+) -> ToolResult:
+    """Answer a call by workers.
 
     A call over several repositories goes to the workers that hold them, each of which gives its part of the answer.
     One of a single repository, or one whose parts are not independent, runs on one worker, which fetches the shards
@@ -65,18 +65,15 @@ def delegated(
     Cancelled
         After ``context.cancellation.cancel()``.
     """
-    from sourcelight.engines import tools
+    from sourcelight.engines.tools import Split
 
-    tool = find_tool(name)
-    if tool.scope in _LOCAL:
-        return None
-    call = ClusterToolCall(engine, name, arguments, context)
+    tool = handler.tool
+    call = ClusterToolCall(engine, tool.name, arguments, context)
     if tool.scope is Scope.RANKING:
         return ranked(call)
     needed = _needed(engine, tool, arguments, context.viewer)
-    split = tools.split_of(tool)
-    if split is not None and (len(needed) != 1 or not tool.takes_repos):
-        return in_parts(call, tool, split, needed)
+    if isinstance(handler.run, Split) and (len(needed) != 1 or not tool.takes_repos):
+        return in_parts(call, tool, handler.run, needed)
     return _gathered(call, needed)
 
 

@@ -9,7 +9,7 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,14 @@ from sourcelight.core.errors import QueryError, RepositoryError, SearchIndexErro
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.parse import refuse_unsupported
+from sourcelight.core.tools.tool import A
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import natural_language, notices
 from sourcelight.engines.execution.background import DefinitionUpdater, HistoryRequest, HistoryUpdater, WorktreeChanges
 from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.explain import Explanation, explain
 from sourcelight.engines.execution.plan import SUPPORTED, CachedPlan, Kept, Plan, make_plan
-from sourcelight.engines.execution.protocol import Limits
+from sourcelight.engines.execution.protocol import Limits, ToolHandler
 from sourcelight.engines.execution.run import SearchExecution
 from sourcelight.engines.execution.scope.revisions import ScopedAlternative, scoped
 from sourcelight.engines.execution.scope.scope import ScopeResolver
@@ -121,6 +122,8 @@ class LocalEngine:
     """
 
     searches: type[SearchExecution] = SearchExecution
+    holds_files = True
+    """Whether the files of its repositories can be read in this process."""
 
     def __init__(
         self,
@@ -209,10 +212,9 @@ class LocalEngine:
             self._targets = repositories, targets
         return targets
 
-    def delegate(self, name: str, arguments: Mapping[str, Any], context: Any) -> ToolResult | None:
-        """Answer a call of a tool elsewhere, where this engine has no repository itself; None: it is answered here."""
-        del name, arguments, context
-        return None
+    def run_tool(self, handler: ToolHandler[A], arguments: A, context: Any) -> ToolResult:
+        """Do the work of a tool for a `sourcelight.engines.tools.ToolContext`; raises what its handler raises."""
+        return handler.run(arguments, context)
 
     def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any | None:
         """Do a step of deep search where the repositories are; None: they are here."""

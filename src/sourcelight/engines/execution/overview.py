@@ -20,7 +20,7 @@ DETAILED = 20
 def overview(engine: LocalEngine, viewer: Viewer) -> tuple[RepositoryOverview, ...]:
     """Describe the repositories that a viewer may see, by name; the first `DETAILED` of them in detail."""
     repositories = engine.catalog.visible(viewer)
-    if engine.cluster is not None:
+    if not engine.holds_files:
         return tuple(RepositoryOverview(repository.name, repository.facts.commit) for repository in repositories)
     return tuple(
         _overview(engine, repository, detailed=number < DETAILED) for number, repository in enumerate(repositories)

@@ -1,14 +1,32 @@
-"""What bounds a search, and what a bound that was hit looks like to the reader."""
+"""What engines share: handlers of tools, the bounds of a search, and what a reader learns of a bound."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
+from sourcelight.core.batches.results import ToolResult
+from sourcelight.core.tools.tool import Arguments, Tool
 from sourcelight.core.wire.events import QuerySuggestion, Skipped
 
 DEFAULT_MATCH_LIMIT = 10_000
 """Matches after which the streaming endpoint stops a search without ``count:`` (wire reference 5.2)."""
+
+
+A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
+
+
+class ToolHandler(Protocol[A_contra]):
+    """What does the work of a tool: `sourcelight.engines.tools.Handler`."""
+
+    @property
+    def tool(self) -> Tool[Any]:
+        """Definition of the tool."""
+
+    @property
+    def run(self) -> Callable[[A_contra, Any], ToolResult]:
+        """Makes the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,8 +305,9 @@ def _render_files(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, with_notices(text, answer)
 
 
+READ_FILE_HANDLER = Handler(READ_FILE, _read_file, _render_file)
 HANDLERS: tuple[Handler[Any], ...] = (
-    Handler(READ_FILE, _read_file, _render_file),
+    READ_FILE_HANDLER,
     Handler(LIST_FILES, _list_files, _render_files),
     Handler(LIST_REPOS, _list_repos, _render_repos),
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.errors import PathNotFound, ToolError
+from sourcelight.core.tools.files import ReadFileArguments
 from sourcelight.core.tools.navigation import (
     FIND_REFERENCES,
     GO_TO_DEFINITION,
@@ -20,6 +21,7 @@ from sourcelight.core.tools.navigation import (
     OutlineArguments,
 )
 from sourcelight.engines.navigation import Document, TimeBudget, Workspace
+from sourcelight.engines.tools import files
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import NOTHING, Handler, Rendered, numbered, tail, with_notices
 
@@ -204,9 +206,9 @@ def _references(
     revisions = {project.key: arguments.revision or ""}
     rows: list[dict[str, Any]] = []
     complete, telling = True, _Telling(context, limit)
-    for files, found in enumerate(search.found(), 1):
+    for file_count, found in enumerate(search.found(), 1):
         rows += reference_rows(asked.name, found if limit is None else found[: limit - len(rows)], workspace, revisions)
-        telling.tell(files, rows)
+        telling.tell(file_count, rows)
         if limit is not None and len(rows) >= limit:
             complete = False
             break
@@ -295,10 +297,11 @@ def _shortened(lines: list[str], own: int, line: str) -> list[str]:
 
 
 def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
-    reading = replace(context, served=False, observer=None)
-    elsewhere = context.engine.delegate("read_file", {"repo": name, "path": path, "revision": commit}, reading)
-    if elsewhere is not None:
-        lines: list[str] = elsewhere.table.column("line").to_pylist()
+    if not context.engine.holds_files:
+        reading = replace(context, served=False, observer=None)
+        arguments = ReadFileArguments(repo=name, path=path, revision=commit)
+        answer = context.engine.run_tool(files.READ_FILE_HANDLER, arguments, reading)
+        lines: list[str] = answer.table.column("line").to_pylist()
         return lines
     project = next((one for one in workspace.opened(name) if one.commit == commit), None)
     project = project or workspace.project(name, commit)

@@ -40,8 +40,7 @@ def answer(tool: Tool[Any], arguments: WireArguments, context: ToolContext) -> T
     if context.served:
         tool.check_maximum(arguments)
     context.engine.refresh(context.cancellation)
-    elsewhere = context.engine.delegate(tool.name, arguments, context)
-    result = handler_of(tool).run(parsed, context) if elsewhere is None else elsewhere
+    result = context.engine.run_tool(handler_of(tool), parsed, context)
     missing = (*missing_contents(tool, result, arguments, context), *_replaced(result, arguments, context))
     return replace(result, notices=(*result.notices, *missing), complete=False) if missing else result
 
