@@ -65,12 +65,12 @@ class AlternativeCounts:
 
     def _united(self, runs: list[Any], kind: str) -> Iterator[Any]:
         """The rows of one repository at one revision: each alternative's within its count, files found twice once."""
-        found: dict[int, list[Any]] = defaultdict(list)
+        by_alternative: dict[int, list[Any]] = defaultdict(list)
         for run in runs:
             number = run.column(run.schema.get_field_index(ALTERNATIVE))[0].as_py()
             rows = run.remove_column(run.schema.get_field_index(ALTERNATIVE))
-            found[number].append(rows)
-        allowed = [list(self._allowed(number, found[number], kind)) for number in sorted(found)]
+            by_alternative[number].append(rows)
+        allowed = [list(self._allowed(number, by_alternative[number], kind)) for number in sorted(by_alternative)]
         if kind == "file":
             scores = _scores(allowed)
             yield from (_with_scores(batch, scores) for batch in unite([_without_scores(part) for part in allowed]))
@@ -85,15 +85,15 @@ class AlternativeCounts:
         for batch in distinct:
             if kind == "repo":
                 self._given.update(_keys(batch))  # also what the count leaves out, as on one machine
-            kept = batch
+            allowed = batch
             if node is not None and id(node) in self._remaining:
-                kept = first_matches(batch, self._remaining[id(node)])
-                self._remaining[id(node)] -= match_count(kept)
+                allowed = first_matches(batch, self._remaining[id(node)])
+                self._remaining[id(node)] -= match_count(allowed)
                 if batch.num_rows and self._remaining[id(node)] <= 0:
                     self.capped = max(self.capped, int(node.value))
-            if kept.num_rows:
-                keys += _keys(kept) if kind in {"commit", "diff"} else []
-                yield kept
+            if allowed.num_rows:
+                keys += _keys(allowed) if kind in {"commit", "diff"} else []
+                yield allowed
         self._given.update(keys)
 
     def _not_given(self, batch: Any) -> Any:
@@ -119,8 +119,8 @@ def _keys(batch: Any) -> list[tuple[Any, ...]]:
 
 
 def _without_scores(batches: list[Any]) -> list[Any]:
-    at = [batch.schema.get_field_index(SCORE) for batch in batches]
-    return [batch if i < 0 else batch.remove_column(i) for batch, i in zip(batches, at, strict=True)]
+    indexes = [batch.schema.get_field_index(SCORE) for batch in batches]
+    return [batch if i < 0 else batch.remove_column(i) for batch, i in zip(batches, indexes, strict=True)]
 
 
 def _scores(parts: list[list[Any]]) -> dict[str | None, float]:

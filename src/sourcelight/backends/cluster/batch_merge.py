@@ -24,23 +24,23 @@ def joined(cuts: list[Cut]) -> Any:
     Its dictionaries hold the values that its rows use, in the order in which the rows use them.
     """
     if len(cuts) == 1:
-        batch, start, stop = cuts[0]
-        return in_order(batch.slice(start, stop - start))
+        batch, start, end = cuts[0]
+        return in_order(batch.slice(start, end - start))
     numbers: dict[int, int] = {}
     batches: list[Any] = []
     for batch, _, _ in cuts:
         if id(batch) not in numbers:
             numbers[id(batch)] = len(batches)
             batches.append(batch)
-    whole = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+    rows_of_all = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
     base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
     starts = np.array([base[numbers[id(batch)]] + start for batch, start, _ in cuts])
-    sizes = np.array([stop - start for _, start, stop in cuts])
+    sizes = np.array([end - start for _, start, end in cuts])
     before = np.cumsum(sizes) - sizes
     rows = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
-    if len(rows) != whole.num_rows or (rows != np.arange(len(rows))).any():
-        whole = whole.take(arrow_array(rows))
-    return in_order(whole)
+    if len(rows) != rows_of_all.num_rows or (rows != np.arange(len(rows))).any():
+        rows_of_all = rows_of_all.take(arrow_array(rows))
+    return in_order(rows_of_all)
 
 
 def in_order(batch: Any) -> Any:
@@ -56,12 +56,12 @@ def _in_order(codes: Any) -> Any:
     order = used.to_numpy(zero_copy_only=False)
     if len(order) == size and (order == np.arange(size)).all():
         return codes
-    place = np.zeros(max(size, 1), order.dtype)
-    place[order] = np.arange(len(order), dtype=order.dtype)
+    new_code = np.zeros(max(size, 1), order.dtype)
+    new_code[order] = np.arange(len(order), dtype=order.dtype)
     valid = indices.is_valid().to_numpy(zero_copy_only=False) if indices.null_count else None
-    former = indices if valid is None else indices.fill_null(0)
-    kept = arrow_array(place[former.to_numpy(zero_copy_only=False)], valid)
-    return pa.DictionaryArray.from_arrays(kept, codes.dictionary.take(used))
+    codes_before = indices if valid is None else indices.fill_null(0)
+    new_codes = arrow_array(new_code[codes_before.to_numpy(zero_copy_only=False)], valid)
+    return pa.DictionaryArray.from_arrays(new_codes, codes.dictionary.take(used))
 
 
 class JoinedRows:
@@ -72,13 +72,13 @@ class JoinedRows:
         self.rows = 0
         self.size = 0
 
-    def add(self, kind: int, batch: Any, start: int, stop: int, size: int = 0) -> None:
+    def add(self, kind: int, batch: Any, start: int, end: int, size: int = 0) -> None:
         """Take rows ``start:stop`` of a batch; rows of another `kind` than those before come in another batch.
 
         `size` is about how many bytes they take.
         """
-        self._cuts.append((kind, (batch, start, stop)))
-        self.rows += stop - start
+        self._cuts.append((kind, (batch, start, end)))
+        self.rows += end - start
         self.size += size
 
     def batches(self) -> Iterator[Any]:
@@ -97,5 +97,5 @@ class JoinedRows:
             yield joined(together)
 
 
-def _alike(one: Any, other: Any) -> bool:
-    return one is other or bool(one.schema.equals(other.schema))
+def _alike(batch: Any, previous: Any) -> bool:
+    return batch is previous or bool(batch.schema.equals(previous.schema))

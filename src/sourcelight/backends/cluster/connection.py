@@ -77,17 +77,17 @@ class ClusterConnection:
     def generation(self) -> Generation:
         """The generation that searches run over; a newer one is noticed within `GENERATION_S` seconds of a search."""
         with self._guard:
-            known, age = self._generation, time.monotonic() - self._read_at
+            current, age = self._generation, time.monotonic() - self._read_at
         if age > GENERATION_S and self._refreshing.acquire(blocking=False):
             threading.Thread(target=self._refresh, name="sourcelight-generation", daemon=True).start()
-        return known
+        return current
 
     def refresh(self) -> Generation:
         """Take up the newest generation now; raises `StorageError`."""
-        found = self._read(self._generation.id)
+        newest = self._read(self._generation.id)
         with self._guard:
-            self._generation, self._read_at = found, time.monotonic()
-        return found
+            self._generation, self._read_at = newest, time.monotonic()
+        return newest
 
     def holders(self, of: Generation | None = None) -> dict[str, tuple[WorkerInfo, ...]]:
         """For each repository of a generation, by default the newest, the workers that hold its shard."""
@@ -114,11 +114,11 @@ class ClusterConnection:
 
         async def end() -> None:
             await self.members.close()
-            kept = {asyncio.current_task(), *self.members.connections.beginning}
-            others = [task for task in asyncio.all_tasks() if task not in kept]
-            for task in others:
+            spared = {asyncio.current_task(), *self.members.connections.beginning}
+            tasks = [task for task in asyncio.all_tasks() if task not in spared]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self.members.connections.close()
             await asyncio.sleep(0)  # sockets are closed by what they left to the loop
 
@@ -139,10 +139,10 @@ class ClusterConnection:
         finally:
             self._refreshing.release()
 
-    def _read(self, known: str) -> Generation:
-        named = current_id(self.storage)
-        if not named:
+    def _read(self, known_id: str) -> Generation:
+        current = current_id(self.storage)
+        if not current:
             raise ConfigurationError(
                 f"there are no shards at {self.storage!r} yet: run `sourcelight index --cluster … --storage …` first"
             )
-        return self._generation if named == known else read_generation(self.storage, named)
+        return self._generation if current == known_id else read_generation(self.storage, current)

@@ -136,9 +136,9 @@ class ClusterEngine(LocalEngine):
         """Give this engine with the newest generation, which stays whatever comes meanwhile: for one search or call."""
         self.refresh()
         with self._swapping:
-            found = copy.copy(self)
-            found._at_rest = True  # noqa: SLF001 - a copy of this one
-        return found
+            engine = copy.copy(self)
+            engine._at_rest = True  # noqa: SLF001 - a copy of this one
+        return engine
 
     def holders(self) -> dict[str, tuple[WorkerInfo, ...]]:
         """For each repository of this engine's generation the workers that hold its shard."""
@@ -181,8 +181,8 @@ class ClusterEngine(LocalEngine):
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
         """Say what a query means; the workers say what their indexes leave to be read. See `LocalEngine.explain`."""
-        found = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
-        return super().explain(request, viewer, cancellation) if found is None else found
+        explanation = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
+        return super().explain(request, viewer, cancellation) if explanation is None else explanation
 
 
 def explained_by_workers(
@@ -215,6 +215,8 @@ def explained_by_workers(
     messages = waited(engine, asking.each(), cancellation)
     if not messages:
         raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
-    made = explained(engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages])
-    lost = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
-    return replace(made, warnings=(*made.warnings, *lost))
+    explanation = explained(
+        engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages]
+    )
+    advice = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
+    return replace(explanation, warnings=(*explanation.warnings, *advice))

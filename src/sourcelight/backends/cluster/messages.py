@@ -73,18 +73,18 @@ class WorkerRequest:
 
     def to_plain(self) -> dict[str, Any]:
         """As values of JSON, with the versions of this side."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        payload = {one.name: getattr(self, one.name) for one in fields(self)}
         request = None if self.request is None else asdict(self.request)
-        return {**plain, "arguments": dict(self.arguments), "request": request, "versions": versions()}
+        return {**payload, "arguments": dict(self.arguments), "request": request, "versions": versions()}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> WorkerRequest:
+    def from_plain(cls, payload: Mapping[str, Any]) -> WorkerRequest:
         """The order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
-        if (plain.get("protocol"), plain.get("versions")) != (PROTOCOL, versions()):
-            asked = plain.get("versions") or f"protocol {plain.get('protocol')}"
-            raise WorkersUnreachable("worker", f"it runs {versions()}, and is asked by {asked}")
-        known = {one.name for one in fields(cls)}
-        values = {name: value for name, value in plain.items() if name in known}
+        if (payload.get("protocol"), payload.get("versions")) != (PROTOCOL, versions()):
+            sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
+            raise WorkersUnreachable("worker", f"it runs {versions()}, and is asked by {sender}")
+        names = {one.name for one in fields(cls)}
+        values = {name: value for name, value in payload.items() if name in names}
         request = values.get("request")
         return cls(
             **{
@@ -105,18 +105,18 @@ def versions() -> str:
     return f"sourcelight {sourcelight.__version__} (Python {python}, pyarrow {pa.__version__.partition('.')[0]})"
 
 
-def fault_to_plain(fault: BaseException) -> dict[str, Any]:
+def fault_to_plain(error: BaseException) -> dict[str, Any]:
     """An error as values; ours keep their kind and facts, others become words."""
-    if not isinstance(fault, SourcelightError):
-        return {"error": "ClusterError", "message": f"{type(fault).__name__}: {fault}", "facts": {}, "ours": False}
-    facts = {name: value for name, value in vars(fault).items() if _is_plain(value)}
-    return {"error": type(fault).__name__, "message": str(fault), "facts": facts, "ours": True}
+    if not isinstance(error, SourcelightError):
+        return {"error": "ClusterError", "message": f"{type(error).__name__}: {error}", "facts": {}, "ours": False}
+    facts = {name: value for name, value in vars(error).items() if _is_plain(value)}
+    return {"error": type(error).__name__, "message": str(error), "facts": facts, "ours": True}
 
 
-def fault_from_plain(plain: Mapping[str, Any]) -> SourcelightError:
+def fault_from_plain(payload: Mapping[str, Any]) -> SourcelightError:
     """The error that `fault_to_plain` told of."""
-    restored = errors.restore_error(str(plain["error"]), plain["message"], plain["facts"])
-    return restored or ClusterError(plain["message"])
+    restored = errors.restore_error(str(payload["error"]), payload["message"], payload["facts"])
+    return restored or ClusterError(payload["message"])
 
 
 def answer_to_plain(answer: ToolResult) -> dict[str, Any]:
@@ -130,25 +130,25 @@ def answer_to_plain(answer: ToolResult) -> dict[str, Any]:
     }
 
 
-def answer_from_plain(plain: Mapping[str, Any]) -> ToolResult:
+def answer_from_plain(payload: Mapping[str, Any]) -> ToolResult:
     """The answer that `answer_to_plain` told of."""
     return ToolResult(
-        columns=plain["columns"],
-        table=plain["table"],
-        attributes=plain["attributes"],
-        complete=plain["complete"],
-        notices=tuple(plain["notices"]),
+        columns=payload["columns"],
+        table=payload["table"],
+        attributes=payload["attributes"],
+        complete=payload["complete"],
+        notices=tuple(payload["notices"]),
     )
 
 
 def only_said(record: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from what they are by default, by name."""
-    said = {}
-    for one in fields(record):
-        value = getattr(record, one.name)
-        if value != (one.default if one.default_factory is MISSING else one.default_factory()):
-            said[one.name] = value
-    return said
+    values = {}
+    for item in fields(record):
+        value = getattr(record, item.name)
+        if value != (item.default if item.default_factory is MISSING else item.default_factory()):
+            values[item.name] = value
+    return values
 
 
 def _is_plain(value: object) -> bool:

@@ -77,11 +77,11 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
     asking = call.holders([repository.name for repository in needed], PART)
     messages = waited(call.engine, asking.each(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
-    answered = [name for name in asking.order.names if name not in skipped]
-    part = tools.PartialResult.joined(answered, [message["answer"]["attributes"]["part"] for message in messages])
+    complete_names = [name for name in asking.order.names if name not in skipped]
+    part = tools.PartialResult.joined(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
     part.check_revisions()
-    for name, said in skipped.items():
-        part.lack("answer", name, said)
+    for name, reason in skipped.items():
+        part.lack("answer", name, reason)
     return accounted(split.combine(tool.parse(call.arguments), call.context, part), skipped)
 
 

@@ -39,21 +39,21 @@ def place(
         largest to the smallest.
     """
     names = sorted(set(workers))
-    wanted = min(replicas, len(names))
-    if not wanted:
+    replica_count = min(replicas, len(names))
+    if not replica_count:
         return dict.fromkeys(shards, ())
     zones = [zone_of(name) for name in names]
-    most = cap * wanted * sum(shards.values()) / len(names)
+    capacity = cap * replica_count * sum(shards.values()) / len(names)
     load = [0] * len(names)
-    found: dict[str, tuple[str, ...]] = {}
+    placement: dict[str, tuple[str, ...]] = {}
     ids = sorted(shards, key=lambda shard: (-shards[shard], shard))
     for shard, ranked in zip(ids, _ranked(ids, names), strict=True):
         size = shards[shard]
-        chosen = _chosen(ranked, zones, load, most - size, wanted)
-        for at in chosen:
-            load[at] += size
-        found[shard] = tuple(names[at] for at in sorted(chosen, key=ranked.index))
-    return found
+        selected = _chosen(ranked, zones, load, capacity - size, replica_count)
+        for index in selected:
+            load[index] += size
+        placement[shard] = tuple(names[index] for index in sorted(selected, key=ranked.index))
+    return placement
 
 
 def ranking(shard: str, workers: Sequence[str]) -> list[str]:
@@ -82,23 +82,25 @@ def _mixed(values: Any) -> Any:
     return values ^ (values >> np.uint64(31))
 
 
-def _chosen(ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], room: float, wanted: int) -> list[int]:
+def _chosen(
+    ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], remaining: float, replica_count: int
+) -> list[int]:
     """The first in rank that have room, of different zones as far as there are; then those of least load."""
-    chosen: list[int] = []
+    selected: list[int] = []
     # First one of each zone, then the rest: a zone that is lost takes one replica with it.
     passes = (True, False) if len(set(zones)) > 1 else (False,)
     for full in (False, True):
         pool = sorted(ranked, key=load.__getitem__) if full else ranked
         for apart in passes:
-            for at in pool:
-                if (load[at] > room) is not full or at in chosen:
+            for index in pool:
+                if (load[index] > remaining) is not full or index in selected:
                     continue
-                if apart and any(zones[at] == zones[one] for one in chosen):
+                if apart and any(zones[index] == zones[one] for one in selected):
                     continue
-                chosen.append(at)
-                if len(chosen) == wanted:
-                    return chosen
-    return chosen
+                selected.append(index)
+                if len(selected) == replica_count:
+                    return selected
+    return selected
 
 
 def zone_of(worker: str) -> str:

@@ -68,28 +68,28 @@ def planned(
     """
     scoper = ScopeResolver(engine, viewer, cancellation)
     repositories = engine.catalog.repositories
-    found = engine.plannings.of(scopes, viewer, repositories)
-    if found is None:
+    cached = engine.plannings.of(scopes, viewer, repositories)
+    if cached is None:
         selected = scoper.selected(scopes)
         # Compiles patterns: what is wrong with them is said once, here. Names of repositories are matched by workers.
-        made = [make_plan(replace(scope, targets=())) for scope in selected]
-        plans = [replace(plan, targets=scope.targets) for plan, scope in zip(made, selected, strict=True)]
-        found = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
+        plans_by_facts = [make_plan(replace(scope, targets=())) for scope in selected]
+        plans = [replace(plan, targets=scope.targets) for plan, scope in zip(plans_by_facts, selected, strict=True)]
+        cached = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
         if scoper.clean and stands(scopes, plans):
-            engine.plannings.keep(scopes, viewer, repositories, found)
-    return scoper, *found
+            engine.plannings.keep(scopes, viewer, repositories, cached)
+    return scoper, *cached
 
 
 def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
     """The phases in which an answer may have rows: the less there are, the sooner the first row is known."""
-    found = [FILES]
+    phases = [FILES]
     if any("symbol" in plan.alternative.types for plan in plans):
-        found.append(SYMBOLS)
+        phases.append(SYMBOLS)
     if any(asked_of(plan.alternative) is not None for plan in plans):
-        found.append(COMMITS)
+        phases.append(COMMITS)
     if any(map(_may_name_repositories, plans)):
-        found.append(REPOSITORIES)
-    return tuple(sorted(found))
+        phases.append(REPOSITORIES)
+    return tuple(sorted(phases))
 
 
 def _may_name_repositories(plan: Plan) -> bool:
@@ -191,16 +191,16 @@ class ClusterSearch(SearchExecution):
         turns = ReplicaOrder(fleet.members)
         self._streams = WorkerStreams(turns, engine.generation, order, self._slots, silence_s=fleet.silence_s)
         work: Future[None] = fleet.start(self._streams.run())
-        ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
+        is_stopped = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
         try:
-            found = self._slots.batches(ended)
+            batches = self._slots.batches(is_stopped)
             if self._counts.any:
-                found = self._counts.apply(found)
+                batches = self._counts.apply(batches)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
                 # As on one machine: what is ranked ends with the repository in which there are enough.
-                pieces = (piece for batch in found for piece in by_place(batch))
-                found = self._ranking(plans, limit).ranked(pieces)
-            for batch in found:
+                place_batches = (piece for batch in batches for piece in by_place(batch))
+                batches = self._ranking(plans, limit).ranked(place_batches)
+            for batch in batches:
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
         finally:
@@ -210,34 +210,34 @@ class ClusterSearch(SearchExecution):
                     work.result(timeout=1.0)
 
     def _ranking(self, plans: list[Plan], limit: int) -> FileRanker:
-        cut = limit if self.request.display < 0 else min(limit, self.request.display)
+        ranked_limit = limit if self.request.display < 0 else min(limit, self.request.display)
         stars = {t.repository.name: t.repository.facts.stars for plan in plans for t in plan.targets}
-        return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=cut)
+        return FileRanker(phrases=(), case_sensitive=False, stars=stars, limit=ranked_limit)
 
     def _sum_up(self, names: list[str], scoper: ScopeResolver) -> None:
         """Bring together what the workers said beside their matches."""
         streams = self._streams
-        told = [] if streams is None else streams.told
+        outcomes = [] if streams is None else streams.told
         excluded: set[str] = set()
-        for outcome, own in told:
-            excluded |= own & set(outcome.excluded)
-            self.name_only |= _of(outcome.name_only, own)
-            self.missing |= {name: tuple(named) for name, named in _of(outcome.missing, own).items()}
-            labelled = {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, own) in own}
+        for outcome, own_names in outcomes:
+            excluded |= own_names & set(outcome.excluded)
+            self.name_only |= _of(outcome.name_only, own_names)
+            self.missing |= {name: tuple(named) for name, named in _of(outcome.missing, own_names).items()}
+            labelled = {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, own_names) in own_names}
             scoper.unsearchable |= labelled
             scoper.invalid |= outcome.invalid
-            self.histories.failed |= _of(outcome.without_history, own)
-            self.histories.unread |= _of(outcome.unread, own)
-            self.histories.shallow |= _of(outcome.shallow, own)
-            self._told_late |= own & set(outcome.late)
-            self._owners.unknown |= own & set(outcome.unknown_owners)
-            self._owners.later |= own & set(outcome.later_owners)
-            self._owners.unowned.update(_of(outcome.unowned, own))
-            self._searched += min(outcome.targets, len(own))
+            self.histories.failed |= _of(outcome.without_history, own_names)
+            self.histories.unread |= _of(outcome.unread, own_names)
+            self.histories.shallow |= _of(outcome.shallow, own_names)
+            self._told_late |= own_names & set(outcome.late)
+            self._owners.unknown |= own_names & set(outcome.unknown_owners)
+            self._owners.later |= own_names & set(outcome.later_owners)
+            self._owners.unowned.update(_of(outcome.unowned, own_names))
+            self._searched += min(outcome.targets, len(own_names))
         if self.cancellation.expired and not self.limit_hit:
             # Workers may have told what there was no time to give on.
             self._told_late |= self._slots.left
-        done = {name for _, own in told for name in own}
+        done = {name for _, own_names in outcomes for name in own_names}
         skipped = {} if streams is None else {n: streams.turns.why(n) for n in names if n not in done}
         if self.limit_hit:
             skipped = {}
@@ -270,13 +270,13 @@ class ClusterSearch(SearchExecution):
         """
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
         problems = {entry.name: entry.problem for entry in engine.generation.entries if entry.problem}
-        shown = {name for name in self.summary.searched if name in problems}
+        visible = {name for name in self.summary.searched if name in problems}
         unbuilt = Catalog.from_repositories(_repositories(engine.generation.unbuilt)).visible(self.viewer)
         for item in self.scoped if unbuilt else ():
             listed = [one for one in unbuilt if item.listed is None or one.name in item.listed]
             test = facts_test(predicates_of(item.alternative))
-            shown |= {one.name for one in select_repositories(item.alternative, listed, test).repositories}
-        return {name: problem for name, problem in problems.items() if name in shown}
+            visible |= {one.name for one in select_repositories(item.alternative, listed, test).repositories}
+        return {name: problem for name, problem in problems.items() if name in visible}
 
     def _of_owners(self, searched: int) -> Alert | None:
         del searched  # workers know how many were
@@ -296,10 +296,10 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
     return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
 
 
-def missing(skipped: dict[str, tuple[FailedAttempt, ...]], shown: set[str]) -> Iterator[Skipped]:
+def missing(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: set[str]) -> Iterator[Skipped]:
     """One item for each repository that no worker told whole."""
     for name, tried in sorted(skipped.items()):
-        partly = "Some of its matches are shown. " if name in shown else ""
+        partly = "Some of its matches are shown. " if name in partly_shown else ""
         yield Skipped(
             reason="backend-missing",
             title=f"{name} did not answer",
@@ -309,8 +309,8 @@ def missing(skipped: dict[str, tuple[FailedAttempt, ...]], shown: set[str]) -> I
         )
 
 
-def _of(said: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
-    return {name: value for name, value in said.items() if name in names}
+def _of(values: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
+    return {name: value for name, value in values.items() if name in names}
 
 
 def _repository_of(label: str, names: frozenset[str]) -> str:

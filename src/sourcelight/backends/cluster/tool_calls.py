@@ -97,13 +97,15 @@ def _gathered(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResu
     order = call.order(names, "" if len(names) == 1 else REST)
     answer = _asked(call, order, candidates_of(engine, repo, needed))
     facts = dict(answer.attributes)
-    lost = {name: left_out(name, why) for name, why in sorted(facts.pop("missing", {}).items())}
-    return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *lost.values())), lost)
+    reasons = {name: left_out(name, why) for name, why in sorted(facts.pop("missing", {}).items())}
+    return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *reasons.values())), reasons)
 
 
 def _asked(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[WorkerInfo]) -> ToolResult:
     fleet = call.engine.fleet
-    work = ask_one(fleet.members, CALL, order, candidates, what=call.name, silence_s=fleet.silence_s, heard=call.heard)
+    work = ask_one(
+        fleet.members, CALL, order, candidates, label=call.name, silence_s=fleet.silence_s, on_message=call.heard
+    )
     return answer_from_plain(waited(call.engine, work, call.context.cancellation)["answer"])
 
 
@@ -123,10 +125,10 @@ def counted(
     tables = []
     fleet = engine.fleet
     work = []
-    for own in groups.values():
+    for repository_names in groups.values():
         order = WorkerRequest(
             engine.generation.id,
-            tuple(own),
+            tuple(repository_names),
             viewer=viewer.name,
             allowed_s=cancellation.remaining_s,
             request=request,
@@ -134,16 +136,16 @@ def counted(
             by=tuple(by),
         )
         # The workers of one group hold the same shards first; for the second try any of them will do.
-        candidates = list(dict.fromkeys(member for name in own for member in holders[name]))
-        work.append(ask_one(fleet.members, SEARCH, order, candidates, what="count", silence_s=fleet.silence_s))
+        candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
+        work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
     for message in waited(engine, _together(work), cancellation):
         if not message["counted"]:
             return None
         tables.append(message["table"])
     if not tables:
         return None
-    whole = pa.concat_tables([_plain(table) for table in tables])
-    return _summed(whole, by)
+    all_rows = pa.concat_tables([_plain(table) for table in tables])
+    return _summed(all_rows, by)
 
 
 async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
@@ -163,21 +165,21 @@ def _summed(table: Any, by: Sequence[str]) -> Any:
     sums = [("matches", "sum"), ("files", "sum")]
     if not by:
         return pa.table({name: pa.array([pa.compute.sum(table[name]).as_py() or 0]) for name, _ in sums})
-    found = table.group_by(list(by), use_threads=False).aggregate(sums)
-    found = found.rename_columns([name.removesuffix("_sum") for name in found.column_names])
+    sums_table = table.group_by(list(by), use_threads=False).aggregate(sums)
+    sums_table = sums_table.rename_columns([name.removesuffix("_sum") for name in sums_table.column_names])
     order = [("matches", "descending"), *((name, "ascending") for name in by)]
-    return found.select([*by, "matches", "files"]).sort_by(order)
+    return sums_table.select([*by, "matches", "files"]).sort_by(order)
 
 
 def _needed(
     engine: ClusterEngine, tool: Tool[Any], arguments: Mapping[str, Any], viewer: Viewer
 ) -> tuple[Repository, ...]:
     """The repositories that a call reads."""
-    named = [str(one).strip("/") for one in (arguments.get("repo"), *(arguments.get("repos") or ())) if one]
-    found = tuple(engine.catalog.get(one, viewer) for one in dict.fromkeys(named))
-    if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not found:
-        found = engine.catalog.visible(viewer)
-    return found
+    names = [str(one).strip("/") for one in (arguments.get("repo"), *(arguments.get("repos") or ())) if one]
+    repositories = tuple(engine.catalog.get(one, viewer) for one in dict.fromkeys(names))
+    if tool.scope in {Scope.SYMBOL, Scope.ACROSS} or not repositories:
+        repositories = engine.catalog.visible(viewer)
+    return repositories
 
 
 def size_of(engine: ClusterEngine, repositories: Sequence[Repository]) -> int:
@@ -190,12 +192,15 @@ def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]
     """The workers to ask: those of the repository that is asked about, then those that hold most of what is needed."""
     holders = engine.holders()
     sizes = {entry.name: entry.size for entry in engine.generation.searchable}
-    held: dict[WorkerInfo, int] = {}
+    counts: dict[WorkerInfo, int] = {}
     for repository in needed:
         for member in holders.get(repository.name, ()):
-            held[member] = held.get(member, 0) + sizes[repository.name]
-    own = holders.get(repo.strip("/"), ())
-    return sorted(held, key=lambda one: (one not in own, own.index(one) if one in own else 0, -held[one], one.name))
+            counts[member] = counts.get(member, 0) + sizes[repository.name]
+    workers = holders.get(repo.strip("/"), ())
+    return sorted(
+        counts,
+        key=lambda one: (one not in workers, workers.index(one) if one in workers else 0, -counts[one], one.name),
+    )
 
 
 PIN = "pin"
@@ -225,7 +230,9 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
 
     fleet = engine.fleet
     candidates = candidates_of(engine, "", needed)
-    work = ask_one(fleet.members, CALL, order, candidates, what="deepsearch", silence_s=fleet.silence_s, heard=told)
+    work = ask_one(
+        fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=told
+    )
     return waited(engine, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
@@ -235,9 +242,9 @@ def _pinned(call: ClusterToolCall, asked: Any) -> Any:
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(asked)})
     messages = waited(call.engine, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
-    lost = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
-    found = type(asked).joined(parts)
-    return replace(found, failed=(*found.failed, *lost))
+    unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
+    merged = type(asked).joined(parts)
+    return replace(merged, failed=(*merged.failed, *unanswered))
 
 
 def _needed_workers(call: ClusterToolCall, step: str, asked: Any) -> tuple[Repository, ...]:
@@ -251,11 +258,11 @@ def _needed_workers(call: ClusterToolCall, step: str, asked: Any) -> tuple[Repos
     visible = tuple(one for one in engine.catalog.visible(viewer) if one.name not in unpinned)
     if step not in _OWN and size_of(engine, visible) <= GATHER_BYTES:
         return visible
-    own = tuple(engine.catalog.get(name, viewer) for name in dict.fromkeys(names))
-    total = size_of(engine, own)
+    repositories = tuple(engine.catalog.get(name, viewer) for name in dict.fromkeys(names))
+    total = size_of(engine, repositories)
     if total > GATHER_BYTES:
         raise ClusterError(
-            f"deep search over {len(own):,} repositories needs {total:,} bytes of shards on one worker, and "
+            f"deep search over {len(repositories):,} repositories needs {total:,} bytes of shards on one worker, and "
             f"{GATHER_BYTES:,} is the most: name fewer repositories in the question, with repo:"
         )
-    return own
+    return repositories

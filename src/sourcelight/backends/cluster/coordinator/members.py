@@ -76,9 +76,9 @@ def reasons(tried: Iterable[FailedAttempt]) -> str:
 
 def poisoned(tried: Iterable[FailedAttempt]) -> bool:
     """Whether two workers failed alike, or died at the work, so that a third would too."""
-    found = list(tried)
-    faults = [one.reason for one in found if one.engine]
-    return len(faults) > len(set(faults)) or sum(one.died for one in found) > 1
+    attempts = list(tried)
+    faults = [one.reason for one in attempts if one.engine]
+    return len(faults) > len(set(faults)) or sum(one.died for one in attempts) > 1
 
 
 LOOK_S = 1.0
@@ -165,8 +165,8 @@ class WorkerDirectory:
     @property
     def absent(self) -> tuple[FailedAttempt, ...]:
         """The workers that schedulers know and nobody asks, and why."""
-        here = {one.address for cell in self._cells for one in cell.members}
-        return tuple(tried for address, tried in sorted(self._dropped.items()) if address in here)
+        present = {one.address for cell in self._cells for one in cell.members}
+        return tuple(tried for address, tried in sorted(self._dropped.items()) if address in present)
 
     def drop(self, member: WorkerInfo, tried: FailedAttempt) -> None:
         """Ask this worker nothing until its scheduler has been asked again, and it answers."""
@@ -177,12 +177,12 @@ class WorkerDirectory:
     def holding(self, generation: Generation) -> dict[str, tuple[WorkerInfo, ...]]:
         """For each repository the workers that hold its shard, the preferred one first; only those that live."""
         live = self.live
-        known, workers, found = self._placed
-        if (known, workers) != (generation.id, live):
-            found = self._places(generation, live)
-            self._placed = generation.id, live, found
-            self._tell_holders(generation, found)
-        return found
+        generation_id, workers, placement = self._placed
+        if (generation_id, workers) != (generation.id, live):
+            placement = self._places(generation, live)
+            self._placed = generation.id, live, placement
+            self._tell_holders(generation, placement)
+        return placement
 
     async def close(self) -> None:
         """Stop looking, and telling."""
@@ -194,15 +194,17 @@ class WorkerDirectory:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._looking
 
-    def _tell_holders(self, generation: Generation, places: dict[str, tuple[WorkerInfo, ...]]) -> None:
+    def _tell_holders(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
         """Let each worker fetch what it is to hold, what it is first for before the rest."""
         names: dict[WorkerInfo, list[str]] = {}
-        for replica in range(max(map(len, places.values()), default=0)):
-            for name, members in places.items():
+        for replica in range(max(map(len, holders.values()), default=0)):
+            for name, members in holders.items():
                 if replica < len(members):
                     names.setdefault(members[replica], []).append(name)
-        for member, own in names.items():
-            task = asyncio.get_running_loop().create_task(self._tell(member, WorkerRequest(generation.id, tuple(own))))
+        for member, repository_names in names.items():
+            task = asyncio.get_running_loop().create_task(
+                self._tell(member, WorkerRequest(generation.id, tuple(repository_names)))
+            )
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
@@ -211,9 +213,9 @@ class WorkerDirectory:
             async with (
                 self._tellers,
                 asyncio.timeout(ANSWER_S),
-                contextlib.aclosing(self.connections.ask(member.address, KEEP, order.to_plain())) as said,
+                contextlib.aclosing(self.connections.ask(member.address, KEEP, order.to_plain())) as messages,
             ):
-                async for _ in said:
+                async for _ in messages:
                     pass
 
     def _places(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> dict[str, tuple[WorkerInfo, ...]]:
@@ -234,40 +236,40 @@ class WorkerDirectory:
     async def _look(self) -> None:
         try:
             await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
-            here = {one.address for cell in self._cells for one in cell.members}
-            self._dropped = {address: tried for address, tried in self._dropped.items() if address in here}
+            present = {one.address for cell in self._cells for one in cell.members}
+            self._dropped = {address: tried for address, tried in self._dropped.items() if address in present}
         finally:
             self._live = None
             self._looked = time.monotonic()
 
     async def _look_at(self, number: int, cell: _Cell) -> None:
-        back = [one for one in cell.members if one.address in self._dropped]
-        found, answers = await asyncio.gather(
-            self._known_to(number, cell.address), asyncio.gather(*(self._answers(one) for one in back))
+        back = [member for member in cell.members if member.address in self._dropped]
+        addresses, answers = await asyncio.gather(
+            self._known_to(number, cell.address), asyncio.gather(*(self._answers(member) for member in back))
         )
-        for one, alive in zip(back, answers, strict=True):
+        for member, alive in zip(back, answers, strict=True):
             if alive:
-                self._dropped.pop(one.address, None)
+                self._dropped.pop(member.address, None)
         self._live = None
         # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
-        cell.members = cell.members if found is None else found
+        cell.members = cell.members if addresses is None else addresses
         self._live = None
 
     async def _known_to(self, number: int, scheduler: str) -> tuple[WorkerInfo, ...] | None:
         """The workers that a scheduler knows; None when it does not answer, whatever it says in place of it."""
         with contextlib.suppress(Exception):
             async with asyncio.timeout(ANSWER_S):
-                found = await self.connections.workers(scheduler)
-            return tuple(WorkerInfo(name, address, number) for name, address in sorted(found.items()))
+                workers = await self.connections.workers(scheduler)
+            return tuple(WorkerInfo(name, address, number) for name, address in sorted(workers.items()))
         return None
 
     async def _answers(self, member: WorkerInfo) -> bool:
         with contextlib.suppress(Exception):
             async with (
                 asyncio.timeout(ANSWER_S),
-                contextlib.aclosing(self.connections.ask(member.address, HELLO)) as said,
+                contextlib.aclosing(self.connections.ask(member.address, HELLO)) as messages,
             ):
-                async for hello in said:
+                async for hello in messages:
                     return bool(hello["versions"] == versions())
         return False
 
@@ -300,24 +302,24 @@ class ReplicaOrder:
         """The next worker to ask; None when all were, or it is no use."""
         if name in self.tried and poisoned(self.tried[name]):
             return None
-        asked = self.asked.get(name, ())
+        asked_workers = self.asked.get(name, ())
         live = self.members.addresses
         for member in self.holders.get(name, ()):
-            if member.address in live and member.address not in asked:
+            if member.address in live and member.address not in asked_workers:
                 return member
         return None
 
     def groups(self, names: Sequence[str]) -> tuple[dict[WorkerInfo, list[str]], list[str]]:
         """The repositories by the next worker to ask, and those without one."""
         groups: dict[WorkerInfo, list[str]] = {}
-        lost = []
+        unplaced = []
         for name in names:
             member = self.next(name)
             if member is None:
-                lost.append(name)
+                unplaced.append(name)
             else:
                 groups.setdefault(member, []).append(name)
-        return groups, lost
+        return groups, unplaced
 
     def ask(self, member: WorkerInfo, names: Sequence[str]) -> None:
         """Note that a worker is asked for these."""

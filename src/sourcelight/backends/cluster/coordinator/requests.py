@@ -45,8 +45,8 @@ async def messages_of(
     SourcelightError
         What the worker says that the order raises.
     """
-    async with contextlib.aclosing(members.connections.ask(member.address, operation, order, silence_s)) as said:
-        async for message in said:
+    async with contextlib.aclosing(members.connections.ask(member.address, operation, order, silence_s)) as messages:
+        async for message in messages:
             if message["kind"] == "fault":
                 raise fault_from_plain(message)
             yield message
@@ -90,13 +90,14 @@ class HolderRequests:
         open_ = list(self.order.names)
         while groups := await self._groups(open_):
             outcomes = await asyncio.gather(
-                *(self._follow(member, own, self.order) for member, own in groups.items()), return_exceptions=True
+                *(self._follow(member, names_here, self.order) for member, names_here in groups.items()),
+                return_exceptions=True,
             )
             open_ = []
-            for (member, own), outcome in zip(groups.items(), outcomes, strict=True):
+            for (member, names_here), outcome in zip(groups.items(), outcomes, strict=True):
                 if isinstance(outcome, BaseException):
-                    self._failed(member, own, outcome)
-                    open_ += own
+                    self._failed(member, names_here, outcome)
+                    open_ += names_here
                 else:
                     messages.append(outcome)
                     open_ += self._missing(member, outcome)
@@ -112,8 +113,11 @@ class HolderRequests:
             order = replace(self.order, token=os.urandom(8).hex())
             meeting = _Meeting(self, order.token, len(groups))
             tasks = {
-                asyncio.get_running_loop().create_task(self._follow(member, own, order, meeting.met)): (member, own)
-                for member, own in groups.items()
+                asyncio.get_running_loop().create_task(self._follow(member, names_here, order, meeting.met)): (
+                    member,
+                    names_here,
+                )
+                for member, names_here in groups.items()
             }
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -121,42 +125,42 @@ class HolderRequests:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-            again = False
-            for task, (member, own) in tasks.items():
-                fault = asyncio.CancelledError() if task.cancelled() else task.exception()
-                if isinstance(fault, asyncio.CancelledError):
-                    again = True
-                elif fault is not None:
-                    self._failed(member, own, fault)
-                    again = True
+            needs_retry = False
+            for task, (member, names_here) in tasks.items():
+                error = asyncio.CancelledError() if task.cancelled() else task.exception()
+                if isinstance(error, asyncio.CancelledError):
+                    needs_retry = True
+                elif error is not None:
+                    self._failed(member, names_here, error)
+                    needs_retry = True
                 elif self._missing(member, task.result()):
-                    again = True
-            if not again:
+                    needs_retry = True
+            if not needs_retry:
                 return [task.result() for task in tasks]
         return []
 
     async def _groups(self, names: Sequence[str]) -> dict[WorkerInfo, list[str]]:
         """The next worker of each repository; those without one are skipped, once the schedulers were asked again."""
         turns = self.turns
-        groups, lost = turns.groups(names)
-        if lost and not self._looked:
+        groups, unplaced = turns.groups(names)
+        if unplaced and not self._looked:
             self._looked = True
             await turns.members.look()
             turns.holders = {**turns.holders, **turns.members.holding(self.generation)}
-            groups, lost = turns.groups(names)
-        self.skipped += lost
+            groups, unplaced = turns.groups(names)
+        self.skipped += unplaced
         return groups
 
     def _left(self) -> list[str]:
         skipped = set(self.skipped)
         return [name for name in self.order.names if name not in skipped]
 
-    def _failed(self, member: WorkerInfo, names: Sequence[str], fault: BaseException) -> None:
+    def _failed(self, member: WorkerInfo, names: Sequence[str], error: BaseException) -> None:
         """Note why a worker did not answer; raises what another would say too."""
-        if not isinstance(fault, RETRIED):
-            raise fault
-        tried = FailedAttempt.of(member.name, fault, self.silence_s)
-        if isinstance(fault, GONE):
+        if not isinstance(error, RETRIED):
+            raise error
+        tried = FailedAttempt.of(member.name, error, self.silence_s)
+        if isinstance(error, GONE):
             self.turns.members.drop(member, tried)
         for name in names:
             self._note(member, name, tried)
@@ -178,9 +182,11 @@ class HolderRequests:
         order: WorkerRequest,
         met: Callable[[WorkerInfo, Message], Coroutine[Any, Any, None]] | None = None,
     ) -> Message:
-        plain = replace(order, names=tuple(names)).to_plain()
-        async with contextlib.aclosing(messages_of(self.turns.members, CALL, plain, member, self.silence_s)) as said:
-            async for message in said:
+        payload = replace(order, names=tuple(names)).to_plain()
+        async with contextlib.aclosing(
+            messages_of(self.turns.members, CALL, payload, member, self.silence_s)
+        ) as messages:
+            async for message in messages:
                 if message["kind"] == "end":
                     return message
                 if message["kind"] == "share" and met is not None:
@@ -200,27 +206,27 @@ class _Meeting:
 
     async def met(self, member: WorkerInfo, message: Message) -> None:
         """Take one worker's numbers, and tell it those of all once they are known."""
-        whole = self._whole
+        all_numbers = self._whole
         self._said.append(message["numbers"])
-        if len({len(said) for said in self._said}) > 1:
+        if len({len(payloads) for payloads in self._said}) > 1:
             raise ClusterError("the workers do not rank by the same rules")
         if len(self._said) == self._count:
             join = sum if message["how"] == ADD else max
-            whole.set_result([join(column) for column in zip(*self._said, strict=True)])
+            all_numbers.set_result([join(column) for column in zip(*self._said, strict=True)])
             self._said, self._whole = [], asyncio.get_running_loop().create_future()
-        told = {"token": self._token, "numbers": await whole}
+        told = {"token": self._token, "numbers": await all_numbers}
         members = self._holders.turns.members
-        async with contextlib.aclosing(messages_of(members, TELL, told, member, self._holders.silence_s)) as said:
-            async for _ in said:
+        async with contextlib.aclosing(messages_of(members, TELL, told, member, self._holders.silence_s)) as payloads:
+            async for _ in payloads:
                 pass
 
 
 class NoWorkerAnswered(ClusterError):
     """Raised when none of the workers that could answer did; `tried` says why."""
 
-    def __init__(self, what: str, tried: Sequence[FailedAttempt]) -> None:
+    def __init__(self, label: str, tried: Sequence[FailedAttempt]) -> None:
         self.tried = tuple(dict.fromkeys(tried))
-        super().__init__(f"{what} could not be answered. Asked: {reasons(self.tried)}. Try again in a moment.")
+        super().__init__(f"{label} could not be answered. Asked: {reasons(self.tried)}. Try again in a moment.")
 
 
 async def ask_one(
@@ -229,9 +235,9 @@ async def ask_one(
     order: WorkerRequest,
     candidates: Sequence[WorkerInfo],
     *,
-    what: str,
+    label: str,
     silence_s: float,
-    heard: Callable[[Message], None] = lambda _: None,
+    on_message: Callable[[Message], None] = lambda _: None,
 ) -> Message:
     """The last message of the first worker that answers.
 
@@ -243,11 +249,11 @@ async def ask_one(
         What is asked.
     candidates
         Workers in the order in which they are asked.
-    what
+    label
         Named when nobody answers.
     silence_s
         Seconds without a message after which a worker is taken for dead.
-    heard
+    on_message
         Called with each message before the last; none is repeated when another worker is asked.
 
     Raises
@@ -262,12 +268,12 @@ async def ask_one(
         if poisoned(tried):
             break
         try:
-            return await _asked(members, operation, order, member, silence_s, heard)
+            return await _asked(members, operation, order, member, silence_s, on_message)
         except RETRIED as error:
             tried.append(FailedAttempt.of(member.name, error, silence_s))
             if isinstance(error, GONE):
                 members.drop(member, tried[-1])
-    raise NoWorkerAnswered(what, tried or members.absent)
+    raise NoWorkerAnswered(label, tried or members.absent)
 
 
 async def _asked(
@@ -276,12 +282,12 @@ async def _asked(
     order: WorkerRequest,
     member: WorkerInfo,
     silence_s: float,
-    heard: Callable[[Message], None],
+    on_message: Callable[[Message], None],
 ) -> Message:
-    async with contextlib.aclosing(messages_of(members, operation, order.to_plain(), member, silence_s)) as said:
-        async for message in said:
+    async with contextlib.aclosing(messages_of(members, operation, order.to_plain(), member, silence_s)) as messages:
+        async for message in messages:
             if message["kind"] != "end":
-                heard(message)
+                on_message(message)
             elif message.get("failed"):
                 name, reason = next(iter(message["failed"].items()))
                 raise ClusterError(f"{name}: {reason}")

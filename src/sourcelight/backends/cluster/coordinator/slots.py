@@ -107,15 +107,15 @@ class OrderedMerge:
             start = 0
             share = piece.batch.nbytes / max(piece.batch.num_rows, 1)
             for name, end in zip(piece.repositories, piece.ends, strict=True):
-                own = copies.get(name)
-                if own is not None:
-                    if own.phase > piece.phase or piece.phase not in self._phases:
+                stream = copies.get(name)
+                if stream is not None:
+                    if stream.phase > piece.phase or piece.phase not in self._phases:
                         raise ClusterError(f"rows of {name} came out of their order")
-                    own.parts.append(
+                    stream.parts.append(
                         _PhasePart(piece.phase, end - start, int(share * (end - start)), piece.batch, start)
                     )
-                    own.rows += end - start
-                    self.bytes += own.parts[-1].size
+                    stream.rows += end - start
+                    self.bytes += stream.parts[-1].size
                 start = end
             last = piece.repositories[-1]
             for name, copy in copies.items():
@@ -144,7 +144,7 @@ class OrderedMerge:
     def drop(self, copies: dict[str, ReplicaStream]) -> list[str]:
         """Forget what a worker sent of repositories that it did not tell whole; gives those that nobody told whole."""
         with self.changed:
-            lost = []
+            incomplete = []
             for name, copy in copies.items():
                 slot = self.slots[name]
                 if copy.complete or copy not in slot.copies:
@@ -152,9 +152,9 @@ class OrderedMerge:
                 slot.copies.remove(copy)
                 self.bytes -= sum(part.size for part in copy.parts)
                 if not slot.complete:
-                    lost.append(name)
+                    incomplete.append(name)
             self._tell()
-            return lost
+            return incomplete
 
     def give_up(self, names: Sequence[str]) -> None:
         """No worker is left to ask for these."""
@@ -165,10 +165,10 @@ class OrderedMerge:
                 slot.given_up = True
             self._tell()
 
-    def fail(self, fault: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         """The search as a whole can't be answered."""
         with self.changed:
-            self.fault = self.fault or fault
+            self.fault = self.fault or error
             self._tell()
 
     @property
@@ -198,11 +198,11 @@ class OrderedMerge:
         Rows of many repositories come in one batch where they are few.
         """
         gathered = JoinedRows()
-        more = True
+        has_more = True
         look = time.monotonic() + FIRST_S
-        while more:
+        while has_more:
             with self.changed:
-                more = self._gather(gathered, stopped, look)
+                has_more = self._gather(gathered, stopped, look)
             look = time.monotonic() + TOGETHER_S
             for batch in gathered.batches():
                 self._given = True
@@ -211,8 +211,8 @@ class OrderedMerge:
     @property
     def _turn(self) -> tuple[int, str] | None:
         """The phase and the repository whose rows come next; None after the last."""
-        phase, at = divmod(self._place, len(self.names) or 1)
-        return (self._phases[phase], self.names[at]) if phase < len(self._phases) and self.names else None
+        phase, index = divmod(self._place, len(self.names) or 1)
+        return (self._phases[phase], self.names[index]) if phase < len(self._phases) and self.names else None
 
     def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], look: float) -> bool:
         """Wait for rows that are worth giving, and from a moment on for any; False when there are no more."""
@@ -232,8 +232,8 @@ class OrderedMerge:
             now = time.monotonic()
             if gathered.rows:
                 # What is half told comes from one worker alone: no other's rows can come beside its first ones.
-                alone = not self._given and self.slots[turn[1]].given > 0
-                if gathered.size >= self._enough or now >= look or alone:
+                is_alone = not self._given and self.slots[turn[1]].given > 0
+                if gathered.size >= self._enough or now >= look or is_alone:
                     return True
             elif now >= look:
                 look = now + TOGETHER_S
@@ -251,18 +251,18 @@ class OrderedMerge:
         if not slot.copies:
             return
         copy = max(slot.copies, key=lambda one: (one.complete, one.phase, one.rows))
-        at = 0
+        row_index = 0
         for part in copy.parts:
             if part.phase > phase:
                 break
-            if at + part.rows > slot.given:
-                skipped = max(slot.given - at, 0)
+            if row_index + part.rows > slot.given:
+                skipped = max(slot.given - row_index, 0)
                 gathered.add(phase, part.batch, part.start + skipped, part.start + part.rows, part.size)
                 self.bytes -= part.size
                 # The rows stay counted, and their memory is given back.
                 part.batch, part.size = None, 0
-            at += part.rows
-        slot.given = max(slot.given, at)
+            row_index += part.rows
+        slot.given = max(slot.given, row_index)
 
     def _tell(self) -> None:
         """Wake the reader if it waits for what is here now: the end, or much of what comes next."""

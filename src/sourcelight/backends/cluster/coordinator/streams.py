@@ -104,8 +104,8 @@ class WorkerStreams:
             while self._running:
                 self._idle = loop.create_future()
                 await self._idle
-        except Exception as fault:  # noqa: BLE001 - a fault of ours is told as any other
-            self._fault = fault
+        except Exception as error:  # noqa: BLE001 - a fault of ours is told as any other
+            self._fault = error
         finally:
             if self._ticking is not None:
                 self._ticking.cancel()
@@ -126,37 +126,37 @@ class WorkerStreams:
 
     def _assign(self, names: Sequence[str]) -> None:
         """Begin a stream at the next worker of each repository; give up those without one."""
-        groups, lost = self.turns.groups(names)
-        if lost:
-            self._spawn(self._last_try(lost))
-        for member, own in groups.items():
-            self._begin(member, own)
+        groups, unplaced = self.turns.groups(names)
+        if unplaced:
+            self._spawn(self._last_try(unplaced))
+        for member, names_here in groups.items():
+            self._begin(member, names_here)
 
     async def _last_try(self, names: Sequence[str]) -> None:
         """Ask once who is there now, and of those who can have these; give up what nobody can."""
         turns = self.turns
-        again = [name for name in names if name not in self._looked and not poisoned(turns.tried.get(name, ()))]
-        self._looked.update(again)
-        if again:
+        retried = [name for name in names if name not in self._looked and not poisoned(turns.tried.get(name, ()))]
+        self._looked.update(retried)
+        if retried:
             await turns.members.look()
-            held = turns.members.holding(self.generation)
+            holders = turns.members.holding(self.generation)
             shards = {entry.name: entry.shard for entry in self.generation.searchable}
-            others = {name: self._others(name, shards[name], held.get(name, ())) for name in again}
-            turns.holders = {**turns.holders, **others}
-        found = [name for name in again if turns.next(name) is not None]
-        self.slots.give_up([name for name in names if name not in found])
-        if found:
-            self._assign(found)
+            other_workers = {name: self._others(name, shards[name], holders.get(name, ())) for name in retried}
+            turns.holders = {**turns.holders, **other_workers}
+        placed = [name for name in retried if turns.next(name) is not None]
+        self.slots.give_up([name for name in names if name not in placed])
+        if placed:
+            self._assign(placed)
 
     def _others(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
         """Who may be asked after all: who holds a repository by now, who was only busy, and who can fetch it."""
         live = self.turns.members.live
-        asked = self.turns.asked.setdefault(name, set())
+        asked_workers = self.turns.asked.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
-        asked -= self._gone.intersection(member.address for member in live)
+        asked_workers -= self._gone.intersection(member.address for member in live)
         rank = {worker: place for place, worker in enumerate(ranking(shard, sorted({one.name for one in live})))}
-        found = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
-        return tuple([member for member in found if member.address not in asked][:REPLICAS])
+        candidates = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
+        return tuple([member for member in candidates if member.address not in asked_workers][:REPLICAS])
 
     def _begin(self, member: WorkerInfo, names: Sequence[str], *, hedge: bool = False) -> None:
         self.turns.ask(member, names)
@@ -173,8 +173,8 @@ class WorkerStreams:
 
     def _over(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            self._fault = fault
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fault = error
         if not self._running:
             self._wake()
 
@@ -232,20 +232,20 @@ class WorkerStreams:
             self.told.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
-        for other in self._open if doubled else ():
-            if other is not stream and other.task is not None and self._told_by_others(other):
-                other.task.cancel()
+        for twin in self._open if doubled else ():
+            if twin is not stream and twin.task is not None and self._told_by_others(twin):
+                twin.task.cancel()
 
     def _told_by_others(self, stream: _Stream) -> bool:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
     def _retry(self, stream: _Stream, names: Iterable[str], tried: FailedAttempt) -> None:
         """Ask the next worker for what this one will not tell, unless another is asked for it already."""
-        lost = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
-        for name in lost:
+        dropped = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
+        for name in dropped:
             self.turns.failed(name, tried)
-        others = {name for other in self._open for name in other.copies}
-        self._assign([name for name in lost if name not in others])
+        elsewhere_names = {name for other in self._open for name in other.copies}
+        self._assign([name for name in dropped if name not in elsewhere_names])
 
     def _wake(self) -> None:
         if self._idle is not None and not self._idle.done():

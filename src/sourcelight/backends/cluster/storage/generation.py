@@ -105,8 +105,8 @@ class Generation:
 
 def read_current(storage: ShardStorage) -> Generation | None:
     """Give the newest generation; None when there is none yet. Raises `StorageError`."""
-    named = current_id(storage)
-    return read_generation(storage, named) if named else None
+    generation_id = current_id(storage)
+    return read_generation(storage, generation_id) if generation_id else None
 
 
 def current_id(storage: ShardStorage) -> str:
@@ -131,8 +131,8 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
 
     content = storage.read(_name(generation))
     if content is None or hashlib.sha256(content).hexdigest() != generation:
-        what = "is missing" if content is None else "was changed"
-        raise StorageError(storage.url, f"generation {generation[:12]} {what}")
+        problem = "is missing" if content is None else "was changed"
+        raise StorageError(storage.url, f"generation {generation[:12]} {problem}")
     try:
         table = pq.read_table(pa.BufferReader(content))
         about = json.loads(table.schema.metadata[b"sourcelight"])
@@ -145,7 +145,7 @@ def read_generation(storage: ShardStorage, generation: str) -> Generation:
     return Generation(about["number"], entries, about["contexts"], skipped, generation)
 
 
-def write_generation(storage: ShardStorage, generation: Generation, former: str) -> Generation:
+def write_generation(storage: ShardStorage, generation: Generation, previous_id: str) -> Generation:
     """Write a generation and make it the current one, in one step; give it with its id.
 
     Parameters
@@ -154,7 +154,7 @@ def write_generation(storage: ShardStorage, generation: Generation, former: str)
         Whose shards it names; they are there by now.
     generation
         What to write; `number` and `id` are set here.
-    former
+    previous_id
         Id of the generation that it was made from.
 
     Raises
@@ -167,7 +167,7 @@ def write_generation(storage: ShardStorage, generation: Generation, former: str)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    number = read_generation(storage, former).number + 1 if former else 1
+    number = read_generation(storage, previous_id).number + 1 if previous_id else 1
     rows = [{**asdict(entry), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
     columns = {name: [row[name] for row in rows] for name in StoredShard.__dataclass_fields__}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
@@ -181,12 +181,12 @@ def write_generation(storage: ShardStorage, generation: Generation, former: str)
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(about)}), sink)
     content = sink.getvalue().to_pybytes()
-    made = hashlib.sha256(content).hexdigest()
-    storage.write(_name(made), content)
-    if current_id(storage) != former:
+    generation_id = hashlib.sha256(content).hexdigest()
+    storage.write(_name(generation_id), content)
+    if current_id(storage) != previous_id:
         raise ClusterError("another generation was written meanwhile: build again, one builder at a time")
-    storage.write(CURRENT, json.dumps({"generation": made, "number": number, "former": former}).encode())
-    return replace(generation, number=number, id=made)
+    storage.write(CURRENT, json.dumps({"generation": generation_id, "number": number, "former": previous_id}).encode())
+    return replace(generation, number=number, id=generation_id)
 
 
 def note_built(storage: ShardStorage, entry: StoredShard) -> None:
@@ -199,10 +199,10 @@ def built_before(storage: ShardStorage, name: str, source: str) -> StoredShard |
     """Give the shard that was made of a repository in this state; None when there is none. Raises `StorageError`."""
     content = storage.read(_noted(name, source))
     try:
-        found = None if content is None else _entry(json.loads(content))
+        entry = None if content is None else _entry(json.loads(content))
     except (ValueError, KeyError, TypeError):
         return None
-    return found if found is not None and (found.name, found.source) == (name, source) else None
+    return entry if entry is not None and (entry.name, entry.source) == (name, source) else None
 
 
 def _noted(name: str, source: str) -> str:

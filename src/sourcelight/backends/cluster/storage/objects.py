@@ -39,14 +39,14 @@ class ShardStorage:
             import fsspec
         except ImportError as error:
             raise MissingExtra("sourcelight[cluster]", "to keep shards in shared storage") from error
-        place = url if "://" in url else os.fspath(Path(url).expanduser().resolve())
+        address = url if "://" in url else os.fspath(Path(url).expanduser().resolve())
         try:
-            self._fs, self._root = fsspec.core.url_to_fs(place, **options)
+            self._fs, self._root = fsspec.core.url_to_fs(address, **options)
         except ImportError as error:
             raise MissingExtra(str(error), f"for storage at {_shown(url)}") from error
         except (ValueError, TypeError) as error:
             raise ConfigurationError(f"{_shown(url)} is no storage: {error}") from error
-        self.url = place
+        self.url = address
         self._root = self._root.rstrip("/")
         protocol = self._fs.protocol
         self._local = bool(_LOCAL & ({protocol} if isinstance(protocol, str) else set(protocol)))
@@ -79,10 +79,10 @@ class ShardStorage:
             seen = hashlib.sha256()
             read = 0
             with self._told(name, digest), self._fs.open(name, "rb") as source, temporary.open("wb") as out:
-                while piece := source.read(_PIECE):
-                    seen.update(piece)
-                    read += len(piece)
-                    out.write(piece)
+                while block := source.read(_PIECE):
+                    seen.update(block)
+                    read += len(block)
+                    out.write(block)
             if read != size or seen.hexdigest() != digest:
                 raise ShardDamaged(name, f"{read:,} bytes of another content, where {size:,} were kept")
             temporary.replace(target)
@@ -147,14 +147,14 @@ def hash_of(path: Path) -> tuple[str, int]:
     seen = hashlib.sha256()
     size = 0
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            seen.update(piece)
-            size += len(piece)
+        while block := file.read(_PIECE):
+            seen.update(block)
+            size += len(block)
     return seen.hexdigest(), size
 
 
 def _shown(url: str) -> str:
     """A URL without user and password."""
-    scheme, mark, rest = url.partition("://")
-    head, slash, tail = rest.partition("/")
-    return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{tail}" if mark else url
+    scheme, separator, remaining = url.partition("://")
+    head, slash, tail = remaining.partition("/")
+    return f"{scheme}{separator}{head.rpartition('@')[2]}{slash}{tail}" if separator else url

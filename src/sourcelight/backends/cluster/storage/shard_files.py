@@ -87,16 +87,16 @@ class ShardFiles:
             raise ShardDamaged(name, "storage does not have it")
         try:
             rows = pq.read_table(pa.BufferReader(content)).to_pylist()
-            found = cls(tuple(StoredFile(os.fsdecode(r["path"]), r["digest"], r["size"]) for r in rows))
+            files = cls(tuple(StoredFile(os.fsdecode(r["path"]), r["digest"], r["size"]) for r in rows))
         except (pa.ArrowException, KeyError, TypeError) as error:
             raise ShardDamaged(name, f"it can't be read ({error})") from error
-        if found.id != shard:
+        if files.id != shard:
             raise ShardDamaged(name, "it is the list of another shard")
-        for file in found.files:
+        for file in files.files:
             parts = PurePosixPath(file.path).parts
             if not parts or parts[0] not in {GIT, INDEX, HISTORY} or ".." in parts or "\\" in file.path:
                 raise ShardDamaged(name, f"it names a file outside of the shard: {file.path!r}")
-        return found
+        return files
 
 
 def publish(repository: Repository, index: Path, history: Path, storage: ShardStorage) -> ShardFiles:
@@ -120,17 +120,17 @@ def publish(repository: Repository, index: Path, history: Path, storage: ShardSt
     """
     for _ in range(_READ_AGAIN):
         try:
-            kept = [StoredFile(f"{GIT}/{name}", *put()) for name, put in _git_files(repository, storage)]
+            files = [StoredFile(f"{GIT}/{name}", *put()) for name, put in _git_files(repository, storage)]
             break
         except FileNotFoundError:
             continue  # packed anew meanwhile
     else:
         raise RepositoryError(f"the files of {repository.name} change faster than they can be read")
     for folder, name in ((index, INDEX), (history, HISTORY)):
-        kept += [
+        files += [
             StoredFile(f"{name}/{path.relative_to(folder).as_posix()}", *storage.put(path)) for path in _own(folder)
         ]
-    return ShardFiles(tuple(sorted(kept, key=lambda file: file.path)))
+    return ShardFiles(tuple(sorted(files, key=lambda file: file.path)))
 
 
 def fetch(
@@ -149,20 +149,20 @@ def fetch(
     """
     for file in files:
         stop()
-        place = objects / file.digest[:2] / file.digest
+        object_path = objects / file.digest[:2] / file.digest
         to = target / file.path
         to.parent.mkdir(parents=True, exist_ok=True)
         # What nothing links to may be swept away at any moment.
         with contextlib.suppress(FileNotFoundError):
-            os.link(place, to)
+            os.link(object_path, to)
             if to.stat().st_size == file.size and not (check and hash_of(to) != (file.digest, file.size)):
                 continue
             to.unlink()
         storage.fetch(file.digest, file.size, to)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.unlink(missing_ok=True)
+        object_path.parent.mkdir(parents=True, exist_ok=True)
+        object_path.unlink(missing_ok=True)
         with contextlib.suppress(FileExistsError):
-            os.link(to, place)
+            os.link(to, object_path)
     for name in (GIT, INDEX, HISTORY):
         (target / name).mkdir(parents=True, exist_ok=True)
     for name in ("refs", "objects"):
@@ -200,7 +200,7 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
                 yield f"objects/{name}", lambda path=path: storage.put(path)  # type: ignore[misc]
 
 
-def _object_files(objects: Path, most: int) -> Iterator[Path]:
+def _object_files(objects: Path, limit: int) -> Iterator[Path]:
     """Packs and loose objects, those of borrowed folders too."""
     for folder in sorted(objects.iterdir()):
         if folder.name == "pack":
@@ -210,8 +210,8 @@ def _object_files(objects: Path, most: int) -> Iterator[Path]:
     alternates = objects / "info" / "alternates"
     if not alternates.is_file():
         return
-    if not most:
+    if not limit:
         raise RepositoryError("objects are borrowed over too many other folders")
     for line in os.fsdecode(alternates.read_bytes()).splitlines():
         if line and not line.startswith("#"):
-            yield from _object_files((objects / line).resolve(), most - 1)
+            yield from _object_files((objects / line).resolve(), limit - 1)

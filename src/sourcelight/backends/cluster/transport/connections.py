@@ -29,12 +29,12 @@ def require_distributed() -> None:
 
 def check_address(address: str, tls: Mapping[str, str] | None) -> None:
     """Raise `ConfigurationError` for an address that is none, is not encrypted off this machine, or wants files."""
-    scheme, mark, rest = address.partition("://")
-    if not mark or scheme not in {"tcp", "tls"} or not rest:
+    scheme, separator, host = address.partition("://")
+    if not separator or scheme not in {"tcp", "tls"} or not host:
         raise ConfigurationError(
             f"{address!r} is no address of a scheduler: use tls://HOST:PORT, or tcp:// on loopback"
         )
-    if scheme == "tcp" and not is_loopback(host_of(rest)):
+    if scheme == "tcp" and not is_loopback(host_of(host)):
         raise ConfigurationError(f"{address} is not encrypted: use tls:// with certificates for other machines")
     if scheme == "tls" and not tls:
         raise ConfigurationError(f"{address} wants certificates: name the files ca, cert and key")
@@ -61,19 +61,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def host_of(place: str) -> str:
+def host_of(address: str) -> str:
     """The host of ``HOST:PORT``."""
-    host, colon, port = place.rpartition(":")
-    return host if colon and port.isdigit() else place
+    host, colon, port = address.rpartition(":")
+    return host if colon and port.isdigit() else address
 
 
 def security_of(tls: Mapping[str, str] | None) -> Any:
     """Dask's security settings from the files ``ca``, ``cert`` and ``key``; None without any."""
     if not tls:
         return None
-    missing = [name for name in ("ca", "cert", "key") if not tls.get(name)]
-    if missing:
-        raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing[0]} is not given")
+    missing_keys = [name for name in ("ca", "cert", "key") if not tls.get(name)]
+    if missing_keys:
+        raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing_keys[0]} is not given")
     from distributed.security import Security
 
     names = {"tls_ca_file": tls["ca"], "require_encryption": True}
@@ -188,12 +188,12 @@ class ConnectionPool:
         One that was kept may be closed at the other side meanwhile; then a new one is made.
         """
         while True:
-            comm, kept = await self._comm(address)
+            comm, is_pooled = await self._comm(address)
             try:
                 await comm.write(message)
             except OSError as error:
                 comm.abort()
-                if not kept:
+                if not is_pooled:
                     raise broken(address, error) from error
             except BaseException:
                 comm.abort()
@@ -209,17 +209,17 @@ class ConnectionPool:
         """Names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
         comm = await self.written(scheduler, {"op": "identity", "n_workers": -1})
         try:
-            said = await heard(scheduler, comm)
+            reply = await heard(scheduler, comm)
         except BaseException:
             comm.abort()
             raise
         try:
-            found = {str(one["name"]): str(address) for address, one in said["workers"].items()}
+            addresses = {str(one["name"]): str(address) for address, one in reply["workers"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             comm.abort()
-            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({words(said)})") from error
+            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({words(reply)})") from error
         self.keep(scheduler, comm)
-        return found
+        return addresses
 
     @property
     def beginning(self) -> frozenset[asyncio.Task[Any]]:
@@ -229,10 +229,10 @@ class ConnectionPool:
     async def close(self) -> None:
         """Give back all connections; waits a moment for those that begin."""
         if self._connecting:
-            rest = (await asyncio.wait(self._connecting, timeout=CONNECT_S))[1]
-            for task in rest:
+            unfinished = (await asyncio.wait(self._connecting, timeout=CONNECT_S))[1]
+            for task in unfinished:
                 task.cancel()
-            await asyncio.gather(*rest, return_exceptions=True)
+            await asyncio.gather(*unfinished, return_exceptions=True)
         for comms in self._idle.values():
             for comm in comms:
                 comm.abort()
@@ -253,17 +253,17 @@ class ConnectionPool:
                 connect(address, timeout=GREET_S * _TRIES, deserialize=True, **self._arguments)
             )
             self._connecting.add(connecting)
-            taken = False
+            is_owned = False
             try:
                 await _greeted(address, connecting)
-                taken = True
+                is_owned = True
                 return connecting.result(), False
             except (OSError, ValueError) as error:
                 raise WorkersUnreachable(address, str(error) or type(error).__name__) from error
             finally:
                 # One that is cut off in its middle leaves its socket open: it is left to end by itself.
                 connecting.add_done_callback(self._connecting.discard)
-                if not taken:
+                if not is_owned:
                     connecting.add_done_callback(_give_back)
 
 

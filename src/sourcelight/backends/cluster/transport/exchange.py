@@ -40,9 +40,9 @@ def wrapped_message(message: Message) -> Message:
 
     if message["kind"] == "pieces" or "pieces" in message or "outcome" in message:
         large: list[Any] = []
-        pieces = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
-        said = packed({"pieces": pieces, "outcome": message.get("outcome")})
-        return {"kind": message["kind"], "said": said, "large": [to_serialize(batch) for batch in large]}
+        payloads = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
+        body = packed({"pieces": payloads, "outcome": message.get("outcome")})
+        return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
     wrapped = dict(message)
     for name in ("table", "rows"):
         if wrapped.get(name) is not None:
@@ -54,17 +54,17 @@ def wrapped_message(message: Message) -> Message:
     return wrapped
 
 
-def packed(plain: Mapping[str, Any]) -> bytes:
+def packed(payload: Mapping[str, Any]) -> bytes:
     """Values in one piece: Dask looks at each value of a message several times before it is sent."""
-    return pickle.dumps(plain)
+    return pickle.dumps(payload)
 
 
-def unpacked(written: bytes | Message) -> Message:
+def unpacked(encoded: bytes | Message) -> Message:
     """What `packed` gave; other versions send their orders as they are, and are told that they are others."""
-    if isinstance(written, dict):
-        return written
-    found: Message = pickle.loads(written)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
-    return found
+    if isinstance(encoded, dict):
+        return encoded
+    message: Message = pickle.loads(encoded)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
+    return message
 
 
 def _piece_to_plain(piece: ResultPiece | RepositoriesDone | RepositoriesFailed, large: list[Any]) -> Message:
@@ -73,23 +73,23 @@ def _piece_to_plain(piece: ResultPiece | RepositoriesDone | RepositoriesFailed, 
         return {"passed": piece.repositories}
     if isinstance(piece, RepositoriesFailed):
         return {"failed": piece.reasons, "unfit": piece.unfit}
-    plain: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
+    payload: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
     if piece.batch.nbytes > _SMALL_BYTES:
         large.append(piece.batch)
-        return {**plain, "large": len(large) - 1}
-    return {**plain, "batch": _batch_to_bytes(piece.batch)}
+        return {**payload, "large": len(large) - 1}
+    return {**payload, "batch": _batch_to_bytes(piece.batch)}
 
 
 def piece_from_plain(
-    plain: Mapping[str, Any], large: Sequence[Any]
+    payload: Mapping[str, Any], large: Sequence[Any]
 ) -> ResultPiece | RepositoriesDone | RepositoriesFailed:
     """The piece that values tell of, whose batch may be among the `large` ones."""
-    if "passed" in plain:
-        return RepositoriesDone(tuple(plain["passed"]))
-    if "failed" in plain:
-        return RepositoriesFailed(plain["failed"], plain["unfit"])
-    batch = large[plain["large"]] if "large" in plain else _batch_from_bytes(plain["batch"])
-    return ResultPiece(plain["phase"], tuple(plain["repositories"]), tuple(plain["ends"]), batch)
+    if "passed" in payload:
+        return RepositoriesDone(tuple(payload["passed"]))
+    if "failed" in payload:
+        return RepositoriesFailed(payload["failed"], payload["unfit"])
+    batch = large[payload["large"]] if "large" in payload else _batch_from_bytes(payload["batch"])
+    return ResultPiece(payload["phase"], tuple(payload["repositories"]), tuple(payload["ends"]), batch)
 
 
 def _batch_to_bytes(batch: Any) -> bytes:
@@ -98,14 +98,14 @@ def _batch_to_bytes(batch: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions()) as writer:
         writer.write_batch(batch)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
+    encoded: bytes = sink.getvalue().to_pybytes()
+    return encoded
 
 
-def _batch_from_bytes(written: bytes) -> Any:
+def _batch_from_bytes(encoded: bytes) -> Any:
     import pyarrow as pa
 
-    with pa.ipc.open_stream(written) as reader:
+    with pa.ipc.open_stream(encoded) as reader:
         return reader.read_next_batch()
 
 
@@ -145,7 +145,7 @@ class WorkerExchange:
         """
         self.listening = True
         try:
-            said = await heard(self._address, self._comm)
+            message = await heard(self._address, self._comm)
         except ConnectionBroke:
             if self._silent:
                 raise TimeoutError from None
@@ -153,7 +153,7 @@ class WorkerExchange:
         finally:
             self.listening = False
         operation = self._message["op"]
-        answer = _answer(self._address, operation, said)
+        answer = _answer(self._address, operation, message)
         self.whole = operation == HELLO or answer["kind"] in {"end", "fault"}
         return answer
 
@@ -191,9 +191,9 @@ def _answer(address: str, operation: str, message: Any) -> Message:
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
         raise WorkersUnreachable(address, f"it takes no orders ({words(message)})")
     if "said" in message:
-        said = unpacked(message["said"])
-        pieces = [piece_from_plain(plain, message["large"]) for plain in said["pieces"]]
-        return {"kind": message["kind"], "pieces": pieces, "outcome": said["outcome"]}
+        body = unpacked(message["said"])
+        parts = [piece_from_plain(plain, message["large"]) for plain in body["pieces"]]
+        return {"kind": message["kind"], "pieces": parts, "outcome": body["outcome"]}
     if "answer" in message:
         message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
     return dict(message)
@@ -201,8 +201,8 @@ def _answer(address: str, operation: str, message: Any) -> Message:
 
 def words(message: Any) -> str:
     """What a server of Dask says where an answer was expected."""
-    said = message.get("exception_text") if isinstance(message, dict) else None
-    return str(said or f"it answers {type(message).__name__}")
+    text = message.get("exception_text") if isinstance(message, dict) else None
+    return str(text or f"it answers {type(message).__name__}")
 
 
 def serve_orders(worker: Any, desk: Any) -> None:

@@ -65,14 +65,14 @@ class EngineCache:
         Shards that are not here are fetched; they stay while the engine is used. Raises `ClusterError` for a
         generation that can't be read or does not have the repositories, and `Cancelled`.
         """
-        read, known = self._read(generation)
-        strange = [name for name in names if name not in known]
+        read, entries = self._read(generation)
+        strange = [name for name in names if name not in entries]
         if strange:
             raise ClusterError(f"generation {generation[:12]} has no {strange[0]}")
         readable, failed = [], {}
         ours = formats()
         for name in names:
-            entry = known[name]
+            entry = entries[name]
             if entry.formats == ours:
                 readable.append(entry)
             else:
@@ -82,49 +82,49 @@ class EngineCache:
 
     def readable(self, generation: str, names: Sequence[str]) -> list[StoredShard]:
         """The shards of these repositories that this version reads; raises `ClusterError` where `over` does."""
-        _, known = self._read(generation)
+        _, entries = self._read(generation)
         ours = formats()
-        return [known[name] for name in names if name in known and known[name].formats == ours]
+        return [entries[name] for name in names if name in entries and entries[name].formats == ours]
 
     def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> LocalEngine:
         """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""
-        place = generation, tuple(repository.key for repository in repositories)
+        key = generation, tuple(repository.key for repository in repositories)
         with self._guard:
-            found = self._engines.get(place)
-            if found is None:
+            cached = self._engines.get(key)
+            if cached is None:
                 catalog = Catalog.from_repositories(repositories, contexts=contexts)
                 # What bounds a search is decided by whoever asks.
                 engine = LocalEngine(catalog, self._store, limits=Limits(), history=self._histories)
-                found = self._engines[place] = engine, tuple(map(engine.target_of, catalog.repositories))
-            self._engines.move_to_end(place)
+                cached = self._engines[key] = engine, tuple(map(engine.target_of, catalog.repositories))
+            self._engines.move_to_end(key)
             while len(self._engines) > _MOST_ENGINES:
                 self._engines.popitem(last=False)
-        engine, targets = found
+        engine, targets = cached
         self._store.all_current(targets)  # a search opens what was looked at a moment ago as it is
         return engine
 
     def _forget(self, keys: Collection[str]) -> None:
         """Let go of files of shards that are no longer here, or are fetched again."""
         with self._guard:
-            gone = set(keys)
-            for place in [place for place in self._engines if gone.intersection(place[1])]:
-                del self._engines[place]
+            removed = set(keys)
+            for key in [key for key in self._engines if removed.intersection(key[1])]:
+                del self._engines[key]
         self._store.forget(keys)
         self._histories.forget(keys)
 
     def _read(self, generation: str) -> tuple[Generation, Mapping[str, StoredShard]]:
         """A generation, and its shards by the names of their repositories."""
         with self._guard:
-            found = self._generations.get(generation)
-            if found is not None:
+            cached = self._generations.get(generation)
+            if cached is not None:
                 self._generations.move_to_end(generation)
-                return found
+                return cached
         read = read_generation(self._storage, generation)
-        found = (read, {entry.name: entry for entry in read.searchable})
+        cached = (read, {entry.name: entry for entry in read.searchable})
         with self._guard:
-            self._generations[generation] = found
+            self._generations[generation] = cached
             while len(self._generations) > _MOST_GENERATIONS:
-                former, _ = self._generations.popitem(last=False)
-                for place in [place for place in self._engines if place[0] == former]:
-                    del self._engines[place]
-        return found
+                evicted, _ = self._generations.popitem(last=False)
+                for key in [key for key in self._engines if key[0] == evicted]:
+                    del self._engines[key]
+        return cached

@@ -70,7 +70,7 @@ class RequestHandler:
             "process": os.getpid(),
         }
 
-    def keep(self, plain: Mapping[str, Any]) -> None:
+    def keep(self, payload: Mapping[str, Any]) -> None:
         """Fetch the shards of an order in the background, so that a replica is here before it is needed.
 
         A newer order ends the work on an older one. Shards for which others would have to go are left where they are.
@@ -80,27 +80,27 @@ class RequestHandler:
                 return
             self._kept.cancel()
             self._kept = cancellation = Cancellation()
-            self._keeping.submit(self._fetch_all, plain, cancellation)
+            self._keeping.submit(self._fetch_all, payload, cancellation)
 
-    async def messages(self, operation: str, plain: Mapping[str, Any]) -> AsyncGenerator[Message]:
+    async def messages(self, operation: str, payload: Mapping[str, Any]) -> AsyncGenerator[Message]:
         """Carry out an order; closing the iterator stops the work at its next check.
 
         Every message has ``kind``: ``pieces``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
         ``fault``.
         """
         if operation == TELL:
-            self._posts.tell(plain)
+            self._posts.tell(payload)
             yield {"kind": "end"}
             return
-        cancellation = Cancellation(plain.get("allowed_s") if operation == CALL else None)
+        cancellation = Cancellation(payload.get("allowed_s") if operation == CALL else None)
         outbox = Outbox(asyncio.get_running_loop(), cancellation)
         work = {SEARCH: self._search, CALL: self._call}[operation]
 
         def run() -> None:
             try:
-                last = work(WorkerRequest.from_plain(plain), cancellation, outbox)
-            except BaseException as fault:  # noqa: BLE001 - told to whoever asked
-                last = {"kind": "fault", **fault_to_plain(fault)}
+                last = work(WorkerRequest.from_plain(payload), cancellation, outbox)
+            except BaseException as error:  # noqa: BLE001 - told to whoever asked
+                last = {"kind": "fault", **fault_to_plain(error)}
             outbox.close(last)
 
         def unheard(done: Future[None]) -> None:
@@ -139,9 +139,9 @@ class RequestHandler:
         self._keeping.shutdown(wait=False, cancel_futures=True)
         self.cache.close()
 
-    def _fetch_all(self, plain: Mapping[str, Any], cancellation: Cancellation) -> None:
+    def _fetch_all(self, payload: Mapping[str, Any], cancellation: Cancellation) -> None:
         with contextlib.suppress(SourcelightError, OSError):  # another version asks, or storage fails
-            order = WorkerRequest.from_plain(plain)
+            order = WorkerRequest.from_plain(payload)
             for entry in self._engines.readable(order.generation, order.names):
                 cancellation.check()
                 with contextlib.suppress(ClusterError, OSError):  # who asks for it is told why it is not here
@@ -185,14 +185,14 @@ def _joined(pieces: list[Any]) -> list[Message]:
     """Pieces of a search in one message, the last word in it; others as they are; a proof of life for nothing."""
     if not pieces:
         return [{"kind": "beat"}]
-    found: list[Message] = []
+    messages: list[Message] = []
     for piece in pieces:
         if isinstance(piece, (ResultPiece, RepositoriesDone, RepositoriesFailed)):
-            if not found or found[-1]["kind"] != "pieces":
-                found.append({"kind": "pieces", "pieces": []})
-            found[-1]["pieces"].append(piece)
-        elif piece["kind"] == "end" and found and found[-1]["kind"] == "pieces":
-            found[-1] = {**found[-1], **piece}
+            if not messages or messages[-1]["kind"] != "pieces":
+                messages.append({"kind": "pieces", "pieces": []})
+            messages[-1]["pieces"].append(piece)
+        elif piece["kind"] == "end" and messages and messages[-1]["kind"] == "pieces":
+            messages[-1] = {**messages[-1], **piece}
         else:
-            found.append(piece)
-    return found
+            messages.append(piece)
+    return messages

@@ -112,9 +112,9 @@ async def work(
 def _loopback(scheduler: str) -> str:
     from sourcelight.core.errors import ConfigurationError
 
-    rest = scheduler.partition("://")[2]
-    if is_loopback(host_of(rest)):
-        return "[::1]" if rest.startswith("[") else "127.0.0.1"
+    host = scheduler.partition("://")[2]
+    if is_loopback(host_of(host)):
+        return "[::1]" if host.startswith("[") else "127.0.0.1"
     raise ConfigurationError("say with --host where this worker listens: the scheduler is on another machine")
 
 

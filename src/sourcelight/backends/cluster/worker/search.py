@@ -86,10 +86,10 @@ class ShardSearchExecution(SearchExecution):
         self._finish(plans, scoper)
 
     def _found(self, plans: list[Plan], limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
-        most = max(limit, CANDIDATES)
+        limit_here = max(limit, CANDIDATES)
         if own_counts([plan.alternative for plan in plans]) and limit < sys.maxsize:
             # A file may come once for each alternative, and what the counts of some leave out makes room for others.
-            most = max(limit * (len(plans) + 1), CANDIDATES)
+            limit_here = max(limit * (len(plans) + 1), CANDIDATES)
         searching = [plan for plan in plans if plan.searches]
         both = any(plan.text is not None and plan.symbols is not None for plan in searching)
         single = len(searching) == 1 and not both
@@ -114,17 +114,17 @@ class ShardSearchExecution(SearchExecution):
         defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
         for _ in self.engine.definitions.wait(defining, self.cancellation, None):
             pass
-        found = 0
-        told: set[str] = set()
-        for whole in _names_in_order(self.gathering.batches()) if len(plans) > 1 else self.gathering.batches():
+        match_total = 0
+        failed_names: set[str] = set()
+        for batch in _names_in_order(self.gathering.batches()) if len(plans) > 1 else self.gathering.batches():
             if self.cancellation.cancelled:
                 raise Cancelled("stopped on request")
-            if self.failed.keys() - told:
-                yield RepositoriesFailed({name: why for name, why in self.failed.items() if name not in told})
-                told.update(self.failed)
-            found += match_count(whole)
-            yield from phases.pieces(whole)
-            if found >= most:
+            if self.failed.keys() - failed_names:
+                yield RepositoriesFailed({name: why for name, why in self.failed.items() if name not in failed_names})
+                failed_names.update(self.failed)
+            match_total += match_count(batch)
+            yield from phases.pieces(batch)
+            if match_total >= limit_here:
                 self.outcome.limit_hit = True
                 return
             if single and self._passed:
@@ -188,13 +188,13 @@ class Phases:
         names, kinds = (_values(batch, name, heads) for name in ("repository", "type"))
         phases = [self._phase(kind, name) for kind, name in zip(kinds, names, strict=True)]
         first = 0
-        for at in range(1, len(runs) + 1):
-            if at == len(runs) or phases[at] != phases[first]:
-                start, stop = runs[first][0], runs[at - 1][1]
+        for index in range(1, len(runs) + 1):
+            if index == len(runs) or phases[index] != phases[first]:
+                start, end_row = runs[first][0], runs[index - 1][1]
                 # Rows of one repository may be of several types, as paths beside contents.
-                ends = {name: end - start for name, (_, end) in zip(names[first:at], runs[first:at], strict=True)}
-                yield ResultPiece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, stop - start))
-                first = at
+                ends = {name: end - start for name, (_, end) in zip(names[first:index], runs[first:index], strict=True)}
+                yield ResultPiece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, end_row - start))
+                first = index
 
     def _phase(self, kind: str, name: str) -> int:
         if kind == "repo" and name not in self.named:
@@ -204,17 +204,17 @@ class Phases:
         else:
             phase = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}.get(kind, FILES)
         # Repositories found by commits, and then by files, are rows of the same type.
-        last, former = self._last
-        phase = max(phase, FILES if phase == last == COMMITS and name < former else last)
+        last, previous_name = self._last
+        phase = max(phase, FILES if phase == last == COMMITS and name < previous_name else last)
         self._last = phase, name
         return phase
 
 
-def _values(batch: Any, name: str, at: list[int]) -> list[str]:
+def _values(batch: Any, name: str, row_indices: list[int]) -> list[str]:
     """Some rows of a column with a dictionary and no nulls."""
     column = batch.column(batch.schema.get_field_index(name))
     values = column.dictionary.to_pylist()
-    return [values[code] for code in column.indices.to_numpy(zero_copy_only=False)[at].tolist()]
+    return [values[code] for code in column.indices.to_numpy(zero_copy_only=False)[row_indices].tolist()]
 
 
 def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:

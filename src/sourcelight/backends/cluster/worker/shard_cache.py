@@ -96,13 +96,13 @@ class ShardCache:
         with self._guard:
             self._pinned.update(keys)
         try:
-            found, failed = [], {}
+            repositories, failed = [], {}
             for entry, key in zip(entries, keys, strict=True):
                 try:
-                    found.append(self._repository(key, entry, stop))
-                except (ClusterError, OSError) as fault:
-                    failed[entry.name] = str(fault)
-            yield found, failed
+                    repositories.append(self._repository(key, entry, stop))
+                except (ClusterError, OSError) as error:
+                    failed[entry.name] = str(error)
+            yield repositories, failed
         finally:
             with self._guard:
                 self._pinned.subtract(keys)
@@ -114,9 +114,9 @@ class ShardCache:
         """
         key = key_of_shard(entry)
         with self._guard:
-            taken = sum(one.size for one in self._held.values()) + sum(self._coming.values())
-            known = key in self._held
-        if known or (self.most_bytes is not None and taken + entry.size > self.most_bytes):
+            used_bytes = sum(one.size for one in self._held.values()) + sum(self._coming.values())
+            is_cached = key in self._held
+        if is_cached or (self.most_bytes is not None and used_bytes + entry.size > self.most_bytes):
             return
         with self.pinned([entry], stop):
             pass
@@ -124,9 +124,9 @@ class ShardCache:
     def distrust(self, name: str) -> None:
         """Fetch the shards of a repository again when they are asked for next: what is here can't be read."""
         with self._guard:
-            for key, one in self._held.items():
-                if one.name == name:
-                    one.trusted = False
+            for key, shard in self._held.items():
+                if shard.name == name:
+                    shard.trusted = False
                     (self.folder / "ready" / key).unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -135,10 +135,10 @@ class ShardCache:
 
     def _repository(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> Repository:
         with self._guard:
-            known = self._trusted(key)
-            if known is not None:
-                known.used = time.monotonic()
-        if known is None:
+            trusted = self._trusted(key)
+            if trusted is not None:
+                trusted.used = time.monotonic()
+        if trusted is None:
             with self._lock_of(key):
                 if self._trusted(key) is None:
                     self._fetch(key, entry, stop)
@@ -149,20 +149,20 @@ class ShardCache:
             return self._fetching.setdefault(key, threading.Lock())
 
     def _trusted(self, key: str) -> _Held | None:
-        known = self._held.get(key)
-        return known if known is not None and known.trusted else None
+        shard = self._held.get(key)
+        return shard if shard is not None and shard.trusted else None
 
     def _fetch(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> None:
         files = ShardFiles.read(self.storage, entry.shard)
-        again = key in self._held
+        is_replaced = key in self._held
         self._make_room(key, files.size)
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
         try:
-            fetch(files.files, self.storage, self.folder / "objects", incoming, stop, check=again)
+            fetch(files.files, self.storage, self.folder / "objects", incoming, stop, check=is_replaced)
             self.gone([key])
-            for name, place in _KINDS.items():
-                shutil.rmtree(self.folder / place / key, ignore_errors=True)
-                (incoming / name).rename(self.folder / place / key)
+            for name, directory in _KINDS.items():
+                shutil.rmtree(self.folder / directory / key, ignore_errors=True)
+                (incoming / name).rename(self.folder / directory / key)
             marker = incoming / "ready"
             marker.write_text(json.dumps({"name": entry.name, "shard": entry.shard, "size": files.size}))
             marker.replace(self.folder / "ready" / key)
@@ -180,33 +180,33 @@ class ShardCache:
         if size > self.most_bytes:
             raise ClusterError(f"a shard of {size:,} bytes does not fit into a cache of {self.most_bytes:,}")
         with self._guard:
-            held = sum(one.size for other, one in self._held.items() if other != key)
-            free = self.most_bytes - size - held - sum(self._coming.values())
-            unused = [other for other in self._held if other != key and not self._pinned[other]]
-            gone = []
-            for other in sorted(unused, key=lambda one: (self._held[one].trusted, self._held[one].used)):
+            used_bytes = sum(one.size for other_key, one in self._held.items() if other_key != key)
+            free = self.most_bytes - size - used_bytes - sum(self._coming.values())
+            unused = [other_key for other_key in self._held if other_key != key and not self._pinned[other_key]]
+            evicted = []
+            for other_key in sorted(unused, key=lambda one: (self._held[one].trusted, self._held[one].used)):
                 if free >= 0:
                     break
-                free += self._held[other].size
-                gone.append(other)
+                free += self._held[other_key].size
+                evicted.append(other_key)
             if free < 0:
                 raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
-            for other in gone:
-                del self._held[other]
+            for other_key in evicted:
+                del self._held[other_key]
             self._coming[key] = size
-        if gone:
+        if evicted:
             # What is mapped takes disk until it is let go of.
-            self.gone(gone)
-            for other in gone:
-                with self._lock_of(other):
-                    if other not in self._held:  # somebody may have asked for it again meanwhile
-                        self._delete(other)
+            self.gone(evicted)
+            for other_key in evicted:
+                with self._lock_of(other_key):
+                    if other_key not in self._held:  # somebody may have asked for it again meanwhile
+                        self._delete(other_key)
             self._sweep()
 
     def _delete(self, key: str) -> None:
         (self.folder / "ready" / key).unlink(missing_ok=True)
-        for place in _KINDS.values():
-            shutil.rmtree(self.folder / place / key, ignore_errors=True)
+        for directory in _KINDS.values():
+            shutil.rmtree(self.folder / directory / key, ignore_errors=True)
 
     def _sweep(self) -> None:
         """Delete contents that no shard has any more."""
@@ -220,12 +220,12 @@ class ShardCache:
         (self.folder / "incoming").mkdir()
         for marker in (self.folder / "ready").iterdir():
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                said = json.loads(marker.read_text())
+                record = json.loads(marker.read_text())
                 self._held[marker.name] = _Held(
-                    str(said["name"]), str(said["shard"]), int(said["size"]), time.monotonic()
+                    str(record["name"]), str(record["shard"]), int(record["size"]), time.monotonic()
                 )
-        for place in ("ready", *_KINDS.values()):
-            for path in (self.folder / place).iterdir():
+        for directory in ("ready", *_KINDS.values()):
+            for path in (self.folder / directory).iterdir():
                 if path.name not in self._held:
                     self._delete(path.name)
         self._sweep()

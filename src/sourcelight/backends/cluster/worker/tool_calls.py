@@ -55,12 +55,12 @@ class StatsMailbox:
         with self._guard:
             self._waiting.pop(token, None)
 
-    def tell(self, plain: Mapping[str, Any]) -> None:
+    def tell(self, payload: Mapping[str, Any]) -> None:
         """Pass on what a service says; nobody may wait for it any more."""
         with self._guard:
-            waiting = self._waiting.get(str(plain["token"]))
-        if waiting is not None:
-            waiting.put(list(plain["numbers"]))
+            future = self._waiting.get(str(payload["token"]))
+        if future is not None:
+            future.put(list(payload["numbers"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class StatsBarrier:
         """The greatest of what all workers have."""
         return self._met(MOST, numbers)
 
-    def _met(self, how: str, numbers: Sequence[Any]) -> list[Any]:
-        self.say({"kind": "share", "how": how, "numbers": list(numbers)})
+    def _met(self, method: str, numbers: Sequence[Any]) -> list[Any]:
+        self.say({"kind": "share", "how": method, "numbers": list(numbers)})
         ends = time.monotonic() + WAIT_S
         while time.monotonic() < ends:
             self.cancellation.check()
@@ -112,8 +112,8 @@ def called(
 
     def observe(progress: ToolProgress) -> None:
         rows = progress.rows
-        told = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
-        outbox.put({"kind": "progress", "progress": told, "rows": rows}, 0 if rows is None else rows.nbytes)
+        message = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
+        outbox.put({"kind": "progress", "progress": message, "rows": rows}, 0 if rows is None else rows.nbytes)
 
     context = tools.ToolContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
@@ -121,10 +121,10 @@ def called(
     work = {PART: _part, REST: _rest, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
     try:
         answer = work(order, context, missing, outbox, posts)
-    except SearchIndexError as fault:
+    except SearchIndexError as error:
         for name in order.names:
             distrust(name)
-        raise ClusterError(str(fault)) from fault
+        raise ClusterError(str(error)) from error
     if cancellation.cancelled:
         raise Cancelled("stopped on request")
     return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
@@ -143,9 +143,9 @@ def _rest(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
     """All of a call about one repository, without others that can't be had; these are told as ``missing``."""
-    asked = str(order.arguments.get("repo", "")).strip("/")
-    if asked in missing or len(missing) == len(order.names):
-        raise ClusterError(missing.get(asked) or next(iter(missing.values())))
+    repository_name = str(order.arguments.get("repo", "")).strip("/")
+    if repository_name in missing or len(missing) == len(order.names):
+        raise ClusterError(missing.get(repository_name) or next(iter(missing.values())))
     answer = _whole(order, context, {}, outbox, posts)
     return replace(answer, attributes={**answer.attributes, "missing": dict(missing)})
 
@@ -200,10 +200,10 @@ def _researched(
     def emit(happening: Any) -> None:
         outbox.put({"kind": "told", "told": pickle.dumps(happening)})
 
-    asked = pickle.loads(order.arguments["asked"])  # noqa: S301 - who asks has the cluster's certificate
-    return _carried("found", done(order.tool, asked, context, emit))
+    request = pickle.loads(order.arguments["asked"])  # noqa: S301 - who asks has the cluster's certificate
+    return _carried("found", done(order.tool, request, context, emit))
 
 
-def _carried(what: str, value: Any) -> ToolResult:
+def _carried(key: str, value: Any) -> ToolResult:
     """Something that is no answer yet, in the form in which answers travel."""
-    return ToolResult(what, None, {what: value})
+    return ToolResult(key, None, {key: value})
