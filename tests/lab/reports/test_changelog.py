@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sourcelight.lab.reports.kinds import KINDS, kind_of
-from sourcelight.lab.reports.requests import CommitInfo, merged_changes, request_of
+from sourcelight.lab.reports.changelog import KINDS, CommitInfo, kind_of, merged_changes, request_of
 
 
 @pytest.mark.parametrize(

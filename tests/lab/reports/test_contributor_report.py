@@ -14,7 +14,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.lab.reports import Report, contributors
-from sourcelight.lab.reports.contributor_summary import stale
+from sourcelight.lab.reports.contributor_sections import stale
 from sourcelight.testing import RepositoryBuilder
 
 ADA, BEN, CY = "Ada <ada@corp.example>", "Ben <ben@gmail.com>", "Cy <cy@lab.corp.example>"

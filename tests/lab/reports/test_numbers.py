@@ -12,9 +12,9 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.lab.reports import Report, changes, contributors
-from sourcelight.lab.reports.contributor_request import Request
+from sourcelight.lab.reports.contributor_data import Request
 from sourcelight.lab.reports.contributor_sections import ownership_sections
-from sourcelight.lab.reports.paths import PathFilter
+from sourcelight.lab.reports.files import PathFilter
 from sourcelight.testing import RepositoryBuilder
 
 BOT = "dependabot[bot] <bot@example.org>"

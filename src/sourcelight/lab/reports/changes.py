@@ -12,8 +12,29 @@ from sourcelight.core.errors import RevisionNotFound, ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import count_of, join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.change_sections import changelog, files_section, infos_of, log_section, people_section
-from sourcelight.lab.reports.change_summary import Ends, lead, metrics, nothing
+from sourcelight.lab.reports.change_sections import (
+    Ends,
+    changelog,
+    files_section,
+    infos_of,
+    lead,
+    log_section,
+    metrics,
+    nothing,
+    people_section,
+)
+from sourcelight.lab.reports.changelog import merged_changes
+from sourcelight.lab.reports.files import (
+    WRITTEN,
+    OtherFiles,
+    PathFilter,
+    PathPatterns,
+    changed_files,
+    check_other_files,
+    is_written,
+    sized_by_kinds,
+    with_file_kinds,
+)
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
@@ -28,23 +49,11 @@ from sourcelight.lab.reports.history import (
     said,
     without_notices,
 )
-from sourcelight.lab.reports.links import links_of
 from sourcelight.lab.reports.model import Frame, Section
-from sourcelight.lab.reports.other_files import (
-    WRITTEN,
-    OtherFiles,
-    check_other_files,
-    is_written,
-    sized_by_kinds,
-    with_file_kinds,
-)
-from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
-from sourcelight.lab.reports.people import one_name_each
+from sourcelight.lab.reports.people import keys_of, one_name_each
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.requests import merged_changes
-from sourcelight.lab.reports.turnover import keys_of
-from sourcelight.lab.reports.wording import day
+from sourcelight.lab.reports.text import day, links_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import MINYEAR, UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
+from sourcelight.core.errors import ToolError, UnsupportedTool
 from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.core.markup import join_words
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
-from sourcelight.lab.reports.contributor_request import LEFT_OUT, ChangedLines, Owned, Request, check_dates
-from sourcelight.lab.reports.contributor_sections import ownership_sections, people_section, places_section
-from sourcelight.lab.reports.contributor_summary import OLD_DAYS, lead, nothing
+from sourcelight.lab.reports.contributor_data import (
+    LEFT_OUT,
+    ChangedLines,
+    Owned,
+    Request,
+    check_dates,
+    compare_with_earlier,
+    current_owners,
+    date_bound,
+    lines_by_place,
+    lines_of_changes,
+    newest_date,
+    touched_files,
+)
+from sourcelight.lab.reports.contributor_sections import (
+    OLD_DAYS,
+    lead,
+    nothing,
+    ownership_sections,
+    people_section,
+    places_section,
+)
+from sourcelight.lab.reports.files import (
+    OtherFiles,
+    PathFilter,
+    PathPatterns,
+    check_other_files,
+    people_of,
+    sized_by_kinds,
+    with_authors,
+)
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
@@ -32,16 +58,20 @@ from sourcelight.lab.reports.history import (
     said,
     without_notices,
 )
-from sourcelight.lab.reports.links import links_of
 from sourcelight.lab.reports.model import Frame, Metric, Section
-from sourcelight.lab.reports.organizations import organizations_section, with_organizations
-from sourcelight.lab.reports.other_files import OtherFiles, check_other_files, sized_by_kinds
-from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
-from sourcelight.lab.reports.people import doubtful, one_name_each, people_metrics
+from sourcelight.lab.reports.people import (
+    YEAR_DAYS,
+    Turnover,
+    doubtful,
+    one_name_each,
+    organizations_section,
+    people_metrics,
+    turnover_section,
+    with_organizations,
+)
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.turnover import YEAR_DAYS, Turnover, keys_of, turnover, turnover_section
-from sourcelight.lab.reports.wording import day
+from sourcelight.lab.reports.text import day, links_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -136,7 +166,7 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
 def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: str, *, ownership: bool) -> Report:
     notices: list[str] = []
     found = stages.ask("commits", code.commit_search, repos=which.repos, **which.dates)
-    changes = _touched(code, stages, which) if which.paths and len(found) else None
+    changes = touched_files(code, stages, which) if which.paths and len(found) else None
     counted = found if changes is None else narrowed(found, changes[changes["path"].map(which.paths)])
     if not len(counted):
         reason = _reason(code, stages, which, found, changes)
@@ -167,13 +197,13 @@ def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: 
     names = _names(commits)
     people, sources = known, {"commits": commits}
     if changes is None:
-        places = _places(code, stages, which, notices)
+        places = lines_by_place(code, stages, which, notices)
     else:
         sources["changes"] = with_authors(changes[changes["path"].map(which.paths)], commits)
         people = people_of(commits, sources["changes"], known)
-        places = _places_of(sources["changes"], commits, which)
-    newest = _newest(code, stages, which)
-    compared = _compared(code, stages, which, found, commits, newest)
+        places = lines_of_changes(sources["changes"], commits, which)
+    newest = newest_date(code, stages, which)
+    compared = compare_with_earlier(code, stages, which, found, commits, newest)
     links = links_of(code, _heads(found))
     one = names[0] if len(names) == 1 else ""
     sections = [people_section(people, commits, which, links.of_people(one))]
@@ -185,7 +215,7 @@ def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: 
         _when(commits, by, _span(found, newest)),
         places_section(code, places, which, links.of_files()),
     ]
-    owned = _owned(code, stages, names, which, notices) if ownership else []
+    owned = current_owners(code, stages, names, which, notices) if ownership else []
     sections += ownership_sections(code, owned, which, links.of_people(one))
     answers = [without_notices(f, _SAID) for f in (found, known, *places.answers) if f is not None]
     answers += about("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owned])
@@ -242,34 +272,20 @@ def _heads(found: Frame) -> dict[str, str]:
     return {name: commits if isinstance(commits, str) else commits[0] for name, commits in told.items() if commits}
 
 
-def _instant(frame: Frame, name: str) -> Any:
-    """A bound of the time as the service understood it; None for none."""
-    import pandas as pd
-
-    text = frame.attrs.get(name)
-    return pd.Timestamp(text) if text else None
-
-
-def _newest(code: Client, stages: ReportProgress, which: Request) -> Any:
-    """The date of the newest commit of all time; None where there is none."""
-    newest = stages.ask("time before", code.commit_search, repos=which.repos, limit=1)
-    return newest["commit_date"].iloc[0] if len(newest) else None
-
-
 def _span(found: Frame, newest: Any) -> Span:
     """The time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
     now = datetime.now(UTC)
-    ends = [end for end in (_instant(found, "before"), now) if end is not None]
+    ends = [end for end in (date_bound(found, "before"), now) if end is not None]
     if newest is not None and (now - newest).days >= OLD_DAYS:
         ends.append(newest)
-    return Span(_instant(found, "after"), min(ends))
+    return Span(date_bound(found, "after"), min(ends))
 
 
 def _reason(code: Client, stages: ReportProgress, which: Request, found: Frame, changes: Frame | None) -> str:
     """Why there is no commit to report on."""
     if changes is not None:
         return which.paths.reason(sorted(changes["path"].astype("str").unique()))
-    newest = _newest(code, stages, which)
+    newest = newest_date(code, stages, which)
     oldest = None
     if newest is not None:
         try:
@@ -278,94 +294,13 @@ def _reason(code: Client, stages: ReportProgress, which: Request, found: Frame, 
         except UnsupportedTool:
             oldest = stages.ask("commits", code.commit_search, repos=which.repos)["commit_date"].min()
     known = _wanted(which) if which.repos else "" if not len(code.repositories()) else "None of the repositories"
-    return nothing(_instant(found, "after"), _instant(found, "before"), oldest, newest, known)
-
-
-def _touched(code: Client, stages: ReportProgress, which: Request) -> Frame:
-    """The files that each commit of the time changed."""
-    churn = partial(stages.ask, "commits", code.churn, file_kinds=which.summary_kinds)
-    return changed_files("contributors", churn, which.repos, None, **which.dates)
-
-
-def _compared(
-    code: Client, stages: ReportProgress, which: Request, found: Frame, commits: Frame, newest: Any
-) -> Turnover | None:
-    """The people of the time against those of as long a time before; of all history, its last year.
-
-    None where nothing can be before.
-    """
-    start = _instant(found, "after")
-    if start is None:
-        end = commits["commit_date"].max()
-        start = end - timedelta(days=YEAR_DAYS)
-        earlier = commits[commits["commit_date"] <= start]
-        if not len(earlier):
-            return None
-        before = earlier[earlier["commit_date"] > start - timedelta(days=YEAR_DAYS)]
-        return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
-    end = min(time for time in (_instant(found, "before"), newest, datetime.now(UTC)) if time is not None)
-    if (start - (end - start)).year < MINYEAR:  # a clock was broken
-        return None
-    times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
-    before = stages.ask("time before", code.commit_search, repos=which.repos, **times)
-    if which.paths and len(before):
-        churn = partial(stages.ask, "time before", code.churn, file_kinds=which.summary_kinds)
-        changes = changed_files("contributors", churn, which.repos, None, **times)
-        before = narrowed(before, changes[changes["path"].map(which.paths)])
-    try:
-        known = stages.ask("time before", code.contributors, before=times["before"], **which.people)
-        known = known[known["commits"] > 0]
-    except UnsupportedTool:
-        known = stages.ask("time before", code.commit_search, repos=which.repos, before=times["before"])
-    before = one_name_each(before, known, join_addresses=which.join_addresses)
-    return turnover(commits, before, keys_of(known), start, end)
+    return nothing(date_bound(found, "after"), date_bound(found, "before"), oldest, newest, known)
 
 
 def _when(commits: Frame, by: str, span: Span) -> Section:
     table, figure = activity(commits, by, span)
     hours, card = clock(commits)
     return Section("Time", "When commits were made.", (table, hours), (figure, card, change_sizes(commits)))
-
-
-def _places_of(changes: Frame, commits: Frame, which: Request) -> ChangedLines:
-    """Changed lines by kind, directory and file, of the changes that count."""
-    written = (
-        changes if which.table_kinds is None else changes[changes["file_kind"].astype("str").isin(which.table_kinds)]
-    )
-
-    def behind(frame: Frame, column: str) -> Callable[[int], Frame]:
-        def find(row: int) -> Frame:
-            values = changes["path"].map(top_directory) if column == "directory" else changes["path"]
-            place = frame.iloc[row]
-            own = changes[(values == place[column]) & (changes["repository"] == place["repository"])]
-            return commits[commits["commit"].astype("str").isin(set(own["commit"]))].reset_index(drop=True)
-
-        return find
-
-    return ChangedLines(
-        churn_of(changes, "file_kind") if which.other_files == "apart" else None,
-        churn_of(written, "directory", top_directory),
-        churn_of(changes, "path"),
-        behind,
-    )
-
-
-def _places(code: Client, stages: ReportProgress, which: Request, notices: list[str]) -> ChangedLines:
-    def churn(stage: str, *by: str, kinds: list[str] | None = None, what: str = "") -> Frame | None:
-        return offered(
-            lambda: stages.ask(
-                stage, code.churn, by=["repository", *by], file_kinds=kinds, **which.people, **which.dates
-            ),
-            what or stage,
-            notices,
-        )
-
-    kinds = churn("folders", "file_kind", what="kinds of files") if which.other_files == "apart" else None
-    return ChangedLines(
-        kinds,
-        churn("folders", "directory", kinds=which.table_kinds),
-        churn("files", "path", "file_kind", kinds=which.summary_kinds),
-    )
 
 
 def _summary(
@@ -417,37 +352,3 @@ def _summary(
             Metric("left", len(compared.left), f"Authors of a commit in {then} with none since.", "bots."),
         ]
     return numbers
-
-
-def _owned(code: Client, stages: ReportProgress, names: list[str], which: Request, notices: list[str]) -> list[Owned]:
-    found: list[Owned] = []
-    for name in names:
-        before = len(notices)
-        try:
-            found_here = _owned_here(code, stages, name, which, notices)
-        except SourcelightError as fault:
-            notices.append(f"Ownership of {name} could not be worked out: {fault}")
-            continue
-        if found_here is None:
-            del notices[before + 1 :]
-            return []
-        found.append(found_here)
-    return found
-
-
-def _owned_here(code: Client, stages: ReportProgress, name: str, which: Request, notices: list[str]) -> Owned | None:
-    """Who owns the lines of one repository; None where the service can't tell."""
-    options: dict[str, Any] = {
-        "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.table_kinds
-    }  # fmt: skip
-    ask = partial(stages.ask, "ownership")
-    if which.paths:
-        files = offered(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
-        if files is None:
-            return None
-        counted = files[files["path"].astype("str").map(which.paths)]
-        return name, owners_of(counted), bus_factor_of(counted)
-    owned = offered(lambda: ask(code.ownership, name, **options), "ownership", notices)
-    if owned is None:
-        return None
-    return name, owned, offered(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedTool
 from sourcelight.lab.plots.charts import period_bars, punch_card, size_histogram, stacked_bars
-from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable, ThemedFigure
+from sourcelight.lab.reports.html import ThemedFigure
+from sourcelight.lab.reports.model import Figure, Frame, Metric, ReportTable
 
 if TYPE_CHECKING:
     from sourcelight.client import Client

@@ -1,40 +1,36 @@
-"""A report as one page that needs no network and runs nothing, and as a part of a notebook."""
+"""A report as a page without scripts or network access, and as the output of a notebook cell."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from sourcelight.core.markup import escape, link
+from sourcelight.core.markup import escape, link, one_line
 from sourcelight.display.frames.export import harmless
 from sourcelight.lab.plots.charts import svg_element
+from sourcelight.lab.plots.themes import theme_variables
 from sourcelight.lab.reports.model import (
     Figure,
+    Footnotes,
     Item,
     Listing,
     Metric,
+    ReportContent,
     ReportTable,
     Section,
-    heading,
-    how_many,
-    is_number,
-    shown_rows,
-    stays_whole,
-    written,
+    excludes_note,
+    incomplete_text,
 )
-from sourcelight.lab.reports.notes import Footnotes, incomplete, left_out
-from sourcelight.lab.reports.style import fragment_style, page_style
-
-if TYPE_CHECKING:
-    from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.text import heading, how_many, is_number, shown_rows, stays_whole, written
 
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title"})
 _SHORT = 18
 _BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
 
 
-def page(report: Report) -> str:
+def page(report: ReportContent) -> str:
     """The whole page."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -48,7 +44,7 @@ def page(report: Report) -> str:
     )
 
 
-def fragment(report: Report) -> str:
+def fragment(report: ReportContent) -> str:
     """The report as a cell's output."""
     return f"<style>{fragment_style()}</style>{_body(report, top=2)}"
 
@@ -58,13 +54,21 @@ def figure_fragment(figure: Figure) -> str:
     return f'<style>{fragment_style()}</style><div class="sl-report tex2jax_ignore">{_figure(figure)}</div>'
 
 
-def _body(report: Report, top: int = 1) -> str:
+@dataclass(frozen=True, slots=True, repr=False)
+class ThemedFigure(Figure):
+    """A figure that a notebook shows in the notebook's own colors, light or dark."""
+
+    def _repr_html_(self) -> str:
+        return figure_fragment(self)
+
+
+def _body(report: ReportContent, top: int = 1) -> str:
     notes = Footnotes(report)
     asked = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.parameters)
     sections = "".join(_section(section, top + 1, notes) for section in report.sections)
     lead = _within("ul", "sl-lead", "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead))
     numbers = _within("ul", "sl-numbers", "".join(_metric(metric, notes) for metric in report.metrics))
-    lacks = _within("p", "sl-limits", escape(incomplete(report, notes)))
+    lacks = _within("p", "sl-limits", escape(incomplete_text(report, notes)))
     return (
         f'<article class="sl-report tex2jax_ignore"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
         f"{lead}{lacks}<dl>{asked}</dl>{numbers}{sections}{_notes(report, notes, top + 1)}</article>"
@@ -76,7 +80,7 @@ def _within(tag: str, name: str, html: str) -> str:
     return f'<{tag} class="{name}">{html}</{tag}>' if html else ""
 
 
-def _notes(report: Report, notes: Footnotes, level: int) -> str:
+def _notes(report: ReportContent, notes: Footnotes, level: int) -> str:
     """What numbers count, and the footnotes."""
     metrics = [metric for metric in report.metrics if metric.counts]
     counts = "".join(f"<dt>{escape(metric.name)}</dt><dd>{escape(metric.counts)}</dd>" for metric in metrics)
@@ -93,7 +97,7 @@ def _mark(notes: Footnotes, text: str) -> str:
 def _metric(metric: Metric, notes: Footnotes) -> str:
     value = "not known" if metric.value is None else written(metric.value, metric.name)
     return (
-        f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_mark(notes, left_out(metric.excludes))}'
+        f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_mark(notes, excludes_note(metric.excludes))}'
         f"<b>{escape(value)}</b></li>"
     )
 
@@ -133,12 +137,12 @@ def _linked(html: str, url: str) -> str:
 def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     if not table.shown and len(table.frame):
         about = f"Table {table.name}: {table.counts} {how_many(table)}"
-        return f'<p class="sl-about">{escape(about)}{_mark(notes, left_out(table.excludes))}</p>'
+        return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
     columns, rows = shown_rows(table)
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
     about = " ".join(part for part in (table.counts, how_many(table)) if part)
     above = (
-        f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, left_out(table.excludes))}</h{level}>'
+        f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, excludes_note(table.excludes))}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
     )
     if not rows:
@@ -177,3 +181,85 @@ def _class(value: object, column: str) -> str:
     if stays_whole(value, column):
         return ' class="sl-w"'
     return ' class="sl-p"' if column in _LONG and len(str(value)) > _SHORT else ""
+
+
+_SHARED = """
+.sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);--link:#1565c0;line-height:1.45;max-width:76rem;%s}
+.sl-report .sl-title{font-size:1.6em;font-weight:700;margin:.2em 0}
+.sl-report .sl-part{font-size:1.25em;font-weight:700;margin:1.8em 0 .3em}
+.sl-report .sl-name{font-size:1em;font-weight:700;margin:1.4em 0 .2em}
+.sl-report p{margin:.3em 0 .6em;max-width:56rem}
+.sl-report a{color:var(--link)}
+.sl-report sup{font-size:.7em;font-weight:400;opacity:.8;margin-left:.1em}
+.sl-report .sl-lead{margin:.6em 0 1em;padding-left:1.2em;max-width:60rem;font-size:1.05em}
+.sl-report .sl-lead li{margin:.25em 0}
+.sl-report .sl-limits{border-left:4px solid #c77700;padding:.3rem .8rem;background:var(--soft)}
+.sl-report dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.5em 0}
+.sl-report dt{opacity:.75;float:none;width:auto;font-weight:400}.sl-report dd{margin:0;overflow-wrap:anywhere}
+.sl-report .sl-numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.6rem;padding:0;
+list-style:none;margin:1em 0}
+.sl-report .sl-numbers li{border:1px solid var(--edge);border-radius:.5rem;padding:.4rem .8rem;margin:0}
+.sl-report .sl-numbers b{display:block;font-size:1.5em;font-weight:600;font-variant-numeric:tabular-nums}
+.sl-report .sl-about{font-size:.85em;opacity:.8}
+.sl-report .sl-list{margin:.2em 0;padding-left:1.3em;max-width:60rem}
+.sl-report .sl-list li{margin:.1em 0;overflow-wrap:break-word}
+.sl-report .sl-notes dl,.sl-report .sl-notes ol{font-size:.85em}
+.sl-report .sl-notes ol{padding-left:2.4em;max-width:60rem}
+.sl-report .sl-wide{overflow-x:auto}
+.sl-report table{border-collapse:collapse;font-size:.9em;margin:.3em 0}
+.sl-report th,.sl-report td{text-align:left;vertical-align:top;padding:.2em .7em;border-bottom:1px solid var(--edge)}
+.sl-report th{vertical-align:bottom}
+.sl-report td.sl-n,.sl-report th.sl-n{text-align:right;font-variant-numeric:tabular-nums}
+.sl-report td{overflow-wrap:break-word;min-width:5em}
+.sl-report td.sl-n,.sl-report td.sl-w{white-space:nowrap;overflow-wrap:normal;min-width:0}
+.sl-report td.sl-p{min-width:15em}
+.sl-report figure{margin:1em 0;padding:.6rem .8rem;border:1px solid var(--edge);border-radius:.5rem;
+background:var(--sl-back);color:var(--sl-text)}
+.sl-report figure svg{width:100%%;height:auto;display:block}
+.sl-report figcaption{font-weight:600;margin-bottom:.3em}
+"""
+_DARK = "--link:#8ab4f8;"
+_PAGE = """
+:root{color-scheme:light dark}
+body{margin:0 auto;padding:1.5rem;max-width:78rem;font-family:system-ui,sans-serif;background:Canvas;color:CanvasText}
+@media screen and (prefers-color-scheme:dark){.sl-report{%s}}
+@page{size:A4;margin:15mm 14mm 18mm;
+@bottom-left{content:"%s";font:8pt system-ui,sans-serif;color:#555}
+@bottom-right{content:"Page " counter(page) " of " counter(pages);font:8pt system-ui,sans-serif;color:#555}}
+@media print{:root{color-scheme:light}body{padding:0;max-width:none;font-size:9.5pt}
+.sl-report a{color:inherit;text-decoration:none}
+.sl-report figure,.sl-report li,.sl-report tr,.sl-report .sl-numbers,.sl-report dl{break-inside:avoid}
+.sl-report .sl-notes dl{break-inside:auto}
+.sl-report .sl-wide{overflow:visible}.sl-report thead{display:table-header-group}
+.sl-report p,.sl-report li{orphans:3;widows:3}
+.sl-report .sl-numbers{grid-template-columns:repeat(5,1fr);gap:.4rem}.sl-report .sl-numbers li{padding:.2rem .5rem}
+.sl-report table{font-size:.8em}.sl-report th,.sl-report td{padding:.2em .4em}
+.sl-report td,.sl-report td.sl-p{min-width:4em;overflow-wrap:anywhere}.sl-report td.sl-s{overflow-wrap:normal}
+.sl-report .sl-title,.sl-report .sl-part,.sl-report .sl-name,.sl-report .sl-above,.sl-report .sl-text,
+.sl-report figcaption,
+.sl-report thead,.sl-report tbody tr:nth-child(-n+2):not(:last-child),.sl-report .sl-list li:nth-child(-n+2)
+{break-after:avoid}}
+"""
+_IN_NOTEBOOKS = (
+    '[data-jp-theme-light="false"] .sl-report',  # JupyterLab and Notebook 7
+    ".vscode-dark .sl-report",
+    'html[theme="dark"] .sl-report',  # Colab
+)
+
+
+def page_style(title: str) -> str:
+    """The style of a page; its printed pages have the title and their number at the foot."""
+    shared = _SHARED % theme_variables("light")
+    return shared + _PAGE % (theme_variables("dark") + _DARK, _css_text(one_line(title, 90)))
+
+
+def fragment_style() -> str:
+    """The style of a cell's output: dark where the notebook is, as its own switch says."""
+    # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
+    shared = (_SHARED % theme_variables("light")).replace(".sl-report ", ".sl-report.sl-report ")
+    return f"{shared}{','.join(_IN_NOTEBOOKS)}{{{theme_variables('dark')}{_DARK}}}"
+
+
+def _css_text(text: str) -> str:
+    r"""Text within quotes of CSS: what is no letter or digit of ASCII as ``\hex``, so that nothing ends the text."""
+    return re.sub(r"[^A-Za-z0-9]", lambda match: f"\\{ord(match[0]):x} ", text)

@@ -12,29 +12,23 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from sourcelight.core.errors import MissingExtra, SourcelightError
 from sourcelight.core.markup import link, one_line
 from sourcelight.lab.plots.figure import write_figure
 from sourcelight.lab.reports.model import (
-    LONGEST,
     Figure,
+    Footnotes,
     Item,
     Listing,
+    ReportContent,
     ReportTable,
-    heading,
-    how_many,
-    is_number,
-    shown_rows,
-    written,
+    excludes_note,
+    incomplete_text,
 )
-from sourcelight.lab.reports.notes import Footnotes, incomplete, left_out
-
-if TYPE_CHECKING:
-    from sourcelight.lab.reports.report import Report
-
+from sourcelight.lab.reports.text import LONGEST, heading, how_many, is_number, shown_rows, written
 
 # What Markdown gives a meaning anywhere in a line; a dollar sign starts a formula in notebooks, and `<` a tag.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
@@ -49,19 +43,19 @@ def literal(text: str) -> str:
     return _ACTIVE.sub(r"\\\1", one_line(text, LONGEST * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
 
 
-def document(report: Report, figures: Mapping[str, str] | None) -> str:
+def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
     """The document; `figures` are links to pictures by name of the figure, None: they are described in words."""
     notes = Footnotes(report)
     lines = [f"# {literal(report.title)}", ""]
     lines += [*(f"- {literal(sentence)}" for sentence in report.lead), ""] if report.lead else []
-    lacks = incomplete(report, notes)
+    lacks = incomplete_text(report, notes)
     lines += [f"**{literal(lacks)}**", ""] if lacks else []
     lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.parameters]
     if report.metrics:
         lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
     for metric in report.metrics:
         value = "not known" if metric.value is None else written(metric.value, metric.name)
-        name = f"{literal(metric.name)}{_mark(notes, left_out(metric.excludes))}"
+        name = f"{literal(metric.name)}{_mark(notes, excludes_note(metric.excludes))}"
         lines.append(f"| {name} | {literal(value)} | {literal(metric.counts)} |")
     for section in report.sections:
         lines += ["", f"## {literal(section.title)}"]
@@ -104,7 +98,7 @@ def _linked(text: str, url: str) -> str:
     return f"[{text}](<{quote(url, safe=_IN_ADDRESSES)}>)"
 
 
-def save_figures(report: Report, path: str | os.PathLike[str]) -> dict[str, str]:
+def save_figures(report: ReportContent, path: str | os.PathLike[str]) -> dict[str, str]:
     """Write the figures as PNG into a folder beside `path`; gives their relative addresses by name."""
     target = Path(path)
     folder = target.with_name(f"{target.stem}_figures")
@@ -127,11 +121,11 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
 def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     if not table.shown and len(table.frame):
         about = literal(f"Table {table.name}: {table.counts} {how_many(table)}")
-        return [f"{about}{_mark(notes, left_out(table.excludes))}"]
+        return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
     columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
     above = [
-        f"### {literal(table.title)}{_mark(notes, left_out(table.excludes))}",
+        f"### {literal(table.title)}{_mark(notes, excludes_note(table.excludes))}",
         "",
         literal(f"{table.counts} {how_many(table)}".strip()),
     ]

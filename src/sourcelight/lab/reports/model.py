@@ -1,134 +1,33 @@
-"""How a value is written in a page or a document, for both of them.
-
-The parts of a report: numbers, tables and figures, each with what it counts and what it leaves out.
-"""
+"""The parts of a report: metrics, tables, figures and lists, and the footnotes that say what they exclude."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from sourcelight.core.former_names import refuses_former_names
-from sourcelight.core.markup import one_line
 from sourcelight.lab.plots.figure import Figure, MatplotlibFigure
 
 __all__ = [
     "Figure",
+    "Footnotes",
     "Frame",
     "Item",
     "LinkOf",
     "Listing",
     "MatplotlibFigure",
     "Metric",
+    "ReportContent",
     "ReportTable",
     "Section",
-    "ThemedFigure",
+    "excludes_note",
+    "incomplete_text",
 ]
-
-
-LONGEST = 200
-_COMMIT_DIGITS = 12
-# Of these the day says enough; files and frames have the time.
-_NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
-_USUAL_NAME = 24
-_USUAL = {"exact": True}  # of columns of yes and no: the value that is no exception; no for all others
-_BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
-
-
-def written(value: Any, column: str = "") -> str:
-    """A value as one line of visible text: numbers with separators, times to the minute, nothing for null.
-
-    A fraction is a percentage where the column is named a share, a commit its first digits, and the ends of a time
-    are days.
-    """
-    import numpy as np
-    import pandas as pd
-
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return one_line(", ".join(str(item) for item in value), LONGEST)
-    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value)):
-        return ""
-    if isinstance(value, (bool, np.bool_)):
-        # Only exceptions are marked: a column of "no" says nothing.
-        return "" if bool(value) == _USUAL.get(column, False) else "yes" if value else "no"
-    if is_number(value):
-        whole = isinstance(value, (int, np.integer))
-        return f"{value:,}" if whole else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
-    return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), LONGEST)
-
-
-def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and first rows as a page shows them; the rows have all columns.
-
-    No column without a value or an exception, and no repository if there is but one.
-    """
-    frame = table.frame.head(table.shown)
-    columns = [str(column) for column in frame.columns if str(column) not in table.hidden]
-    if len(frame):
-        columns = [column for column in columns if _says_something(frame[column], column)]
-    if "repository" in columns and len(columns) > 1 and len(table.frame["repository"].unique()) <= 1:
-        columns.remove("repository")
-    return columns, frame.to_dict("records")
-
-
-def _says_something(values: Any, column: str) -> bool:
-    import pandas as pd
-
-    known = values.dropna()
-    if not len(known):
-        return False
-    if pd.api.types.is_bool_dtype(known.dtype):
-        return bool((known.astype("bool") != _USUAL.get(column, False)).any())
-    return True
-
-
-def how_many(table: ReportTable) -> str:
-    """What a page says where it shows but a part of a table's rows; empty where it shows all."""
-    total = len(table.frame)
-    if total <= table.shown:
-        return "" if total else "There is no row."
-    shown = f"The first {table.shown:,} of {total:,} rows" if table.shown else f"Its {total:,} rows are not shown here"
-    return f"{shown}; the table itself and its file have all."
-
-
-def stays_whole(value: Any, column: str = "") -> bool:
-    """Whether a value is never broken across lines: numbers, times, yes and no, commits, names of usual length."""
-    if column in _NAMES and isinstance(value, str) and len(value) <= _USUAL_NAME:
-        return True
-    return column == "commit" or is_number(value) or isinstance(value, (bool, datetime))
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is set right-aligned."""
-    import numpy as np
-
-    if isinstance(value, (bool, np.bool_)):
-        return False
-    return isinstance(value, (int, float, np.integer, np.floating)) and not np.isnan(value)
-
-
-def heading(column: str) -> str:
-    """A column's name for readers."""
-    return column.replace("_", " ")
-
 
 Frame = Any
 LinkOf = Callable[[str, Mapping[str, Any]], str]
 """Address of a cell, from its column and its row; empty for none."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ThemedFigure(Figure):
-    """A figure that a notebook shows in the notebook's own colors, light or dark."""
-
-    def _repr_html_(self) -> str:
-        from sourcelight.lab.reports.html import figure_fragment
-
-        return figure_fragment(self)
 
 
 @refuses_former_names("Metric")
@@ -227,3 +126,75 @@ class Section:
     tables: tuple[ReportTable, ...] = ()
     figures: tuple[Figure, ...] = ()
     lists: tuple[Listing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportContent:
+    """What a page or a document shows of a report; `Report` describes the fields."""
+
+    title: str
+    parameters: tuple[tuple[str, str], ...]
+    metrics: tuple[Metric, ...]
+    sections: tuple[Section, ...]
+    sources: Mapping[str, Frame] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every number could be given, and nothing was limited."""
+        return not self.limits and all(metric.value is not None for metric in self.metrics)
+
+
+class Footnotes:
+    """The footnotes of a report.
+
+    Those of numbers and tables come first, in reading order, then the notices of the whole report.
+    """
+
+    def __init__(self, report: ReportContent) -> None:
+        self._numbers: dict[str, int] = {}
+        for number in report.metrics:
+            self._add(excludes_note(number.excludes))
+        for section in report.sections:
+            for table in section.tables:
+                self._add(excludes_note(table.excludes))
+        for notice in report.notices:
+            self._add(notice)
+        self.limits = sorted({self._numbers[_sentence(limit)] for limit in report.limits if self._add(limit)})
+
+    def _add(self, text: str) -> int:
+        note = _sentence(text)
+        return self._numbers.setdefault(note, len(self._numbers) + 1) if note else 0
+
+    def number(self, text: str) -> int:
+        """The number of a footnote; 0 for an empty text."""
+        return self._numbers.get(_sentence(text), 0)
+
+    @property
+    def texts(self) -> list[str]:
+        """All footnotes; the first has number 1."""
+        return list(self._numbers)
+
+
+def excludes_note(text: str) -> str:
+    """The footnote of a number or a table that leaves something out; empty for nothing."""
+    return f"Left out: {text}" if text else ""
+
+
+def _sentence(text: str) -> str:
+    stripped = text.strip()
+    return stripped if not stripped or stripped.endswith((".", "!", "?", ":")) else f"{stripped}."
+
+
+def incomplete_text(report: ReportContent, notes: Footnotes) -> str:
+    """One line on top of a report that lacks something, and where it says what; empty for a complete one."""
+    if report.complete:
+        return ""
+    unknown = [number.name for number in report.metrics if number.value is None]
+    parts = [f"not known here: {', '.join(unknown)}"] if unknown else []
+    if notes.limits:
+        which = ", ".join(str(number) for number in notes.limits)
+        parts.append(f"see {'note' if len(notes.limits) == 1 else 'notes'} {which}")
+    return f"This report is incomplete: {'; '.join(parts)}."

@@ -1,17 +1,24 @@
-"""People of reports: who counts as one, what each number of them counts, and which identities may still be one."""
+"""People of reports: who is one person, joiners and leavers, organizations."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.errors import SourcelightError
-from sourcelight.lab.reports.model import Frame, Metric
+from sourcelight.core.markup import count_of
+from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
+from sourcelight.lab.reports.text import day, length
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
     from sourcelight.lab.reports.progress import ReportProgress
+
 
 JOINED = "Identities with one address (in any case) are one person, after the mailmap."
 APART = "Each name and address is a person of its own, after the mailmap."
@@ -99,3 +106,167 @@ def doubtful(
         "mailmap= joins those whose mailmap_line is passed."
     )
     return [notice]
+
+
+YEAR_DAYS = 365
+
+
+@dataclass(frozen=True, slots=True)
+class Turnover:
+    """Two times of the same length, one behind the other, and who wrote commits in them.
+
+    Attributes
+    ----------
+    start, end
+        The later time.
+    joined, left
+        Rows of people: author, author_email, commits, first_date and last_date, of the later time and of the earlier.
+    before
+        Commits of the earlier time.
+    commits
+        How many commits the later time has.
+    """
+
+    start: Any
+    end: Any
+    joined: Frame
+    left: Frame
+    before: Frame
+    commits: int
+
+    @property
+    def days(self) -> float:
+        """Length of each of the times."""
+        return float((self.end - self.start).total_seconds() / 86_400)
+
+
+def turnover(now: Frame, before: Frame, known: AbstractSet[Pair], start: Any, end: Any) -> Turnover:
+    """Compare the people of two times; `known` are the keys of everybody with a commit before the later one."""
+    here, then = _people(now), _people(before)
+    joined = here[~here["key"].isin(known | set(then["key"]))]
+    left = then[~then["key"].isin(set(here["key"]))]
+    joined, left = (frame.drop(columns="key").reset_index(drop=True) for frame in (joined, left))
+    return Turnover(start, end, joined, left, before, len(now))
+
+
+def keys_of(frame: Frame) -> set[Pair]:
+    """The keys of the people of a frame with author and author_email."""
+    return {person_key(*pair) for pair in _pairs(frame)}
+
+
+def _pairs(frame: Frame) -> list[Pair]:
+    return list(zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True))
+
+
+def _people(commits: Frame) -> Frame:
+    """A row a person of commits that are by no bot, most commits first."""
+    human = commits[~commits["bot"].fillna(value=False).astype("bool")]
+    human = human.assign(key=[person_key(*pair) for pair in _pairs(human)])
+    frame = human.groupby("key").agg(
+        author=("author", "first"),
+        author_email=("author_email", "first"),
+        commits=("commit", "size"),
+        first_date=("commit_date", "min"),
+        last_date=("commit_date", "max"),
+    )
+    return frame.reset_index().sort_values(["commits", "author"], ascending=[False, True]).reset_index(drop=True)
+
+
+def turnover_section(found: Turnover, link: LinkOf | None) -> Section:
+    """Two tables: who joined, and who left."""
+    time = length(found.days)
+    span = f"{day(found.start)} to {day(found.end)}"
+    keys = ("author", "author_email")
+    of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
+    of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
+    tables = (
+        ReportTable("joined", "Joined", found.joined, of_joined, "bots.", "", keys, shown=15, link=link),
+        ReportTable("left", "Left", found.left, of_left, "bots.", "", keys, shown=15, link=link),
+    )
+    joined, left = count_of(len(found.joined), "person"), count_of(len(found.left), "person")
+    text = f"From {span}, {joined} joined, and {left} of the {time} before wrote no commit."
+    return Section("Joiners and leavers", text, tuple(table for table in tables if len(table.frame)))
+
+
+PUBLIC = "public mail providers"
+HIDDEN = "addresses hidden by code hosts"
+NONE = "no domain"
+ABOUT = (
+    "Commits by people, by the domain of the author's address. A domain below another one of these counts for that "
+    "one. Providers where anybody has an address, and addresses that code hosts give out, are no organization."
+)
+
+_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
+_MAX_DOMAIN = 253  # RFC 1035
+_HOSTS = re.compile(r"(?:^|\.)noreply\.|^users\.(?:sf|sourceforge)\.net$")
+# Names of providers, whatever country or other ending follows, and whole domains of those whose name says little.
+_PROVIDERS = frozenset({
+    "aol", "fastmail", "foxmail", "gmail", "gmx", "googlemail", "hey", "hotmail", "icloud", "inbox", "libero",
+    "live", "mailbox", "msn", "naver", "outlook", "posteo", "protonmail", "rediffmail", "riseup", "rocketmail",
+    "runbox", "sina", "tutanota", "yahoo", "yandex", "ymail", "zoho", "zohomail",
+})  # fmt: skip
+_PROVIDER_DOMAINS = frozenset({
+    "126.com", "139.com", "163.com", "bk.ru", "comcast.net", "duck.com", "fastmail.fm", "free.fr",
+    "hanmail.net", "laposte.net", "list.ru", "mac.com", "mail.com", "mail.ru", "me.com", "orange.fr", "pm.me",
+    "pobox.com", "proton.me", "qq.com", "rambler.ru", "seznam.cz", "sohu.com", "tuta.io", "ukr.net",
+    "verizon.net", "vip.qq.com", "wanadoo.fr", "web.de", "wp.pl", "ya.ru", "yeah.net",
+})  # fmt: skip
+
+
+def domain_of(address: str) -> str:
+    """The domain of an address in lower case; empty where it has none that could be one of the internet."""
+    domain = address.rpartition("@")[2].strip().rstrip(".").lower() if "@" in address else ""
+    return domain if len(domain) <= _MAX_DOMAIN and _DOMAIN.fullmatch(domain) else ""
+
+
+def organization_of(address: str, domains: Collection[str] = ()) -> str:
+    """The organization of an address: a domain, or what it is instead; `domains` are all that there are."""
+    domain = domain_of(address)
+    if not domain:
+        return NONE
+    if _HOSTS.search(domain):
+        return HIDDEN
+    if domain in _PROVIDER_DOMAINS or domain.partition(".")[0] in _PROVIDERS:
+        return PUBLIC
+    labels = domain.split(".")
+    above = (".".join(labels[start:]) for start in range(len(labels) - 2, 0, -1))
+    return next((parent for parent in above if parent in domains), domain)
+
+
+def with_organizations(commits: Frame) -> Frame:
+    """Commits with the column ``organization``."""
+    addresses = commits["author_email"].astype("str")
+    domains = {domain_of(address) for address in addresses.unique()}
+    names = {address: organization_of(address, domains) for address in addresses.unique()}
+    frame = commits.assign(organization=addresses.map(names))
+    frame.attrs = dict(commits.attrs)
+    return frame
+
+
+def organizations_section(commits: Frame) -> Section:
+    """A row an organization, most commits first; those that are none come last. Commits have their organization."""
+    human = commits[~commits["bot"]]
+    grouped = human.groupby("organization", observed=True)
+    frame = grouped.agg(
+        people=("person", "nunique"),
+        commits=("commit", "size"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+    ).reset_index()
+    frame.insert(3, "share", frame["commits"] / max(len(human), 1))
+    is_none = frame["organization"].isin([PUBLIC, HIDDEN, NONE])
+    frame = frame.assign(_none=is_none).sort_values(
+        ["_none", "commits", "organization"], ascending=[True, False, True], kind="stable"
+    )
+    frame = frame.drop(columns="_none").reset_index(drop=True)
+    if not len(frame):
+        return Section("Organizations", "")
+    named = frame[~frame["organization"].isin([PUBLIC, HIDDEN, NONE])]
+    text = (
+        f"{count_of(len(named), 'domain')} of organizations; {named['commits'].sum() / max(len(human), 1):.0%} of the "
+        "commits by people are from their addresses."
+    )
+    table = ReportTable(
+        "organizations", "Organizations by e-mail domain", frame, ABOUT, "bots.", "commits", ("organization",), shown=15
+    )
+    return Section("Organizations", text, (table,))

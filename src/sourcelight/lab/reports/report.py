@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.display.frames.export import write_frame, write_text
-from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, Metric, ReportTable, Section
+from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, ReportContent, ReportTable
 
 
 @refuses_former_names("Report")
 @dataclass(frozen=True, slots=True, repr=False)
-class Report:
+class Report(ReportContent):
     """A finished report.
 
     In a notebook it shows itself. `tables` and `figures` have its parts by name, `drill_down` the rows behind a number.
@@ -44,20 +44,6 @@ class Report:
         The report in a few sentences, for a reader who reads nothing else; its numbers are those of `metrics` and
         `tables`.
     """
-
-    title: str
-    parameters: tuple[tuple[str, str], ...]
-    metrics: tuple[Metric, ...]
-    sections: tuple[Section, ...]
-    sources: Mapping[str, Frame] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
-    lead: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every number could be given, and nothing was limited."""
-        return not self.limits and all(metric.value is not None for metric in self.metrics)
 
     @property
     def summary(self) -> Frame:

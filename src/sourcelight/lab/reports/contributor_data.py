@@ -1,0 +1,246 @@
+"""The data of the contributor report: its request, and what it reads from a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import MINYEAR, UTC, date, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.errors import SourcelightError, ToolError, UnsupportedTool
+from sourcelight.lab.reports.files import (
+    OtherFiles,
+    PathFilter,
+    bus_factor_of,
+    changed_files,
+    churn_of,
+    owners_of,
+    top_directory,
+)
+from sourcelight.lab.reports.history import (
+    narrowed,
+    offered,
+)
+from sourcelight.lab.reports.model import Frame
+from sourcelight.lab.reports.people import (
+    YEAR_DAYS,
+    Turnover,
+    keys_of,
+    one_name_each,
+    turnover,
+)
+from sourcelight.lab.reports.progress import ReportProgress
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+from dataclasses import dataclass
+
+from sourcelight.core.query.dates import parse_date
+from sourcelight.lab.reports.files import WRITTEN
+
+LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
+Owned = tuple[str, Frame, Frame | None]
+"""A repository, its owners, and its bus factors."""
+
+
+def check_dates(call: str, **dates: str | date | None) -> None:
+    """Refuse texts that are no dates by the names that the caller gave them.
+
+    Raises
+    ------
+    ToolError
+        For the first that is none.
+    """
+    for name, value in dates.items():
+        if isinstance(value, str) and value:
+            try:
+                parse_date(value, datetime.now(UTC))
+            except ValueError as error:
+                raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a contributor report is asked for, as far as its calls need it."""
+
+    repos: str | list[str] | None
+    after: str | date | None
+    before: str | date | None
+    mailmap: str | list[str] | None
+    join_addresses: bool
+    other_files: OtherFiles
+    paths: PathFilter
+
+    @property
+    def people(self) -> dict[str, Any]:
+        """Arguments of calls that count people."""
+        return {"repos": self.repos, "mailmap": self.mailmap, "join_addresses": self.join_addresses}
+
+    @property
+    def dates(self) -> dict[str, Any]:
+        """Arguments of calls that have dates."""
+        return {"after": self.after, "before": self.before}
+
+    @property
+    def table_kinds(self) -> list[str] | None:
+        """Kinds of files of the main tables; None: all."""
+        return None if self.other_files == "with" else list(WRITTEN)
+
+    @property
+    def summary_kinds(self) -> list[str] | None:
+        """Kinds of files of the summary; None: all."""
+        return self.table_kinds if self.other_files == "without" else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLines:
+    """Changed lines by kind of file, by folder and by file; None where a service can't tell.
+
+    `behind` gives the way from a row of such a frame, by a column of it, to its commits; None: the frame itself has it.
+    """
+
+    kinds: Frame | None
+    folders: Frame | None
+    files: Frame | None
+    behind: Callable[[Frame, str], Callable[[int], Frame]] | None = None
+
+    @property
+    def answers(self) -> list[Frame | None]:
+        """All of them."""
+        return [self.kinds, self.folders, self.files]
+
+
+def date_bound(frame: Frame, name: str) -> Any:
+    """A bound of the time as the service understood it; None for none."""
+    import pandas as pd
+
+    text = frame.attrs.get(name)
+    return pd.Timestamp(text) if text else None
+
+
+def newest_date(code: Client, stages: ReportProgress, which: Request) -> Any:
+    """The date of the newest commit of all time; None where there is none."""
+    newest = stages.ask("time before", code.commit_search, repos=which.repos, limit=1)
+    return newest["commit_date"].iloc[0] if len(newest) else None
+
+
+def touched_files(code: Client, stages: ReportProgress, which: Request) -> Frame:
+    """The files that each commit of the time changed."""
+    churn = partial(stages.ask, "commits", code.churn, file_kinds=which.summary_kinds)
+    return changed_files("contributors", churn, which.repos, None, **which.dates)
+
+
+def compare_with_earlier(
+    code: Client, stages: ReportProgress, which: Request, found: Frame, commits: Frame, newest: Any
+) -> Turnover | None:
+    """The people of the time against those of as long a time before; of all history, its last year.
+
+    None where nothing can be before.
+    """
+    start = date_bound(found, "after")
+    if start is None:
+        end = commits["commit_date"].max()
+        start = end - timedelta(days=YEAR_DAYS)
+        earlier = commits[commits["commit_date"] <= start]
+        if not len(earlier):
+            return None
+        before = earlier[earlier["commit_date"] > start - timedelta(days=YEAR_DAYS)]
+        return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
+    end = min(time for time in (date_bound(found, "before"), newest, datetime.now(UTC)) if time is not None)
+    if (start - (end - start)).year < MINYEAR:  # a clock was broken
+        return None
+    times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
+    before = stages.ask("time before", code.commit_search, repos=which.repos, **times)
+    if which.paths and len(before):
+        churn = partial(stages.ask, "time before", code.churn, file_kinds=which.summary_kinds)
+        changes = changed_files("contributors", churn, which.repos, None, **times)
+        before = narrowed(before, changes[changes["path"].map(which.paths)])
+    try:
+        known = stages.ask("time before", code.contributors, before=times["before"], **which.people)
+        known = known[known["commits"] > 0]
+    except UnsupportedTool:
+        known = stages.ask("time before", code.commit_search, repos=which.repos, before=times["before"])
+    before = one_name_each(before, known, join_addresses=which.join_addresses)
+    return turnover(commits, before, keys_of(known), start, end)
+
+
+def lines_of_changes(changes: Frame, commits: Frame, which: Request) -> ChangedLines:
+    """Changed lines by kind, directory and file, of the changes that count."""
+    written = (
+        changes if which.table_kinds is None else changes[changes["file_kind"].astype("str").isin(which.table_kinds)]
+    )
+
+    def behind(frame: Frame, column: str) -> Callable[[int], Frame]:
+        def find(row: int) -> Frame:
+            values = changes["path"].map(top_directory) if column == "directory" else changes["path"]
+            place = frame.iloc[row]
+            own = changes[(values == place[column]) & (changes["repository"] == place["repository"])]
+            return commits[commits["commit"].astype("str").isin(set(own["commit"]))].reset_index(drop=True)
+
+        return find
+
+    return ChangedLines(
+        churn_of(changes, "file_kind") if which.other_files == "apart" else None,
+        churn_of(written, "directory", top_directory),
+        churn_of(changes, "path"),
+        behind,
+    )
+
+
+def lines_by_place(code: Client, stages: ReportProgress, which: Request, notices: list[str]) -> ChangedLines:
+    """Read changed lines by kind of file, by directory and by file, as far as the service can tell."""
+
+    def churn(stage: str, *by: str, kinds: list[str] | None = None, what: str = "") -> Frame | None:
+        return offered(
+            lambda: stages.ask(
+                stage, code.churn, by=["repository", *by], file_kinds=kinds, **which.people, **which.dates
+            ),
+            what or stage,
+            notices,
+        )
+
+    kinds = churn("folders", "file_kind", what="kinds of files") if which.other_files == "apart" else None
+    return ChangedLines(
+        kinds,
+        churn("folders", "directory", kinds=which.table_kinds),
+        churn("files", "path", "file_kind", kinds=which.summary_kinds),
+    )
+
+
+def current_owners(
+    code: Client, stages: ReportProgress, names: list[str], which: Request, notices: list[str]
+) -> list[Owned]:
+    """Read who owns the current lines of each repository; empty where the service can't tell."""
+    found: list[Owned] = []
+    for name in names:
+        before = len(notices)
+        try:
+            found_here = _owners_of_repository(code, stages, name, which, notices)
+        except SourcelightError as fault:
+            notices.append(f"Ownership of {name} could not be worked out: {fault}")
+            continue
+        if found_here is None:
+            del notices[before + 1 :]
+            return []
+        found.append(found_here)
+    return found
+
+
+def _owners_of_repository(
+    code: Client, stages: ReportProgress, name: str, which: Request, notices: list[str]
+) -> Owned | None:
+    """Who owns the lines of one repository; None where the service can't tell."""
+    options: dict[str, Any] = {
+        "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.table_kinds
+    }  # fmt: skip
+    ask = partial(stages.ask, "ownership")
+    if which.paths:
+        files = offered(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
+        if files is None:
+            return None
+        counted = files[files["path"].astype("str").map(which.paths)]
+        return name, owners_of(counted), bus_factor_of(counted)
+    owned = offered(lambda: ask(code.ownership, name, **options), "ownership", notices)
+    if owned is None:
+        return None
+    return name, owned, offered(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)

@@ -1,0 +1,344 @@
+"""Files of reports: which ones count, their kinds, and figures added up from changed files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+from sourcelight.core.batches.persons import Pair, person_key
+from sourcelight.core.errors import PatternError, RevisionNotFound, ToolError, UnsupportedTool
+from sourcelight.core.markup import count_of
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query.file_kinds import DOCUMENTATION, SOURCE, kind_of_path
+from sourcelight.core.query.regexps import file_pattern
+from sourcelight.lab.reports.model import Frame, ReportTable
+
+PathPatterns = str | Sequence[str] | None
+
+
+class PathFilter:
+    """Folders and globs that files have to be in, and must not be in.
+
+    They are those of `Client.commit_search`'s `files`: a path stands for a file or all of a folder, and in a glob ``*``
+    stays within one name, ``**`` goes over folders, and one without a slash is for names in any folder. A renamed file
+    counts by its new name.
+
+    Parameters
+    ----------
+    call
+        Name of the report, for errors.
+    only
+        A file counts if it is in one of these; none: every file.
+    exclude
+        A file does not count if it is in one of these, whatever `only` says.
+
+    Raises
+    ------
+    ToolError
+        For an empty text.
+    """
+
+    def __init__(self, call: str, only: PathPatterns, exclude: PathPatterns) -> None:
+        self.only, self.exclude = _texts(call, "only", only), _texts(call, "exclude", exclude)
+        self._wanted = [_compiled(call, "only", text) for text in self.only]
+        self._refused = [_compiled(call, "exclude", text) for text in self.exclude]
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.exclude)
+
+    def __call__(self, path: str) -> bool:
+        """Whether a file counts."""
+        return (not self._wanted or _in_any(self._wanted, path)) and not _in_any(self._refused, path)
+
+    @property
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """What is asked for, as lines of a report's scope."""
+        texts = (("only files in", self.only), ("without files in", self.exclude))
+        return tuple((name, ", ".join(patterns)) for name, patterns in texts if patterns)
+
+    def reason(self, paths: Sequence[str]) -> str:
+        """Why none of the files that changed counts, and what is nearest to what was asked for."""
+        if not self.only or any(_in_any(self._wanted, path) for path in paths):
+            return f"Every file that changed is in exclude={', '.join(self.exclude)}."
+        folders = {folder for path in paths for folder in _folders(path)}
+        near = get_close_matches(self.only[0].rstrip("/"), [*sorted(folders), *paths], 1, 0.5)
+        hint = f"; the nearest name is {near[0]}" if near else ""
+        return f"No file that changed is in only={', '.join(self.only)}{hint}."
+
+
+def changed_files(
+    call: str, churn: Callable[..., Any], repos: Sequence[str] | None, revisions: Sequence[str] | None, **dates: Any
+) -> Any:
+    """The files that each commit changes with their lines, from `Client.churn`: a row a commit and file.
+
+    Raises
+    ------
+    ToolError
+        Where the service that answers does not tell them.
+    """
+    try:
+        return churn(repos=repos, by=["repository", "commit", "path", "file_kind"], revisions=revisions, **dates)
+    except UnsupportedTool as fault:
+        text = f"{call}: only and exclude need the files of each commit, which this service does not tell"
+        raise ToolError(text, tool=call, argument="only") from fault
+
+
+def _texts(call: str, name: str, patterns: PathPatterns) -> tuple[str, ...]:
+    texts = (patterns,) if isinstance(patterns, str) else tuple(patterns or ())
+    if not all(text.strip() for text in texts):
+        raise ToolError(f"{call}: {name} holds an empty text", tool=call, argument=name)
+    return texts
+
+
+def _compiled(call: str, name: str, text: str) -> CompiledPattern:
+    try:
+        return compile_pattern(file_pattern(text), kind="regexp", case_sensitive=True, whole_text=True)
+    except PatternError as error:
+        raise ToolError(f"{call}: {name}: {error}", tool=call, argument=name) from error
+
+
+def _in_any(patterns: Sequence[CompiledPattern], path: str) -> bool:
+    text = path.encode("utf-8", "surrogateescape")
+    return any(pattern.matches_empty or pattern.find_document(text) for pattern in patterns)
+
+
+def _folders(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+
+
+OtherFiles = Literal["apart", "with", "without"]
+WRITTEN = (SOURCE, DOCUMENTATION)
+"""Kinds of files that people of a repository write."""
+
+_COMMIT_KEYS = ["repository", "commit"]
+
+
+def check_other_files(call: str, other_files: str) -> None:
+    """Raise `ToolError` for a value that is none."""
+    accepted = get_args(OtherFiles)
+    if other_files not in accepted:
+        raise ToolError(
+            f"other_files must be one of {', '.join(accepted)}, got {other_files!r}", tool=call, argument="other_files"
+        )
+
+
+def sized_by_kinds(commits: Frame, churn: Callable[..., Frame], **where: Any) -> Frame:
+    """Commits with the files and lines of `WRITTEN` alone; `churn` asks the client, `where` are its arguments."""
+    sizes = churn(by=_COMMIT_KEYS, file_kinds=list(WRITTEN), **where)
+    own = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
+    own = own.astype(dict.fromkeys(_COMMIT_KEYS, "str")).set_index(_COMMIT_KEYS)
+    index = list(zip(*(commits[key].astype("str") for key in _COMMIT_KEYS), strict=True))
+    frame = commits.copy()
+    frame.attrs = dict(commits.attrs)
+    for column in own.columns:
+        frame[column] = own[column].reindex(index).fillna(0).astype("Int64").to_numpy() if len(own) else 0
+    return frame
+
+
+def with_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: str, head: str) -> Frame:
+    """Files that differ with the column ``file_kind``.
+
+    Where the client can't tell the kinds of changed files, and for files that merges alone changed, paths decide.
+    """
+    try:
+        told = churn(repos=[repo], by=["path", "file_kind"], revisions=[head, f"^{base}"])
+        known = dict(zip(told["path"].astype("str"), told["file_kind"].astype("str"), strict=True))
+    except (UnsupportedTool, ToolError, RevisionNotFound):
+        known = {}
+    paths = diffs["path"].astype("str").tolist()
+    frame = diffs.assign(file_kind=[known.get(path) or kind_of_path(path) for path in paths])
+    frame.attrs = dict(diffs.attrs)
+    return frame
+
+
+def is_written(frame: Frame) -> Frame:
+    """Whether the files of a frame with ``file_kind`` are of `WRITTEN`."""
+    return frame["file_kind"].astype("str").isin(WRITTEN)
+
+
+def kinds_table(diffs: Frame) -> ReportTable:
+    """A row a kind of file: files that differ and their lines."""
+    grouped = diffs.groupby(diffs["file_kind"].astype("str"))
+    frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
+    frame = frame.reset_index().sort_values(["files", "file_kind"], ascending=[False, True]).reset_index(drop=True)
+    about = "Files that differ and their lines by kind, which git attributes, paths and generators' marks tell."
+    return ReportTable("file_kinds", "Kinds of files", frame, about, "the content of binary files.")
+
+
+def others_text(diffs: Frame) -> str:
+    """How much of what differs nobody wrote here; empty for nothing."""
+    others = diffs[~is_written(diffs)]
+    lines = int((others["additions"].fillna(0) + others["deletions"].fillna(0)).sum())
+    if not len(others):
+        return ""
+    size = f"{count_of(len(others), 'file')} with {count_of(lines, 'line')}"
+    what = "is vendored, generated or a lock file" if len(others) == 1 else "are vendored, generated or lock files"
+    return f"Of these, {size} {what}."
+
+
+_COMMIT_KEYS = ["repository", "commit"]
+
+
+def with_authors(changes: Frame, commits: Frame) -> Frame:
+    """Changed files of these commits with the author of each: ``author``, ``author_email``, ``person``."""
+    rows = changes.drop(columns=["author", "author_email"], errors="ignore").astype(dict.fromkeys(_COMMIT_KEYS, "str"))
+    people = commits[[*_COMMIT_KEYS, "author", "author_email", "person"]].astype(dict.fromkeys(_COMMIT_KEYS, "str"))
+    frame = rows.merge(people, on=_COMMIT_KEYS, how="inner")
+    frame.attrs = dict(changes.attrs)
+    return frame
+
+
+def people_of(commits: Frame, changes: Frame, known: Frame | None) -> Frame:
+    """Who wrote these commits or is named as co-author, bots last; `known` has the names of everybody.
+
+    Parameters
+    ----------
+    commits
+        Commits under the names that the report has for people.
+    changes
+        What `with_authors` gives for them.
+    known
+        An answer of `Client.contributors`, of more commits.
+    """
+    import pandas as pd
+
+    who = ["author", "author_email"]
+    wrote = commits.groupby(who, observed=True).agg(
+        commits=("commit", "size"),
+        merges=("merge", "sum"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+        first_date=("commit_date", "min"),
+        last_date=("commit_date", "max"),
+        bot=("bot", "any"),
+    )
+    paths = changes.drop_duplicates([*who, "repository", "path"]).groupby(who, observed=True).size()
+    helped = pd.DataFrame(list(_helped(commits, known)), columns=[*who, "commit", "commit_date"])
+    helpers = helped.groupby(who).agg(
+        co_authored=("commit", "size"), first=("commit_date", "min"), last=("commit_date", "max")
+    )
+    frame = wrote.join(paths.rename("files"), how="left").join(helpers, how="outer")
+    for column in ("commits", "merges", "co_authored", "additions", "deletions", "files"):
+        frame[column] = frame[column].fillna(0).astype("int64")
+    frame["first_date"] = frame[["first_date", "first"]].min(axis="columns")
+    frame["last_date"] = frame[["last_date", "last"]].max(axis="columns")
+    frame["bot"] = frame["bot"].map(lambda value: value is True or value == True)  # noqa: E712 - pandas' own types
+    frame = frame.drop(columns=["first", "last"]).reset_index()
+    if known is not None:
+        bots = set(map(tuple, known.loc[known["bot"].fillna(value=False).astype("bool"), who].astype("str").to_numpy()))
+        pairs = zip(frame["author"], frame["author_email"], frame["bot"], strict=True)
+        frame["bot"] = [bot or (name, email) in bots for name, email, bot in pairs]
+    frame = frame.sort_values(["bot", "commits", *who], ascending=[True, False, True, True]).reset_index(drop=True)
+    frame.attrs = dict(changes.attrs) | {"aliases": {} if known is None else known.attrs.get("aliases", {})}
+    return frame
+
+
+def _helped(commits: Frame, known: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
+    """Co-authors of commits, each once a commit, the commit's own author left out."""
+    names: dict[Pair, Pair] = {}
+    if known is not None:
+        pairs = zip(known["author"].astype("str"), known["author_email"].astype("str"), strict=True)
+        names = {person_key(*pair): pair for pair in pairs}
+        for name, group in known.attrs.get("aliases", {}).items():
+            names |= {person_key(*_pair(alias)): _pair(name) for alias in group}
+    columns = (commits[column] for column in ("author", "author_email", "commit", "commit_date", "co_authors"))
+    for author, address, commit, date, co_authors in zip(*columns, strict=True):
+        found = {
+            names.get(person_key(*_pair(text)), _pair(text)) for text in (() if co_authors is None else co_authors)
+        }
+        for name, email in sorted(found - {(author, address)}):
+            yield name, email, commit, date
+
+
+def _pair(text: str) -> Pair:
+    name, _, email = str(text).rpartition(" <")
+    return name, email.removesuffix(">")
+
+
+def churn_of(changes: Frame, column: str, key: Callable[[str], str] | None = None) -> Frame:
+    """Changed lines by repository and a column, most first; `key` makes the column of the path."""
+    rows = changes if key is None else changes.assign(**{column: changes["path"].map(key)})
+    kinds = ["file_kind"] if column == "path" and rows["file_kind"].notna().any() else []
+    by = ["repository", *dict.fromkeys([column, *kinds])]
+    frame = (
+        rows.astype(dict.fromkeys(by, "str"))
+        .groupby(by)
+        .agg(
+            additions=("additions", "sum"),
+            deletions=("deletions", "sum"),
+            changes=("path", "size"),
+            commits=("commit", "nunique"),
+            authors=("person", "nunique"),
+        )
+        .reset_index()
+    )
+    size = frame["additions"] + frame["deletions"]
+    frame = frame.assign(_size=size).sort_values(["_size", *by], ascending=[False, *[True] * len(by)])
+    frame = frame.drop(columns="_size").reset_index(drop=True)
+    counts = changes.groupby("repository", observed=True)["path"].nunique()
+    frame.attrs = {**changes.attrs, "changed_paths": {str(name): int(count) for name, count in counts.items()}}
+    frame.attrs.pop("drill_down", None)
+    return frame
+
+
+def top_directory(path: str) -> str:
+    """The directory at the top that a path is in, with all below it; ``/*`` for files that are in none."""
+    return f"{path.partition('/')[0]}/" if "/" in path else "/*"
+
+
+def owners_of(files: Frame) -> Frame:
+    """Who owns how many lines of some files, most first; `files` has a row an author and file."""
+    rows = files.astype({"repository": "str", "author": "str", "author_email": "str"})
+    frame = rows.groupby(["repository", "author", "author_email"]).agg(
+        lines=("lines", "sum"),
+        oldest_date=("oldest_date", "min"),
+        newest_date=("newest_date", "max"),
+        bot=("bot", "any"),
+        exact=("exact", "all"),
+    )
+    frame = frame.reset_index()
+    frame["share"] = frame["lines"] / max(int(frame["lines"].sum()), 1)
+    frame["path"] = "/"
+    frame = frame.sort_values(["lines", "author", "author_email"], ascending=[False, True, True]).reset_index(drop=True)
+    frame.attrs = dict(files.attrs)
+    frame.attrs.pop("drill_down", None)
+    return frame
+
+
+def bus_factor_of(files: Frame) -> Frame:
+    """The fewest people who own more than half of the lines of all files, and of each directory at the top."""
+    import pandas as pd
+
+    human = files[~files["bot"].fillna(value=False).astype("bool")]
+    human = human.assign(folder=human["path"].astype("str").map(top_directory))
+    groups = [("/", human), *((str(name), rows) for name, rows in human.groupby("folder"))]
+    rows = [_factor(folder, part) for folder, part in groups if len(part) or folder == "/"]
+    frame = pd.DataFrame(rows)
+    frame.insert(0, "repository", str(files["repository"].iloc[0]) if len(files) else "")
+    frame = frame.assign(_below=frame["path"] != "/").sort_values(
+        ["_below", "bus_factor", "lines", "path"], ascending=[True, True, False, True]
+    )
+    frame = frame.drop(columns="_below").reset_index(drop=True)
+    frame.attrs = dict(files.attrs)
+    frame.attrs.pop("drill_down", None)
+    return frame
+
+
+def _factor(folder: str, files: Frame) -> dict[str, Any]:
+    lines = files.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
+    lines = lines.sort_values(["lines", "author", "author_email"], ascending=[False, True, True])
+    running = lines["lines"].cumsum()
+    whole = int(lines["lines"].sum())
+    factor = int((running <= whole / 2).sum()) + 1 if whole else 0
+    top = lines.head(factor)
+    return {
+        "path": folder,
+        "bus_factor": factor,
+        "lines": whole,
+        "authors": len(lines),
+        "owners": [f"{name} <{email}>" for name, email in zip(top["author"], top["author_email"], strict=True)],
+        "share": float(running.iloc[factor - 1] / whole) if factor else 0.0,
+        "exact": bool(files["exact"].all()),
+    }

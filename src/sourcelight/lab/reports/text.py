@@ -1,0 +1,224 @@
+"""Text of reports: values of cells, dates and shares in words, and the addresses that cells lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.markup import count_of, join_words, one_line
+from sourcelight.display.notebook.views.links import Link, LinkResolver
+from sourcelight.lab.reports.model import LinkOf, ReportTable
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+
+LONGEST = 200
+_COMMIT_DIGITS = 12
+# Of these the day says enough; files and frames have the time.
+_NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
+_USUAL_NAME = 24
+_USUAL = {"exact": True}  # of columns of yes and no: the value that is no exception; no for all others
+_BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
+
+
+def written(value: Any, column: str = "") -> str:
+    """A value as one line of visible text: numbers with separators, times to the minute, nothing for null.
+
+    A fraction is a percentage where the column is named a share, a commit its first digits, and the ends of a time
+    are days.
+    """
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return one_line(", ".join(str(item) for item in value), LONGEST)
+    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        # Only exceptions are marked: a column of "no" says nothing.
+        return "" if bool(value) == _USUAL.get(column, False) else "yes" if value else "no"
+    if is_number(value):
+        whole = isinstance(value, (int, np.integer))
+        return f"{value:,}" if whole else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
+    return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), LONGEST)
+
+
+def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
+    """Columns and first rows as a page shows them; the rows have all columns.
+
+    No column without a value or an exception, and no repository if there is but one.
+    """
+    frame = table.frame.head(table.shown)
+    columns = [str(column) for column in frame.columns if str(column) not in table.hidden]
+    if len(frame):
+        columns = [column for column in columns if _says_something(frame[column], column)]
+    if "repository" in columns and len(columns) > 1 and len(table.frame["repository"].unique()) <= 1:
+        columns.remove("repository")
+    return columns, frame.to_dict("records")
+
+
+def _says_something(values: Any, column: str) -> bool:
+    import pandas as pd
+
+    known = values.dropna()
+    if not len(known):
+        return False
+    if pd.api.types.is_bool_dtype(known.dtype):
+        return bool((known.astype("bool") != _USUAL.get(column, False)).any())
+    return True
+
+
+def how_many(table: ReportTable) -> str:
+    """What a page says where it shows but a part of a table's rows; empty where it shows all."""
+    total = len(table.frame)
+    if total <= table.shown:
+        return "" if total else "There is no row."
+    shown = f"The first {table.shown:,} of {total:,} rows" if table.shown else f"Its {total:,} rows are not shown here"
+    return f"{shown}; the table itself and its file have all."
+
+
+def stays_whole(value: Any, column: str = "") -> bool:
+    """Whether a value is never broken across lines: numbers, times, yes and no, commits, names of usual length."""
+    if column in _NAMES and isinstance(value, str) and len(value) <= _USUAL_NAME:
+        return True
+    return column == "commit" or is_number(value) or isinstance(value, (bool, datetime))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is set right-aligned."""
+    import numpy as np
+
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    return isinstance(value, (int, float, np.integer, np.floating)) and not np.isnan(value)
+
+
+def heading(column: str) -> str:
+    """A column's name for readers."""
+    return column.replace("_", " ")
+
+
+def day(value: Any) -> str:
+    """A day as ``6 December 2024``; empty where it is not known."""
+    import pandas as pd
+
+    return "" if value is None or pd.isna(value) else f"{value.day} {value.strftime('%B %Y')}"
+
+
+def length(days: float) -> str:
+    """A length of time in the unit that a reader thinks in."""
+    if days < 60:
+        return count_of(max(round(days), 1), "day")
+    months = round(days / 30.44)
+    if months < 24:
+        return count_of(months, "month")
+    return f"{days / 365.25:.1f} years".replace(".0 ", " ")
+
+
+def against(now: int, before: int) -> str:
+    """A number against that of the period before, which is not 0: ``12% more than``, ``as many as``."""
+    if now == before:
+        return "as many as"
+    change = abs(now - before) / before
+    if change >= 1.5 and now > before:
+        return f"{now / before:.1f} times as many as"
+    return f"{change:.0%} {'more' if now > before else 'fewer'} than"
+
+
+def shares(names: Sequence[str], amounts: Sequence[float], total: float, shown: int = 3) -> str:
+    """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total."""
+    ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])[:shown]
+    return join_words([f"{name} ({amount / total:.0%})" for name, amount in ordered if amount]) if total else ""
+
+
+class Links:
+    """Addresses of commits, files, people and pull requests; empty texts where no page is known.
+
+    Parameters
+    ----------
+    places
+        What is known of pages.
+    heads
+        The commit of each repository, by name, at which its files and people are shown.
+    """
+
+    def __init__(self, places: LinkResolver, heads: Mapping[str, str]) -> None:
+        self._places = places
+        self._heads = heads
+
+    def commit(self, repository: str, commit: str, url: str = "") -> str:
+        """The page of a commit; `url` is what the service said, if anything."""
+        row = {"type": "commit", "repository": repository, "commit": commit, "url": url}
+        return _first(self._places.of(row))
+
+    def file(self, repository: str, path: str) -> str:
+        """The page of a file or, with a slash at its end, nothing: only some hosts have pages of folders."""
+        commit = self._heads.get(repository, "")
+        if not path or path.endswith("/") or not commit:
+            return ""
+        return _first(self._places.file(repository, commit, path))
+
+    def request(self, repository: str, number: int) -> str:
+        """The page of a pull or merge request."""
+        return self._places.request(repository, number)
+
+    def person(self, repository: str, address: str) -> str:
+        """The page with someone's commits."""
+        return self._places.person(repository, self._heads.get(repository, ""), address)
+
+    def of_commits(self) -> LinkOf:
+        """Links of rows of commits."""
+
+        def link(column: str, row: Mapping[str, Any]) -> str:
+            if column not in {"commit", "subject"}:
+                return ""
+            return self.commit(_text(row, "repository"), _text(row, "commit"), _text(row, "url"))
+
+        return link
+
+    def of_files(self, repository: str = "") -> LinkOf:
+        """Links of rows of files, of one repository where the rows name none."""
+
+        def link(column: str, row: Mapping[str, Any]) -> str:
+            if column != "path" or _text(row, "status") == "deleted":
+                return ""
+            return self.file(_text(row, "repository") or repository, _text(row, "path"))
+
+        return link
+
+    def of_people(self, repository: str = "") -> LinkOf:
+        """Links of rows of people; none where it isn't known in which one repository they are looked for."""
+
+        def link(column: str, row: Mapping[str, Any]) -> str:
+            if column != "author":
+                return ""
+            return self.person(_text(row, "repository") or repository, _text(row, "author_email"))
+
+        return link
+
+
+def links_of(code: Client, heads: Mapping[str, str]) -> Links:
+    """What is known of pages for the repositories of a client."""
+    services = {name: client.backend.name for name, client in code.services.items()}
+    if services:
+        return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)
+    if not code.backend.local:
+        return Links(LinkResolver(code.backend.name if "://" in code.backend.name else ""), heads)
+    known = code.repositories()
+    hosts = {
+        str(name): str(url) for name, url in zip(known["repository"], known["url"].fillna(""), strict=True) if str(url)
+    }
+    return Links(LinkResolver("", hosts), heads)
+
+
+def _first(links: tuple[Link, ...] | list[Link]) -> str:
+    """The best address that works for whoever gets the report: not one of this machine's JupyterLab."""
+    return next((link.href for link in links if link.kind != "lab"), "")
+
+
+def _text(row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column)
+    return value if isinstance(value, str) else ""
