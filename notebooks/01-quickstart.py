@@ -53,7 +53,7 @@ by.head(10).to_frame("matches")
 # Where only numbers are needed, `count` has the engine add them up and never touches a line:
 
 # %%
-code.count("error", by=["repository", "language"]).head(10)
+code.count_by("error", ["repository", "language"]).head(10)
 
 # %% [markdown]
 # ## Plot
@@ -66,11 +66,11 @@ axes = totals.plot.barh(title="Matches of error by repository", xlabel="matches"
 # %% [markdown]
 # ## See matches in their surroundings
 #
-# `chunk_matches=True` brings the lines around each match. Filters narrow a search: `repo:`, `file:`, `lang:`, and
+# `context_lines=3` brings the lines around each match. Filters narrow a search: `repo:`, `file:`, `lang:`, and
 # `-` in front of one excludes.
 
 # %%
-code.search("TODO -file:test count:5", chunk_matches=True, context_lines=3)
+code.search("TODO -file:test count:5", context_lines=3)
 
 # %% [markdown]
 # Regular expressions are RE2's. `AND`, `OR` and `NOT` work on files: this finds files that mention a timeout but

@@ -158,7 +158,7 @@ bool(len(back) == len(audit.matches) == audit.searches["rows"].sum())
 # What is too large for memory is written while it is found:
 
 # %%
-export = code.search_to(folder / "go.parquet", "/./ lang:go", exhaustive=True)
+export = code.export("/./ lang:go", folder / "go.parquet", exhaustive=True)
 export.status, pd.read_parquet(folder / "go.parquet", columns=["path"])["path"].nunique()
 
 # %%

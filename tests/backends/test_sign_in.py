@@ -79,7 +79,7 @@ def test_a_refused_token_is_renewed_by_one_of_many_searches_at_once() -> None:
     server = Authorization()
     with running(server) as url, sl.connect(url, sign_in=True, open_browser=person()) as code:
         server.access.clear()
-        found = code.search_many([f"q{k}" for k in range(6)], at_once=6)
+        found = code.search_many([f"q{k}" for k in range(6)], concurrency=6)
         assert found.status == "complete"
     assert server.used == ["refresh-1-do-not-show"]
 

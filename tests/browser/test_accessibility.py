@@ -96,7 +96,7 @@ def test_reports_and_answers_as_pages(code: sl.Client, tmp_path: Path, page: Any
 
 def test_results_in_a_notebook(code: sl.Client, page: Any) -> None:
     shown: list[Any] = [
-        code.search("error count:all"), code.search("TODO", chunk_matches=True, context_lines=2),
+        code.search("error count:all"), code.search("TODO", context_lines=2),
         code.search_many({"a": "retry", "b": "timeout"}), code.explain("lang:go retry or backoff"),
     ]  # fmt: skip
     parts = "".join(each._repr_mimebundle_()["text/html"] for each in shown)

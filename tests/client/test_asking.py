@@ -45,7 +45,7 @@ def test_expressions_are_taken_wherever_text_is(code: sl.Client, tmp_path: Path)
     assert len(code.search(expression)) == 1
     assert code.count(expression) == 1
     assert len([e for e in code.stream(expression) if type(e).__name__ == "MatchBatch"]) == 1
-    assert code.search_to(tmp_path / "x.jsonl", expression).rows == 1
+    assert code.export(expression, tmp_path / "x.jsonl").rows == 1
     assert code.search(expression).query == str(expression)
     assert "example\\.org/a/one" in str(code.explain(expression).data["query"])
 
@@ -144,7 +144,7 @@ def test_searches_that_ended_before_an_interrupt_are_kept() -> None:
     client = sl.AsyncClient(backend)
 
     async def interrupted() -> None:
-        task = asyncio.create_task(client.search_many(["a", "b", "c"], at_once=1))
+        task = asyncio.create_task(client.search_many(["a", "b", "c"], concurrency=1))
         assert await asyncio.to_thread(backend.waiting.wait, 5)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -174,7 +174,7 @@ def test_counts_by_columns_are_those_of_the_rows(code: sl.Client) -> None:
     for query in ("old(", "old( OR new(", "(old( repo:one) or (new( file:b)", "type:path src"):
         frame = code.search(query, pattern_type="keyword").matches
         for by in (["path"], ["repository", "language"], ["language", "path", "repository"], ["type"], ["revision"]):
-            counted = code.count(query, by=by, pattern_type="keyword")
+            counted = code.count_by(query, by=by, pattern_type="keyword")
             assert list(counted.columns) == [*by, "matches", "files"]
             expected = frame.groupby(by, observed=True)["match_count"].sum()
             assert counted["matches"].sum() == expected.sum(), (query, by)
@@ -187,10 +187,10 @@ def test_a_count_with_a_limit_is_what_was_asked_for(code: sl.Client) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert code.count("new( count:1") == 1
-        assert code.count("new( count:1", "repository").attrs["status"] == "partial"
+        assert code.count_by("new( count:1", "repository").attrs["status"] == "partial"
         assert code.count("new( count:all") == 4
     with pytest.raises(ValueError, match="twice"):
-        code.count("new(", by=["path", "path"])
+        code.count_by("new(", by=["path", "path"])
 
 
 def test_a_count_that_the_engine_answers_is_drawn(code: sl.Client) -> None:

@@ -77,9 +77,11 @@ def _counted(by: str | None) -> Ask:
     def ask(code: sl.Client) -> tuple[str, str]:
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
-            frame = code.count("needle", by)
-        said = "; ".join(str(one.message) for one in noted)
-        if by is None:
+            frame = None if by is None else code.count_by("needle", by)
+            if by is None:
+                code.count("needle")
+        said = "; ".join(str(warning.message) for warning in noted)
+        if frame is None:
             return ("limited" if noted else "complete"), said
         assert bool(noted) == (frame.attrs["status"] == "limited")
         return frame.attrs["status"], frame.attrs["reasons"]
@@ -167,7 +169,7 @@ CELLS = """
 code.count("needle"); code.count("needle")
 %%cell
 for by in ("repository", "language"):
-    code.count("needle", by)
+    code.count_by("needle", by)
 code.count("needle")
 %%cell
 code.count("repo:two needle count:1")
@@ -205,15 +207,15 @@ def whole(tmp_path: Path) -> Iterator[sl.Client]:
 def test_a_part_that_was_asked_for_is_no_limit(whole: sl.Client) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for query, display in (("needle count:2", -1), ("needle", 2), ("(needle count:2)", -1)):
-            result = whole.search(query, display=display)
+        for query, limit in (("needle count:2", None), ("needle", 2), ("(needle count:2)", None)):
+            result = whole.search(query, limit=limit)
             assert result.status == "partial", query
             assert result.attrs["limit_hit"]
             assert "Limited" not in result._repr_mimebundle_()["text/html"]
             assert "warn-color" not in result._repr_mimebundle_()["text/html"].rpartition("</style>")[2]
         assert "first 2 matches, as count: asks" in repr(whole.search("needle count:2"))
         assert whole.count("needle count:2") == 2
-        assert whole.count("needle count:2", "repository").attrs["status"] == "partial"
+        assert whole.count_by("needle count:2", "repository").attrs["status"] == "partial"
         assert whole.search("needle count:50").status == "complete"
         assert whole.commit_search(repos=["one", "two"], limit=1).attrs["status"] == "partial"
 
@@ -230,9 +232,12 @@ def test_a_count_says_how_many_repositories_have_matches(whole: sl.Client) -> No
     """The bar said 0 repositories above two rows."""
     for by in (None, "repository", "language", ["repository", "path"]):
         told: list[Any] = []
-        whole.count("needle", by, progress=told.append)
+        if by is None:
+            whole.count("needle", progress=told.append)
+        else:
+            whole.count_by("needle", by, progress=told.append)
         assert ("repositories", "2") in told[-1].fields, by
-    assert whole.count("no such text", "language").empty
+    assert whole.count_by("no such text", "language").empty
 
 
 def test_the_command_line_names_what_is_missing(

@@ -107,9 +107,9 @@ def test_counts_and_files_are_exhaustive_too(
 ) -> None:
     query = "needle -repo:big$"
     with sl.connect(capped[0].url, TOKEN) as client:
-        counted = client.count(query, by="repository", exhaustive=True)
-        export = client.search_to(tmp_path / "all.jsonl", query, exhaustive=True)
-    expected = whole.count(query, by="repository")
+        counted = client.count_by(query, by="repository", exhaustive=True)
+        export = client.export(query, tmp_path / "all.jsonl", exhaustive=True)
+    expected = whole.count_by(query, by="repository")
     assert counted.to_dict("records") == expected.to_dict("records")
     assert (export.status, export.matches) == ("complete", int(expected["matches"].sum()))
 
@@ -138,7 +138,7 @@ def test_a_query_that_limits_itself_is_refused() -> None:
     with pytest.raises(sl.QueryError, match="asks for everything"):
         client.search("needle count:5", exhaustive=True)
     with pytest.raises(sl.QueryError, match="asks for everything"):
-        client.search("needle", display=5, exhaustive=True)
+        client.search("needle", limit=5, exhaustive=True)
 
 
 def test_an_answer_that_is_not_capped_takes_one_request() -> None:

@@ -27,7 +27,7 @@ def _end(body: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_an_interrupted_process_keeps_its_partial_export(tmp_path: Path) -> None:
-    ended = _end(f"Client(backend).search_to({str(tmp_path / 'x.jsonl')!r}, 'foo')")
+    ended = _end(f"Client(backend).export('foo', {str(tmp_path / 'x.jsonl')!r})")
     assert "KeyboardInterrupt" in ended.stderr
     assert "During handling" not in ended.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["x.partial.jsonl"]

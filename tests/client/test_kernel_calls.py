@@ -64,8 +64,8 @@ stopped(b.waiting, c.search_many, {'a': 'x2', 'b': 'y'}); print(len(c.last_resul
 b = waiting(batch(0)); c = Client(b)
 stopped(b.waiting, c.search, 'x3', exhaustive=True); print(len(c.last_result))""",
     "count": "b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.count, 'x4')",
-    "search_to": """
-b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.search_to, 'found.csv', 'x5')
+    "export": """
+b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.export, 'x5', 'found.csv')
 print(c.last_export.rows, Path(c.last_export.path).exists())""",
     "stream": """
 b = waiting(batch(0)); c = Client(b); got = []
@@ -101,7 +101,7 @@ IndexState.update = watched
 stopped(seen, sl.open, 'many', index='index', workers=1, prepare=False)
 IndexState.update = update""",
 }
-KEPT = {"search": "10", "search_many": "20", "exhaustive": "10", "search_to": "10 True",
+KEPT = {"search": "10", "search_many": "20", "exhaustive": "10", "export": "10 True",
         "references": "interrupted", "deep search": "interrupted"}  # fmt: skip
 STOP = """
 import asyncio

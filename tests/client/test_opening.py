@@ -29,7 +29,11 @@ def test_a_folder_opens_and_is_searched(folder: Path) -> None:
         result = client.search("foo")
         assert result.matches["path"].tolist() == ["a.py"]
         assert client.count("foo") == 1
-        assert client.count("foo", "language").to_dict("list") == {"language": ["Python"], "matches": [1], "files": [1]}
+        assert client.count_by("foo", "language").to_dict("list") == {
+            "language": ["Python"],
+            "matches": [1],
+            "files": [1],
+        }
         assert client.repositories()["repository"].tolist() == ["demo"]
 
 

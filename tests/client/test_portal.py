@@ -153,7 +153,7 @@ def test_an_interrupted_export_is_kept_as_partial(tmp_path: Path) -> None:
     client = Client(backend)
     thread = _interrupt_when(backend.waiting)
     with pytest.raises(KeyboardInterrupt):
-        client.search_to(tmp_path / "x.jsonl", "foo")
+        client.export("foo", tmp_path / "x.jsonl")
     thread.join(5)
     deadline = time.monotonic() + 5
     while client.last_export is None and time.monotonic() < deadline:

@@ -48,7 +48,7 @@ def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> Non
     result = code.search("func count:5")
     frames = [
         result.matches, result.progress, result.filters, result.skipped, result.alerts, result.repositories,
-        result.spans(), result.with_last_change(), code.count("func", by="language"), code.repositories(),
+        result.spans(), result.with_last_change(), code.count_by("func", by="language"), code.repositories(),
     ]  # fmt: skip
     for frame in frames:
         check(frame, code)
@@ -101,7 +101,7 @@ def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client
 
 
 def test_provenance_survives_a_parquet_file(code: sl.Client, tmp_path: Path) -> None:
-    frame = code.count("func", by="language")
+    frame = code.count_by("func", by="language")
     frame.to_parquet(tmp_path / "counts.parquet")
     assert pd.read_parquet(tmp_path / "counts.parquet").attrs == frame.attrs
 

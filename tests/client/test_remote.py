@@ -68,7 +68,7 @@ def test_the_environment_names_the_service(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv("SRC_ENDPOINT", service.url)
         monkeypatch.setenv("SRC_ACCESS_TOKEN", "o4uth")
         with sl.connect(bearer=True) as client:
-            assert client.count("foo", by="path")["path"].tolist() == ["a.go", "b.go"]
+            assert client.count_by("foo", by="path")["path"].tolist() == ["a.go", "b.go"]
         assert service.received[0].headers["authorization"] == "Bearer o4uth"
         assert service.received[0].params["q"] == "count:all foo"
 

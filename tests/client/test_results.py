@@ -131,44 +131,52 @@ def test_results_write_files(tmp_path: Path) -> None:
 
 def test_every_parameter_reaches_the_request() -> None:
     backend = ScriptedBackend(COMPLETE)
-    asked: dict[str, Any] = {
+    keywords: dict[str, Any] = {
         "pattern_type": "regexp",
-        "display": 5,
-        "chunk_matches": True,
+        "limit": 5,
         "context_lines": 3,
-        "max_line_len": 80,
+        "max_line_bytes": 80,
         "timeout_s": 9.0,
     }
     client = Client(backend)
-    client.search("foo", **asked)
-    list(client.stream("foo", **asked))
+    client.search("foo", **keywords)
+    list(client.stream("foo", **keywords))
     for request in backend.requests:
-        assert {n: getattr(request, n) for n in asked} == asked
+        assert (request.pattern_type, request.timeout_s) == ("regexp", 9.0)
+        assert (request.display, request.max_line_len) == (5, 80)
+        assert (request.chunk_matches, request.context_lines) == (True, 3)
         assert (request.query, request.version) == ("foo", "V3")
 
 
-def test_search_to_writes_without_keeping(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keywords", [{"limit": -1}, {"context_lines": -1}, {"max_line_bytes": 0}])
+def test_a_limit_below_its_range_is_named(keywords: dict[str, Any]) -> None:
+    (name,) = keywords
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        Client(ScriptedBackend(COMPLETE)).search("foo", **keywords)
+
+
+def test_export_writes_without_keeping(tmp_path: Path) -> None:
     client = Client(ScriptedBackend(LIMITED))
-    export = client.search_to(tmp_path / "x.parquet", "foo")
+    export = client.export("foo", tmp_path / "x.parquet")
     assert (export.rows, export.matches, export.status) == (10, 10, "limited")
     assert export.path == str(tmp_path / "x.parquet")
     assert client.last_export == export
     assert pq.read_metadata(export.path).metadata[b"sourcelight.status"] == b"limited"
 
 
-def test_search_to_keeps_what_a_broken_search_had(tmp_path: Path) -> None:
+def test_export_keeps_what_a_broken_search_had(tmp_path: Path) -> None:
     client = Client(ScriptedBackend(FAILED))
     with pytest.raises(SearchFailed):
-        client.search_to(tmp_path / "x.csv", "foo")
+        client.export("foo", tmp_path / "x.csv")
     assert client.last_export is not None
     assert client.last_export.path == str(tmp_path / "x.partial.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["x.partial.csv"]
 
 
-def test_search_to_leaves_nothing_of_a_search_that_never_began(tmp_path: Path) -> None:
+def test_export_leaves_nothing_of_a_search_that_never_began(tmp_path: Path) -> None:
     client = Client(ScriptedBackend(COMPLETE))
     with pytest.raises(QueryError):
-        client.search_to(tmp_path / "x.csv", "")
+        client.export("", tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -184,7 +192,7 @@ def test_a_full_disk_fails_the_search(tmp_path: Path) -> None:
     client = Client(backend)
     target: Any = Full()
     with pytest.raises(OSError, match="No space left"):
-        client.search_to(target, "foo", format="jsonl")
+        client.export("foo", target, format="jsonl")
     assert backend.closed.wait(5)
     assert list(tmp_path.iterdir()) == []
 
@@ -193,14 +201,14 @@ def test_count_adds_up_the_stream_of_everything() -> None:
     backend = ScriptedBackend(COMPLETE)
     client = Client(backend)
     assert client.count("foo") == 20
-    frame = client.count("foo", by=["repository", "path"])
+    frame = client.count_by("foo", by=["repository", "path"])
     assert frame.to_dict("list") == {
         "repository": ["r1", "r1"],
         "path": ["f0.go", "f1.go"],
         "matches": [10, 10],
         "files": [1, 1],
     }
-    assert client.count("foo", "language")["matches"].tolist() == [20]
+    assert client.count_by("foo", "language")["matches"].tolist() == [20]
     assert frame.attrs["status"] == "complete"
     assert {r.query for r in backend.requests} == {"count:all foo"}
     client.count("foo count:5")
@@ -211,7 +219,7 @@ def test_count_takes_the_counts_of_a_backend_that_has_them() -> None:
     counts = pa.table({"language": ["C", "Go"], "matches": [2, 5], "files": [1, 1]})
     client = Client(ScriptedBackend([], counts))
     assert client.count("foo") == 7
-    assert client.count("foo", "language")["language"].tolist() == ["Go", "C"]
+    assert client.count_by("foo", "language")["language"].tolist() == ["Go", "C"]
 
 
 def test_an_incomplete_count_warns() -> None:
@@ -224,7 +232,7 @@ def test_an_incomplete_count_warns() -> None:
 
 def test_count_names_the_columns_it_can_group_by() -> None:
     with pytest.raises(ValueError, match=r"nope; choose of .*repository"):
-        Client(ScriptedBackend(COMPLETE)).count("foo", ["nope"])
+        Client(ScriptedBackend(COMPLETE)).count_by("foo", ["nope"])
 
 
 def test_repositories_closing_and_names() -> None:
@@ -256,6 +264,24 @@ def test_both_clients_have_the_same_methods() -> None:
             assert _parameters(method) == _parameters(twin), name
             assert not inspect.iscoroutinefunction(method), name
     assert Client.__init__.__doc__ == AsyncClient.__init__.__doc__
+
+
+def test_searches_have_the_same_keywords() -> None:
+    expected = _keywords(Client.search)
+    assert list(expected) == [
+        "pattern_type", "limit", "context_lines", "max_line_bytes", "timeout_s", "exhaustive", "progress"
+    ]  # fmt: skip
+    methods = (Client.stream, Client.explore, Client.export, Client.search_many)
+    for method in methods:
+        keywords = _keywords(method) | {"progress": None}  # `stream` draws nothing unless asked, an explorer always
+        assert {name: keywords[name] for name in expected} == expected, method.__name__
+    own = {"format", "spreadsheet", "concurrency"}
+    assert {name for method in methods for name in _keywords(method)} - set(expected) == own
+
+
+def _keywords(method: Any) -> dict[str, Any]:
+    parameters = inspect.signature(method).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def _parameters(method: Any) -> list[tuple[str, Any, Any]]:

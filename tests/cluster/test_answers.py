@@ -162,7 +162,7 @@ def test_counts_are_those_of_one_machine_and_come_without_a_word(
 ) -> None:
     embedded.search("type:symbol e count:all fork:yes archived:yes")
     for by in ("repository", "language", "path"):
-        ours, theirs = clustered.count(query, by=by), embedded.count(query, by=by)
+        ours, theirs = clustered.count_by(query, by=by), embedded.count_by(query, by=by)
         assert ours.astype(str).to_numpy().tolist() == theirs.astype(str).to_numpy().tolist()
     assert "aligned" not in capfd.readouterr().err
 

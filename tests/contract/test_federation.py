@@ -65,7 +65,7 @@ def test_rows_stand_in_the_order_of_one_service(embedded: sl.Client, federated: 
 def test_a_limit_is_of_the_answer_and_not_of_each_service(embedded: sl.Client, federated: sl.Client) -> None:
     whole, parts = (client.search("e count:25") for client in (embedded, federated))
     assert (parts.match_count, parts.status, parts.reasons) == (25, whole.status, whole.reasons)
-    shown = federated.search("level count:all", display=10)
+    shown = federated.search("level count:all", limit=10)
     assert shown.matches["match_count"].sum() == 10
     assert "display" in set(shown.skipped["reason"])
     assert shown.progress["match_count"].iloc[-1] == embedded.count("level")
@@ -73,12 +73,13 @@ def test_a_limit_is_of_the_answer_and_not_of_each_service(embedded: sl.Client, f
 
 @pytest.mark.parametrize("by", ["repository", ["repository", "language"], None], ids=str)
 def test_counts_count_a_shared_repository_once(embedded: sl.Client, federated: sl.Client, by: Any) -> None:
-    whole, parts = embedded.count("retry", by), federated.count("retry", by)
+    clients = embedded, federated
+    whole, parts = (code.count("retry") if by is None else code.count_by("retry", by) for code in clients)
     if by is None:
         assert whole == parts
     else:
         assert_frame_equal(plain(whole), plain(parts))
-    assert federated.count("retry", "service")["matches"].sum() == embedded.count("retry")
+    assert federated.count_by("retry", "service")["matches"].sum() == embedded.count("retry")
 
 
 @pytest.mark.filterwarnings("ignore::sourcelight.IncompleteResultWarning")

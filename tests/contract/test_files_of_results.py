@@ -37,7 +37,7 @@ def test_files_of_a_result_read_back_as_its_frame(code: sl.Client, query: str, t
     assert len(frame) or query.startswith("nothing")
     result.to_parquet(tmp_path / "a.parquet")
     frame.to_parquet(tmp_path / "b.parquet")
-    code.search_to(tmp_path / "c.parquet", f"{query} count:all")
+    code.export(f"{query} count:all", tmp_path / "c.parquet")
     for name in ("a", "b"):
         found = pd.read_parquet(tmp_path / f"{name}.parquet")
         assert_equal(found, frame)

@@ -24,9 +24,9 @@ def session(code: sl.Client) -> dict[str, Any]:
     found = code.search("retry")
     made = {
         "search": found.matches,
-        "chunks": code.search("type:symbol new", chunk_matches=True).matches,
+        "chunks": code.search("type:symbol new", context_lines=1).matches,
         "exhaustive": code.search("return count:all", exhaustive=False).matches,
-        "count": code.count("TODO", by=["repository", "language"]),
+        "count": code.count_by("TODO", by=["repository", "language"]),
         "many": code.search_many({"a": "func", "b": "import", "c": "class", "d": "return"}).matches,
         "repositories": code.repositories(),
         "read_file": code.read_file(found.matches["repository"][0], found.matches["path"][0]),

@@ -120,12 +120,12 @@ def test_a_repository_of_hostile_bytes_is_exported_as_its_frame(tmp_path: Path) 
         assert any("\ufffd" in line for line in expected["line"].dropna())
         for kind in FORMATS:
             getattr(result, f"to_{kind}")(tmp_path / f"a.{kind}")
-            code.search_to(tmp_path / f"b.{kind}", "needle", progress=False)
+            code.export("needle", tmp_path / f"b.{kind}", progress=False)
             getattr(many, f"to_{kind}")(tmp_path / f"c.{kind}")
             for name, frame in (("a", expected), ("b", expected), ("c", many.matches)):
                 found = sl.read_matches(tmp_path / f"{name}.{kind}")
                 pd.testing.assert_frame_equal(found, frame)
-        code.search_to(tmp_path / "people.csv", "needle", spreadsheet=True, progress=False)
+        code.export("needle", tmp_path / "people.csv", spreadsheet=True, progress=False)
         result.to_csv(tmp_path / "people2.csv", spreadsheet=True)
     for path in (tmp_path / "people.csv", tmp_path / "people2.csv"):
         with path.open(encoding="utf-8", newline="") as file:

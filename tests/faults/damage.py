@@ -75,7 +75,7 @@ def answers(folder: Path, home: Path) -> dict[str, Any]:
     with sl.open(folder / "src", index=home / "index", progress=False, workers=1) as code:
         for query in QUERIES:
             given[query] = _answer(lambda query=query: _rows(code, query))  # type: ignore[misc]
-        given["count"] = _answer(lambda: _frame(code.count("needle count:all", by=["repository"])))
+        given["count"] = _answer(lambda: _frame(code.count_by("needle count:all", by=["repository"])))
         given["nls"] = _answer(lambda: _frame(code.nls_search("where is the needle")))
         given["ownership"] = _answer(lambda: _frame(code.ownership("one")))
     return given

@@ -89,7 +89,7 @@ def test_both_sides_say_the_same(asked: dict[str, sl.Client]) -> None:
 def test_only_limits_that_hide_matches_make_an_answer_limited(asked: dict[str, sl.Client]) -> None:
     for client in asked.values():
         assert client.search("needle count:3").status == "limited"
-        assert client.search("needle", display=1).status == "limited"
+        assert client.search("needle", limit=1).status == "limited"
         assert client.search("x repo:one file:c.txt fork:yes archived:yes type:path").status != "failed"
 
 

@@ -148,7 +148,7 @@ def test_a_pattern_that_matches_everything_or_nothing_is_bounded(code: sl.Client
 def test_a_line_of_a_megabyte_arrives_whole_or_cut_as_asked(code: sl.Client) -> None:
     whole = ask(code, "a! count:all case:yes").matches.iloc[0]
     assert (len(whole["line"]), list(whole["start"]), list(whole["end"])) == (1_000_001, [999_999], [1_000_001])
-    result = code.search("a! count:all", chunk_matches=True, max_line_len=200)
+    result = code.search("a! count:all", context_lines=1, max_line_bytes=200)
     assert len(result.matches["chunk"].iloc[0]) < 1_000
 
 

@@ -46,7 +46,7 @@ def run(code: sl.Client, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
     [
         ("code.search('/[/')", "QueryError: error parsing regexp: missing closing ]: `[`"),
         ("code.read_file('ledgr', 'a.txt')", "RepositoryNotFound: repository not found: ledgr; did you mean ledger?"),
-        ("code.count('a', by='colour')", "ValueError: can't count by colour"),
+        ("code.count_by('a', 'colour')", "ValueError: can't count by colour"),
         ("code.search(nonsense=1)", "TypeError: "),
         ("sl.connect('http://127.0.0.1:9')", "ConnectFailed: no service at http://127.0.0.1:9: "),
         ("sl.open('/absent')", "NoRepositories: no repository found below /absent"),

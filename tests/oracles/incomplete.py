@@ -133,7 +133,7 @@ def text(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
         return Outcome(subject, f"{type(error).__name__}: {error}")
     found = answers.difference(want, answers.text_rows(result, question.select)) or unsaid(built, result, question)
     if not found and question.count is None:
-        counts = client.count(question.text(), by="repository", pattern_type=question.requested)
+        counts = client.count_by(question.text(), by="repository", pattern_type=question.requested)
         if counts.attrs["reasons"] != "; ".join(result.reasons):
             found = f"a count says {counts.attrs['reasons']!r}, and a search {result.reasons}\n"
     return Outcome(subject, found)

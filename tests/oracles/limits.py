@@ -47,7 +47,7 @@ def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
     """Numbers by column."""
     columns = rng.choice((["repository"], ["path"], ["repository", "path"], ["type"], ["type", "repository"]))
     typed = question.text()
-    frame = epoch.client.count(typed, by=columns, pattern_type=question.requested)
+    frame = epoch.client.count_by(typed, by=columns, pattern_type=question.requested)
     at = {"type": 0, "repository": 1, "path": 3}
     summed: Counter[Any] = Counter()
     for row, times in want.items():
@@ -88,8 +88,8 @@ def displayed(epoch: Epoch, rng: Random, question: Question, want: Counter[Row])
     """All are counted, a few given."""
     most = rng.choice((1, 2, 3, 5, 10, 50))
     typed = question.text()
-    result = epoch.client.search(typed, pattern_type=question.requested, display=most)
-    subject = f"search({typed!r}, pattern_type={question.requested!r}, display={most})"
+    result = epoch.client.search(typed, pattern_type=question.requested, limit=most)
+    subject = f"search({typed!r}, pattern_type={question.requested!r}, limit={most})"
     found = part_of(result, want, most)
     counted = int(result.progress["match_count"].iloc[-1]) if len(result.progress) else 0
     if not found and counted != total(want):
@@ -133,8 +133,8 @@ def surrounded(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]
     lines = rng.choice((0, 1, 1, 3))
     typed = question.text()
     client: sl.Client = epoch.remote if rng.random() < 0.5 else epoch.client
-    result = client.search(typed, pattern_type=question.requested, chunk_matches=True, context_lines=lines)
-    subject = f"search({typed!r}, pattern_type={question.requested!r}, chunk_matches=True, context_lines={lines})"
+    result = client.search(typed, pattern_type=question.requested, context_lines=lines)
+    subject = f"search({typed!r}, pattern_type={question.requested!r}, context_lines={lines})"
     found = answers.difference(want, answers.text_rows(result))
     if found:
         return Outcome(subject, found)

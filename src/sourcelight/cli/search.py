@@ -259,7 +259,7 @@ def _print_matches(client: Client, query: str, command: SearchCommand) -> int:
         line = StatusLine()
         shows_matches = sys.stdout.isatty() and not command.output
         events = client.stream(
-            query, pattern_type=command.pattern_type, display=command.display, timeout_s=command.timeout_s
+            query, pattern_type=command.pattern_type, limit=command.limit, timeout_s=command.timeout_s
         )
         try:
             for event in events:
@@ -280,13 +280,13 @@ def _export(client: Client, query: str, output_format: str, command: SearchComma
     line = StatusLine()
     target: Any = command.output or binary_output()
     try:
-        export = client.search_to(
-            target,
+        export = client.export(
             query,
+            target,
             format=output_format,
             spreadsheet=command.spreadsheet,
             pattern_type=command.pattern_type,
-            display=command.display,
+            limit=command.limit,
             timeout_s=command.timeout_s,
             progress=_show_progress(line),
         )
@@ -315,7 +315,7 @@ def _say_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
 def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[Alert]:
     from sourcelight.core.wire.events import Alert
 
-    events = client.stream(query, pattern_type=command.pattern_type, display=0, timeout_s=command.timeout_s)
+    events = client.stream(query, pattern_type=command.pattern_type, limit=0, timeout_s=command.timeout_s)
     return [event for event in events if isinstance(event, Alert)]
 
 
@@ -329,7 +329,7 @@ def _count(client: Client, query: str, columns: list[str], output_format: str, c
     line = StatusLine()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        frame = client.count(
+        frame = client.count_by(
             query,
             columns,
             pattern_type=command.pattern_type,

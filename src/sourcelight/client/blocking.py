@@ -92,7 +92,7 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def last_export(self) -> Export | None:
-        """What the newest `search_to` wrote, also when it was stopped; None before the first."""
+        """What the newest `export` wrote, also when it was stopped; None before the first."""
         return self._client.last_export
 
     def explore(  # noqa: D102 - told below
@@ -100,22 +100,31 @@ class Client(ShowsOverview, BlockingMethods):
         query: QueryText,
         *,
         pattern_type: str = "standard",
-        display: int = -1,
+        limit: int | None = None,
+        context_lines: int | None = None,
+        max_line_bytes: int | None = None,
         timeout_s: float | None = None,
         exhaustive: bool = False,
     ) -> Explorer:
         from sourcelight.client.explorer_source import explorer
 
-        options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
-        # Begun on the background loop, but made here: the thread that called is the one that draws.
+        options: dict[str, Any] = {
+            "pattern_type": pattern_type,
+            "limit": limit,
+            "context_lines": context_lines,
+            "max_line_bytes": max_line_bytes,
+            "timeout_s": timeout_s,
+        }
+        # The search starts on the background loop; the widget is made here, in the thread that draws.
         return explorer(call(lambda: self._client._begin(query, exhaustive=exhaustive, **options)))  # noqa: SLF001
 
     explore.__doc__ = AsyncClient.explore.__doc__
 
     search = blocking(AsyncClient.search)
     stream = blocking_generator(AsyncClient.stream)
-    search_to = blocking(AsyncClient.search_to)
+    export = blocking(AsyncClient.export)
     count = blocking(AsyncClient.count)
+    count_by = blocking(AsyncClient.count_by)
     search_many = blocking(AsyncClient.search_many)
     explain = blocking(AsyncClient.explain)
     repositories = blocking(AsyncClient.repositories)

@@ -19,7 +19,7 @@ from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning, painting, warn
 from sourcelight.client.provenance import asked_for, forget, now, provenance
-from sourcelight.client.queries import QueryText, bounded, everything
+from sourcelight.client.queries import QueryText, bounded, everything, search_request
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.search_many import ManyResult, SearchManyRun, labelled
 from sourcelight.client.search_run import SearchRun, consume, settled, unbroken
@@ -115,7 +115,7 @@ class AsyncClient(ShowsOverview, Methods):
 
     @property
     def last_export(self) -> Export | None:
-        """What the newest `search_to` wrote, also when it was stopped; None before the first."""
+        """What the newest `export` wrote, also when it was stopped; None before the first."""
         return self._last_export
 
     async def search(
@@ -123,10 +123,9 @@ class AsyncClient(ShowsOverview, Methods):
         query: QueryText,
         *,
         pattern_type: str = "standard",
-        display: int = -1,
-        chunk_matches: bool = False,
-        context_lines: int = 1,
-        max_line_len: int = -1,
+        limit: int | None = None,
+        context_lines: int | None = None,
+        max_line_bytes: int | None = None,
         timeout_s: float | None = None,
         exhaustive: bool = False,
         progress: ProgressChoice = None,
@@ -139,14 +138,12 @@ class AsyncClient(ShowsOverview, Methods):
             What to search for: text in the query language, or an expression made with `sourcelight.q`.
         pattern_type
             How patterns are read unless the query says: ``standard``, ``keyword``, ``regexp`` or ``literal``.
-        display
-            Most matches to return; searching and counting go on beyond. -1: all.
-        chunk_matches
-            Whether rows carry the lines around them, in `chunk`.
+        limit
+            Return at most this many matches; None: all. The search goes on, and counts the others.
         context_lines
-            Lines on each side of a match, with `chunk_matches`.
-        max_line_len
-            Longest line of a chunk, in bytes; -1: lines are never cut.
+            Lines on each side of a match, in the column `chunk`; None: no chunks.
+        max_line_bytes
+            Cut longer lines of a chunk; None: keep them whole.
         timeout_s
             Longest time to search, in seconds; None: the limit of the backend.
         exhaustive
@@ -170,10 +167,9 @@ class AsyncClient(ShowsOverview, Methods):
             exhaustive=exhaustive,
             kept=True,
             pattern_type=pattern_type,
-            display=display,
-            chunk_matches=chunk_matches,
+            limit=limit,
             context_lines=context_lines,
-            max_line_len=max_line_len,
+            max_line_bytes=max_line_bytes,
             timeout_s=timeout_s,
         )
         self._last = run
@@ -189,16 +185,21 @@ class AsyncClient(ShowsOverview, Methods):
         query: QueryText,
         *,
         pattern_type: str = "standard",
-        display: int = -1,
-        chunk_matches: bool = False,
-        context_lines: int = 1,
-        max_line_len: int = -1,
+        limit: int | None = None,
+        context_lines: int | None = None,
+        max_line_bytes: int | None = None,
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = False,
     ) -> AsyncGenerator[Event, None]:
-        """Events as they arrive; nothing is kept. Leaving the loop stops the search.
+        """Yield the events of a search as they arrive, and keep none. Leaving the loop stops the search.
 
-        Parameters are those of `search`, but nothing is drawn unless asked for.
+        Parameters
+        ----------
+        query, pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive
+            As in `search`.
+        progress
+            As in `search`, but False by default: nothing is drawn.
 
         Raises
         ------
@@ -209,11 +210,11 @@ class AsyncClient(ShowsOverview, Methods):
         """
         run = self._run(
             query,
+            exhaustive=exhaustive,
             pattern_type=pattern_type,
-            display=display,
-            chunk_matches=chunk_matches,
+            limit=limit,
             context_lines=context_lines,
-            max_line_len=max_line_len,
+            max_line_bytes=max_line_bytes,
             timeout_s=timeout_s,
         )
         async with painting(run.state, progress), aclosing(run.events()) as events:
@@ -225,24 +226,35 @@ class AsyncClient(ShowsOverview, Methods):
         query: QueryText,
         *,
         pattern_type: str = "standard",
-        display: int = -1,
+        limit: int | None = None,
+        context_lines: int | None = None,
+        max_line_bytes: int | None = None,
         timeout_s: float | None = None,
         exhaustive: bool = False,
     ) -> Explorer:
-        """Search, and give at once an explorer that shows rows while they arrive, with a Stop button.
+        """Return an explorer at once; it shows rows while they arrive, and has a Stop button.
 
-        The search goes on after the cell is over, so that the kernel is free for what is asked of the explorer.
-        `last_result`, or ``result`` of the explorer, has what arrived so far. What goes wrong is told by the explorer.
+        The search continues after the cell has finished, and the kernel stays free. `last_result`, or ``result`` of
+        the explorer, has what arrived so far. The explorer shows errors.
 
         Parameters
         ----------
-        query
-            What to search for; the other parameters are those of `search`.
+        query, pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive
+            As in `search`.
         """
         from sourcelight.client.explorer_source import explorer
 
-        options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
-        return explorer(await self._begin(query, exhaustive=exhaustive, **options))
+        return explorer(
+            await self._begin(
+                query,
+                exhaustive=exhaustive,
+                pattern_type=pattern_type,
+                limit=limit,
+                context_lines=context_lines,
+                max_line_bytes=max_line_bytes,
+                timeout_s=timeout_s,
+            )
+        )
 
     async def _begin(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
         """Begin a search on this loop, and leave it running."""
@@ -252,38 +264,44 @@ class AsyncClient(ShowsOverview, Methods):
         self._last = run
         return RunSource(run)
 
-    async def search_to(  # noqa: PLR0913 - its options are those of search
+    async def export(  # noqa: PLR0913 - its options are those of search
         self,
-        target: str | os.PathLike[str] | IO[bytes],
         query: QueryText,
+        path: str | os.PathLike[str] | IO[bytes],
         *,
         format: str | None = None,  # noqa: A002 - the name users type
         spreadsheet: bool = False,
         pattern_type: str = "standard",
-        display: int = -1,
-        chunk_matches: bool = False,
-        context_lines: int = 1,
-        max_line_len: int = -1,
+        limit: int | None = None,
+        context_lines: int | None = None,
+        max_line_bytes: int | None = None,
         timeout_s: float | None = None,
         exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> Export:
-        """Search into a file, in constant memory whatever the size of the answer.
+        """Write the matches of a search to a file while they arrive, in constant memory.
 
-        The file appears when it is whole. When the search is stopped or breaks, what arrived is kept as
+        The file appears when it is complete. If the search is stopped or breaks, the rows that arrived are kept as
         ``NAME.partial.EXT``; `last_export` has that path.
 
         Parameters
         ----------
-        target
-            Path, or an open binary file.
         query
-            What to search for; the other parameters are those of `search`.
+            As in `search`.
+        path
+            Path, or an open binary file.
         format
             ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path. Each has the text as it is, and
             `sourcelight.read_matches` gives the frame back.
         spreadsheet
             With CSV, whether the file is for people who open it in a spreadsheet: see `SearchResult.to_csv`.
+        pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive, progress
+            As in `search`.
+
+        Returns
+        -------
+        Export
+            The path, the numbers of rows and matches, and the status.
 
         Raises
         ------
@@ -296,14 +314,13 @@ class AsyncClient(ShowsOverview, Methods):
             query,
             exhaustive=exhaustive,
             pattern_type=pattern_type,
-            display=display,
-            chunk_matches=chunk_matches,
+            limit=limit,
             context_lines=context_lines,
-            max_line_len=max_line_len,
+            max_line_bytes=max_line_bytes,
             timeout_s=timeout_s,
         )
         run.held = None  # a file that is stopped holds whole parts only
-        writer = MatchWriter(target, format, served=bool(self.services), spreadsheet=spreadsheet)
+        writer = MatchWriter(path, format, served=bool(self.services), spreadsheet=spreadsheet)
         self._last_export = None
 
         async def write(event: MatchBatch) -> None:
@@ -315,58 +332,96 @@ class AsyncClient(ShowsOverview, Methods):
             end = writer.finish if run.state.status in {"complete", "partial", "limited"} else writer.keep_partial
             if run.state.phase == "failed" and not writer.rows:
                 writer.discard()
-                path = ""
+                final_path = ""
             else:
-                path = await unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
+                final_path = await unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
             state = run.state
-            self._last_export = Export(path, writer.rows, state.matches, state.status, state.reasons, state.alerts)
+            self._last_export = Export(
+                final_path, writer.rows, state.matches, state.status, state.reasons, state.alerts
+            )
         return self._last_export
 
     async def count(
         self,
         query: QueryText,
-        by: str | Sequence[str] | None = None,
         *,
         pattern_type: str = "standard",
         timeout_s: float | None = None,
         exhaustive: bool = False,
         progress: ProgressChoice = None,
-    ) -> Any:
-        """Count matches, all of them unless the query limits their number, without keeping a line.
+    ) -> int:
+        """Count matches without reading lines, all of them unless the query limits their number.
+
+        Parameters
+        ----------
+        query, pattern_type, timeout_s, exhaustive, progress
+            As in `search`.
+
+        Returns
+        -------
+        int
+            The number of matches. An incomplete count emits an `IncompleteCountWarning`.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be parsed; `position` and `hint` say where and why.
+        """
+        run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
+        return sum((await self._count(run, (), progress))["matches"].to_pylist())
+
+    async def count_by(
+        self,
+        query: QueryText,
+        by: str | Sequence[str],
+        *,
+        pattern_type: str = "standard",
+        timeout_s: float | None = None,
+        exhaustive: bool = False,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Count matches per repository, language, path or another column, without reading lines.
 
         Parameters
         ----------
         query
-            What to search for.
+            As in `search`. Counts all matches unless the query limits their number.
         by
-            Columns of matches to group by, such as ``"repository"`` or ``["repository", "language"]``; None: one
-            number.
+            Columns of ``columns_of("matches")`` to group by, such as ``"repository"`` or
+            ``["repository", "language"]``.
         pattern_type, timeout_s, exhaustive, progress
             As in `search`.
 
         Returns
         -------
-        int or DataFrame
-            The number of matches; with `by`, a DataFrame of these columns, `matches` and `files` (int64 both), most
-            matches first. An incomplete answer says so by an `IncompleteCountWarning` and in `DataFrame.attrs`.
+        DataFrame
+            One row per group: the columns of `by`, `matches` (int64), `files` (int64); most matches first. Empty
+            without matches. An incomplete count emits an `IncompleteCountWarning`, and ``attrs["status"]`` says so.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be parsed; `position` and `hint` say where and why.
         """
-        columns = (by,) if isinstance(by, str) else tuple(by or ())
-        countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
-        unknown = [c for c in columns if c not in countable]
-        if unknown:
-            raise ValueError(f"can't count by {', '.join(unknown)}; choose of {', '.join(countable)}")
-        if len(set(columns)) < len(columns):
-            raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
-        text = everything(str(query), pattern_type)
-        run = self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-        table = await self._count(run, columns, progress)
-        if run.state.status not in {"complete", "partial"}:
-            warn(IncompleteCountWarning("; ".join(run.state.reasons)))
-        if by is None:
-            return sum(table["matches"].to_pylist())
         from sourcelight.display.frames.aggregates import counts_frame
 
-        return counts_frame(table, run.result().attrs | {"query": str(query)})
+        columns = (by,) if isinstance(by, str) else tuple(by)
+        countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
+        unknown = [column for column in columns if column not in countable]
+        if unknown or not columns:
+            raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose of {', '.join(countable)}")
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
+        run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
+        table = await self._count(run, columns, progress)
+        frame: DataFrame = counts_frame(table, run.result().attrs | {"query": str(query)})
+        return frame
+
+    def _counting_run(
+        self, query: QueryText, *, exhaustive: bool, pattern_type: str, timeout_s: float | None
+    ) -> SearchRun:
+        text = everything(str(query), pattern_type)
+        return self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
 
     async def _count(self, run: SearchRun, by: tuple[str, ...], progress: ProgressChoice) -> Any:
         from sourcelight.display.frames.aggregates import MatchCounter
@@ -391,18 +446,19 @@ class AsyncClient(ShowsOverview, Methods):
                 run.state.finish()
 
         await watch(run.state, work(), progress, client=self)
+        if run.state.status not in {"complete", "partial"}:
+            warn(IncompleteCountWarning("; ".join(run.state.reasons)))
         return counter.table() if table is None else table
 
     async def search_many(
         self,
         queries: Mapping[str, QueryText] | Iterable[QueryText],
         *,
-        at_once: int | None = None,
+        concurrency: int | None = None,
         pattern_type: str = "standard",
-        display: int = -1,
-        chunk_matches: bool = False,
-        context_lines: int = 1,
-        max_line_len: int = -1,
+        limit: int | None = None,
+        context_lines: int | None = None,
+        max_line_bytes: int | None = None,
         timeout_s: float | None = None,
         exhaustive: bool = False,
         progress: ProgressChoice = None,
@@ -416,10 +472,9 @@ class AsyncClient(ShowsOverview, Methods):
         ----------
         queries
             Queries by name; or a list of queries, which are their own names.
-        at_once
-            Searches under way at the same time; None: one in this process, where each uses the index best alone, four
-            at a service.
-        pattern_type, display, chunk_matches, context_lines, max_line_len, timeout_s, exhaustive, progress
+        concurrency
+            Searches at the same time. None: 1 in this process, where one search uses all cores; 4 at a service.
+        pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive, progress
             As in `search`, for each of them.
 
         Raises
@@ -428,18 +483,22 @@ class AsyncClient(ShowsOverview, Methods):
             When every search failed: the fault of the first.
         """
         named = labelled(queries)
-        if at_once is not None and at_once < 1:
-            raise ValueError("at_once: at least one search has to run")
-        options: dict[str, Any] = {
-            "pattern_type": pattern_type,
-            "display": display,
-            "chunk_matches": chunk_matches,
-            "context_lines": context_lines,
-            "max_line_len": max_line_len,
-            "timeout_s": timeout_s,
+        if concurrency is not None and concurrency < 1:
+            raise ValueError(f"search_many: concurrency must be at least 1, got {concurrency}")
+        runs = {
+            name: self._run(
+                query,
+                exhaustive=exhaustive,
+                kept=True,
+                pattern_type=pattern_type,
+                limit=limit,
+                context_lines=context_lines,
+                max_line_bytes=max_line_bytes,
+                timeout_s=timeout_s,
+            )
+            for name, query in named.items()
         }
-        runs = {name: self._run(query, exhaustive=exhaustive, kept=True, **options) for name, query in named.items()}
-        many = SearchManyRun(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
+        many = SearchManyRun(runs, self._backend.name, concurrency or (1 if self._backend.local else AT_ONCE))
         self._last = many
         await watch(many.state, many.work(), progress, client=self)
         return many.result()
@@ -527,7 +586,7 @@ class AsyncClient(ShowsOverview, Methods):
         self._known.learn(answer.table)
         status = _status(tool, answer, given)
         if status == "limited":
-            warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
+            warn(IncompleteResultWarning(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"))
         told = provenance(
             self._backend,
             status=status,
@@ -542,7 +601,7 @@ class AsyncClient(ShowsOverview, Methods):
 
     def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> SearchRun:
         """A search, not begun yet; `kept` where all of its rows are, so that they can be brought into order."""
-        request = SearchRequest(str(query), default_matches=CLIENT_MATCHES, **options)
+        request = search_request(query, **options)
         if exhaustive:
             check_unlimited(request)
         if self.services:

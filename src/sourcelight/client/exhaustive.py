@@ -126,7 +126,7 @@ def check_unlimited(request: SearchRequest) -> Query:
     if query.root is None:
         raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
     if request.display >= 0 or any(a.count_limit(default=None) is not None for a in query.plan):
-        said = "display" if request.display >= 0 else "count:"
+        said = "limit" if request.display >= 0 else "count:"
         raise QueryError(
             f"exhaustive=True asks for everything, and {said} for a part of it",
             query=request.query,

@@ -265,7 +265,7 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         raise
     task.board.finish()
     for warning in task.board.warnings:
-        show(warning, stacklevel=3)  # at the line that called the client
+        show(warning)
     try:
         return task.result()
     except (ValueError, TypeError, OSError) as exc:  # arguments at fault; other errors are ours, and shown whole
@@ -316,12 +316,13 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
 _KEPT_IN = {
     "search": "last_result",
     "search_many": "last_result",
-    "search_to": "last_export",
+    "export": "last_export",
     "deepsearch": "last_answer",
     "deepsearch_read": "",
     "deepsearch_list": "",
     "deepsearch_change": "",
     "count": "",
+    "count_by": "",
     "explain": "",
     "repositories": "",
 }

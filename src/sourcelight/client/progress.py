@@ -156,10 +156,10 @@ class IncompleteResultWarning(UserWarning):
     """Warns that a tool's or an analysis's answer is not all there is; says why."""
 
 
-def warn(warning: Warning, stacklevel: int = 3) -> None:
+def warn(warning: Warning) -> None:
     """Warn at the line that called the client: by the thread that waits, if one does."""
     board = current_board()
     if board is not None:
         board.warnings.append(warning)
     else:
-        show(warning, stacklevel=stacklevel)
+        show(warning)

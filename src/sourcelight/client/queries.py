@@ -20,6 +20,7 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import narrowed as narrowed  # noqa: PLC0414 - callers take it from here
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, escape_regexp
+from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 
 _PIECES = 16
 _FILES = frozenset({"file", "path", "symbol"})
@@ -193,4 +194,31 @@ def bounded(text: str, pattern_type: str, version: str = "V3") -> bool:
         return False
     return any(
         alternative.first("timeout") or alternative.count_limit(default=None) is not None for alternative in query.plan
+    )
+
+
+def search_request(
+    query: QueryText,
+    *,
+    pattern_type: str = "standard",
+    limit: int | None = None,
+    context_lines: int | None = None,
+    max_line_bytes: int | None = None,
+    timeout_s: float | None = None,
+) -> SearchRequest:
+    """Return the request of a search; the parameters are those of `AsyncClient.search`."""
+    for name, value in (("limit", limit), ("context_lines", context_lines)):
+        if value is not None and value < 0:
+            raise ValueError(f"{name} must be 0 or more, got {value}")
+    if max_line_bytes is not None and max_line_bytes < 1:
+        raise ValueError(f"max_line_bytes must be 1 or more, got {max_line_bytes}")
+    return SearchRequest(
+        str(query),
+        pattern_type=pattern_type,
+        display=-1 if limit is None else limit,
+        chunk_matches=context_lines is not None,
+        context_lines=1 if context_lines is None else context_lines,
+        max_line_len=-1 if max_line_bytes is None else max_line_bytes,
+        timeout_s=timeout_s,
+        default_matches=CLIENT_MATCHES,
     )

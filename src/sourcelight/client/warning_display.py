@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
 
 _seen: tuple[object, set[tuple[type[Warning], str]]] = (None, set())
 
 
-def show(warning: Warning, *, stacklevel: int = 2) -> None:
-    """Warn at the line `stacklevel` calls up, as `warnings.warn` counts; in IPython once for each run of a cell."""
+def show(warning: Warning) -> None:
+    """Warn at the line that called this package; in IPython once for each run of a cell."""
     global _seen  # noqa: PLW0603 - what the present cell was told
     cell = _cell()
+    frame, level = _calling_frame()
     if cell is None:
-        warnings.warn(warning, stacklevel=stacklevel + 1)
+        warnings.warn(warning, stacklevel=level + 1)
         return
     if _seen[0] != cell:
         _seen = (cell, set())
     told = (type(warning), str(warning))
     if told in _seen[1]:
         return
-    frame = sys._getframe(stacklevel)  # noqa: SLF001 - what warnings.warn does, without its memory of lines
     # Filters apply, so that a warning can still be ignored or be an error; only the memory of lines is new each time.
     warnings.warn_explicit(
         warning,
@@ -36,6 +37,15 @@ def show(warning: Warning, *, stacklevel: int = 2) -> None:
         module_globals=frame.f_globals,
     )
     _seen[1].add(told)
+
+
+def _calling_frame() -> tuple[FrameType, int]:
+    """Return the innermost frame outside this package, and how many calls above `show` it is."""
+    frame = sys._getframe(1)  # noqa: SLF001 - `warnings.warn` counts calls, which differ between the two clients
+    level = 0
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("sourcelight."):
+        frame, level = frame.f_back, level + 1
+    return frame, level
 
 
 def _cell() -> object:

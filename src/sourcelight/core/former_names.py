@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SEARCH = {"chunk_matches": "context_lines", "display": "limit", "max_line_len": "max_line_bytes"}
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "%ask": {"--more": "--continue"},
     "%search": {"--lines": "--context", "--pattern": "--pattern-type"},
@@ -27,6 +28,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
         "Tape": "Recording",
         "UnsupportedCall": "UnsupportedTool",
     },
+    "Client": {"search_to": "export(query, path)"},
     "Client.commit_search": {
         "contentTerms": "content_terms",
         "count": "limit",
@@ -34,7 +36,9 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
         "useRegex": "use_regex",
     },
     "Client.compare_revisions": {"after": "cursor", "first": "limit"},
+    "Client.count": {"by": "count_by(query, by)"},
     "Client.diff_search": {"author": "authors", "count": "limit", "useRegex": "use_regex"},
+    "Client.explore": {"display": "limit"},
     "Client.get_contributor_repos": {"author": "authors", "minCommits": "min_commits", "useRegex": "use_regex"},
     "Client.list_repos": {"after": "cursor", "before": "cursor"},
     "Client.read_file": {"endLine": "end_line", "startLine": "start_line"},
@@ -44,6 +48,9 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "ProgressSnapshot": {"doing": "activity", "facts": "fields", "notes": "notices"},
     "Report": {"asked": "parameters", "drill": "drill_down", "numbers": "metrics"},
     "ReportTable": {"counted": "counts", "left_out": "excludes"},
+    "Client.search": _SEARCH,
+    "Client.search_many": {"at_once": "concurrency", **_SEARCH},
+    "Client.stream": _SEARCH,
     "ToolError": {"call": "tool"},
     "changes": {"by": "period", "code": "client"},
     "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},

@@ -198,7 +198,7 @@ def test_a_limit_is_of_the_merged_answer(query: str) -> None:
 
 def test_display_cuts_rows_and_not_the_count() -> None:
     one, other = (backend([found("r1", rows=4), *ended(matches=4)]) for _ in range(2))
-    result = federation(a=one, b=other).search("x", display=3)
+    result = federation(a=one, b=other).search("x", limit=3)
     assert (len(result), result.progress["match_count"].iloc[-1]) == (3, 4)
     assert list(result.skipped["reason"]) == ["display"]
     assert one.requests[0].display == -1, "what services have in common can be told of all rows only"
@@ -266,17 +266,17 @@ def test_other_ways_to_search_say_the_service_too(tmp_path: Path) -> None:
     assert list(code().search("x").matches["service"]) == ["a", "a", "b", "b"]
     for ending in ("jsonl", "csv", "parquet"):
         path = tmp_path / f"rows.{ending}"
-        assert code().search_to(path, "x").rows == 4
+        assert code().export("x", path).rows == 4
         many.to_jsonl(tmp_path / "many.jsonl")
         code().search("x").to_csv(tmp_path / "again.csv")
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert sorted(row["service"] for row in rows) == ["a", "a", "b", "b"]
     assert next(iter(rows[0])) == "service"
     assert (tmp_path / "rows.csv").read_text().startswith('"service"')
-    counted = code().count("x", by=["service", "repository"])
+    counted = code().count_by("x", by=["service", "repository"])
     assert {tuple(row) for row in counted.to_numpy().tolist()} == {("a", "r1", 2, 1), ("b", "r2", 2, 1)}
     with pytest.raises(ValueError, match="can't count by service"):
-        sl.Client(backend([*ended()])).count("x", by="service")
+        sl.Client(backend([*ended()])).count_by("x", by="service")
 
 
 def test_an_explorer_takes_rows_of_all_services() -> None:

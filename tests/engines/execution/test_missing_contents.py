@@ -67,7 +67,7 @@ def test_contents_that_are_asked_about_and_missing_are_told(code: sl.Client, que
     assert title.count("(blob ") <= files
     assert "partial" in told["message"].iloc[0]
     assert result.status == "limited"
-    assert code.count(query, by="repository").attrs["status"] == "limited"
+    assert code.count_by(query, by="repository").attrs["status"] == "limited"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_contents_that_are_asked_about_and_missing_are_told(code: sl.Client, que
 def test_an_answer_that_is_certain_without_them_is_complete(code: sl.Client, query: str) -> None:
     result = code.search(f"{query} count:all")
     assert (result.status, result.reasons) == ("complete", ())
-    assert code.count(query, by="repository").attrs["status"] == "complete"
+    assert code.count_by(query, by="repository").attrs["status"] == "complete"
 
 
 def test_owners_that_are_not_there_are_not_said_to_be_nobody(code: sl.Client) -> None:
@@ -130,7 +130,7 @@ def test_a_count_says_what_a_search_says(tmp_path: Path, lack: str) -> None:
         other = repo.git("hash-object", "-w", "--stdin", stdin=b"thread\n")
         repo.git("replace", repo.git("rev-parse", "HEAD:a.txt"), other)
     with sl.open(tmp_path / "src", index=tmp_path / "index") as code:
-        result, counts = code.search("needle"), code.count("needle", by="repository")
+        result, counts = code.search("needle"), code.count_by("needle", by="repository")
     assert result.status == counts.attrs["status"] == "limited"
     assert counts.attrs["reasons"] == "; ".join(result.reasons)
     assert counts["matches"].sum() == result.match_count

@@ -66,7 +66,7 @@ MATCHES: tuple[Column, ...] = (
     Column("name_end", "list", "end of each match in path (repo rows: in repository), code points", "none"),
     Column("chunk", "dict32", "surrounding lines, those of this row included", "not asked for"),
     Column("chunk_start_line", "int32", "1-based line on which chunk starts", "not asked for", summable=False),
-    Column("truncated", "bool", "whether max_line_len cut a line of chunk", "not asked for"),
+    Column("truncated", "bool", "whether max_line_bytes cut a line of chunk", "not asked for"),
     Column("symbol", "string", "name of the definition", "other rows"),
     Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
     Column("container", "string", "name of what holds the definition", "other rows"),

@@ -25,7 +25,7 @@ def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any
     Parameters
     ----------
     path
-        File that `Client.search_to`, or `to_csv`, `to_jsonl` or `to_parquet` of a result, wrote.
+        File that `Client.export`, or `to_csv`, `to_jsonl` or `to_parquet` of a result, wrote.
     format
         ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
 

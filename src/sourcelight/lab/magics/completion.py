@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"^\s*(?:[A-Za-z_]\w*\s*=\s*)?%(?P<magic>search|commits|ask|sourcelight)\s(?P<rest>.*)$", re.DOTALL)
 _CELL = re.compile(r"^\s*%%(?P<magic>search|commits|ask)(?P<line>[^\n]*)(?P<body>\n.*)?$", re.DOTALL)
 _QUERIES = {"search": "0", "stream": "0", "count": "0", "explain": "0", "explore": "0", "search_many": "0",
-            "search_to": "1"}  # fmt: skip
+            "export": "0", "count_by": "0"}  # fmt: skip
 
 
 class Completer:

@@ -240,7 +240,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def _search(self, client: Client, query: str, said: MagicLine) -> Any:
         lines = _number(said, "context")
-        around = {"chunk_matches": True, "context_lines": lines} if lines is not None else {}
+        around = {} if lines is None else {"context_lines": lines}
         return self._shown(client, query, said, said.last("pattern-type") or self.pattern_type, around)
 
     def _commits(self, client: Client, query: str, said: MagicLine) -> Any:
