@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import Mapping
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.completions import Completions
-from sourcelight.client.exhaustive import AT_ONCE, ExhaustiveSearch, check_unlimited
-from sourcelight.client.explanation import QueryExplanation, from_tree
 from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
-from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning, painting, warn
+from sourcelight.client.progress import IncompleteResultWarning, warn
 from sourcelight.client.provenance import asked_for, forget, now, provenance
-from sourcelight.client.queries import QueryText, bounded, everything, search_request
-from sourcelight.client.result import Export, SearchResult, metadata
-from sourcelight.client.search_many import ManyResult, SearchManyRun, labelled
-from sourcelight.client.search_run import SearchRun, consume, settled, unbroken
+from sourcelight.client.result import Export, SearchResult
+from sourcelight.client.searches import SearchMethods
 from sourcelight.client.stop_button import watch
-from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
-from sourcelight.core.batches.results import REPOSITORIES_COUNTED, ToolResult
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.tools.tool import A, Tool
-from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sourcelight.client.explorer_source import RunSource
     from sourcelight.client.federation import FederatedBackend
-    from sourcelight.display.notebook.widgets.explorer import Explorer
 
-_COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 
 
 @refuses_former_names("Client")
-class AsyncClient(ShowsOverview, Methods):
+class AsyncClient(ShowsOverview, SearchMethods, Methods):
     """Searches code. `sourcelight.aopen` and `sourcelight.aconnect` make one.
 
     Parameters
@@ -55,11 +43,8 @@ class AsyncClient(ShowsOverview, Methods):
     """
 
     def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._last: SearchRun | SearchManyRun | None = None
-        self._last_export: Export | None = None
+        super().__init__(backend)
         self._last_frame: DataFrame | None = None
-        self._known = Completions()
 
     async def __aenter__(self) -> Self:
         """Use the client in ``async with``; it is closed at the end."""
@@ -84,11 +69,6 @@ class AsyncClient(ShowsOverview, Methods):
     def cluster(self) -> Any:
         """The cluster that answers (`sourcelight.backends.cluster.engine.ClusterView`); None where none does."""
         return getattr(self._backend, "cluster", None)
-
-    @property
-    def services(self) -> Mapping[str, Any]:
-        """A client of each service of a federation, by its name; empty where one thing answers."""
-        return getattr(self._backend, "clients", {})
 
     @property
     def known(self) -> Completions:
@@ -117,410 +97,6 @@ class AsyncClient(ShowsOverview, Methods):
     def last_export(self) -> Export | None:
         """What the newest `export` wrote, also when it was stopped; None before the first."""
         return self._last_export
-
-    async def search(
-        self,
-        query: QueryText,
-        *,
-        pattern_type: str = "standard",
-        limit: int | None = None,
-        context_lines: int | None = None,
-        max_line_bytes: int | None = None,
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> SearchResult:
-        """Search, and give everything that was found.
-
-        Parameters
-        ----------
-        query
-            What to search for: text in the query language, or an expression made with `sourcelight.q`.
-        pattern_type
-            How patterns are read unless the query says: ``standard``, ``keyword``, ``regexp`` or ``literal``.
-        limit
-            Return at most this many matches; None: all. The search goes on, and counts the others.
-        context_lines
-            Lines on each side of a match, in the column `chunk`; None: no chunks.
-        max_line_bytes
-            Cut longer lines of a chunk; None: keep them whole.
-        timeout_s
-            Longest time to search, in seconds; None: the limit of the backend.
-        exhaustive
-            Ask for everything, of a service that caps its answers too: a capped query is asked again in parts, by
-            repository, then language, then path, several at a time, and each file is given once. Rows arrive when
-            their part is whole, and `timeout_s` is for each part. What could not be had in full, and what is left
-            after 1,000 requests, is named in `skipped`; without such rows the answer is everything.
-        progress
-            None: draw in a notebook and on a terminal. True, False, or a callable that gets a snapshot ten times a
-            second.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be read; says where and what to type.
-        SearchFailed, StreamBroken, TransportError
-            When the search broke; `result` of the error, and `last_result`, hold what arrived.
-        """
-        run = self._run(
-            query,
-            exhaustive=exhaustive,
-            kept=True,
-            pattern_type=pattern_type,
-            limit=limit,
-            context_lines=context_lines,
-            max_line_bytes=max_line_bytes,
-            timeout_s=timeout_s,
-        )
-        self._last = run
-
-        async def keep(event: MatchBatch) -> None:
-            run.batches.append(event.batch)
-
-        await self._drive(run, keep, progress)
-        return run.result()
-
-    async def stream(
-        self,
-        query: QueryText,
-        *,
-        pattern_type: str = "standard",
-        limit: int | None = None,
-        context_lines: int | None = None,
-        max_line_bytes: int | None = None,
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = False,
-    ) -> AsyncGenerator[Event, None]:
-        """Yield the events of a search as they arrive, and keep none. Leaving the loop stops the search.
-
-        Parameters
-        ----------
-        query, pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive
-            As in `search`.
-        progress
-            As in `search`, but False by default: nothing is drawn.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be read.
-        SearchFailed
-            After the last event, when the service said that the search failed.
-        """
-        run = self._run(
-            query,
-            exhaustive=exhaustive,
-            pattern_type=pattern_type,
-            limit=limit,
-            context_lines=context_lines,
-            max_line_bytes=max_line_bytes,
-            timeout_s=timeout_s,
-        )
-        async with painting(run.state, progress), aclosing(run.events()) as events:
-            async for event in events:
-                yield event
-
-    async def explore(
-        self,
-        query: QueryText,
-        *,
-        pattern_type: str = "standard",
-        limit: int | None = None,
-        context_lines: int | None = None,
-        max_line_bytes: int | None = None,
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-    ) -> Explorer:
-        """Return an explorer at once; it shows rows while they arrive, and has a Stop button.
-
-        The search continues after the cell has finished, and the kernel stays free. `last_result`, or ``result`` of
-        the explorer, has what arrived so far. The explorer shows errors.
-
-        Parameters
-        ----------
-        query, pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive
-            As in `search`.
-        """
-        from sourcelight.client.explorer_source import explorer
-
-        return explorer(
-            await self._begin(
-                query,
-                exhaustive=exhaustive,
-                pattern_type=pattern_type,
-                limit=limit,
-                context_lines=context_lines,
-                max_line_bytes=max_line_bytes,
-                timeout_s=timeout_s,
-            )
-        )
-
-    async def _begin(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
-        """Begin a search on this loop, and leave it running."""
-        from sourcelight.client.explorer_source import RunSource
-
-        run = self._run(query, exhaustive=exhaustive, **options)
-        self._last = run
-        return RunSource(run)
-
-    async def export(  # noqa: PLR0913 - its options are those of search
-        self,
-        query: QueryText,
-        path: str | os.PathLike[str] | IO[bytes],
-        *,
-        format: str | None = None,  # noqa: A002 - the name users type
-        spreadsheet: bool = False,
-        pattern_type: str = "standard",
-        limit: int | None = None,
-        context_lines: int | None = None,
-        max_line_bytes: int | None = None,
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> Export:
-        """Write the matches of a search to a file while they arrive, in constant memory.
-
-        The file appears when it is complete. If the search is stopped or breaks, the rows that arrived are kept as
-        ``NAME.partial.EXT``; `last_export` has that path.
-
-        Parameters
-        ----------
-        query
-            As in `search`.
-        path
-            Path, or an open binary file.
-        format
-            ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path. Each has the text as it is, and
-            `sourcelight.read_matches` gives the frame back.
-        spreadsheet
-            With CSV, whether the file is for people who open it in a spreadsheet: see `SearchResult.to_csv`.
-        pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive, progress
-            As in `search`.
-
-        Returns
-        -------
-        Export
-            The path, the numbers of rows and matches, and the status.
-
-        Raises
-        ------
-        ValueError
-            For an unknown format, and for `spreadsheet` with another format than CSV.
-        """
-        from sourcelight.display.frames.export import MatchWriter
-
-        run = self._run(
-            query,
-            exhaustive=exhaustive,
-            pattern_type=pattern_type,
-            limit=limit,
-            context_lines=context_lines,
-            max_line_bytes=max_line_bytes,
-            timeout_s=timeout_s,
-        )
-        run.held = None  # a file that is stopped holds whole parts only
-        writer = MatchWriter(path, format, served=bool(self.services), spreadsheet=spreadsheet)
-        self._last_export = None
-
-        async def write(event: MatchBatch) -> None:
-            await unbroken(asyncio.to_thread(writer.write, event.batch))
-
-        try:
-            await self._drive(run, write, progress)
-        finally:
-            end = writer.finish if run.state.status in {"complete", "partial", "limited"} else writer.keep_partial
-            if run.state.phase == "failed" and not writer.rows:
-                writer.discard()
-                final_path = ""
-            else:
-                final_path = await unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
-            state = run.state
-            self._last_export = Export(
-                final_path, writer.rows, state.matches, state.status, state.reasons, state.alerts
-            )
-        return self._last_export
-
-    async def count(
-        self,
-        query: QueryText,
-        *,
-        pattern_type: str = "standard",
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> int:
-        """Count matches without reading lines, all of them unless the query limits their number.
-
-        Parameters
-        ----------
-        query, pattern_type, timeout_s, exhaustive, progress
-            As in `search`.
-
-        Returns
-        -------
-        int
-            The number of matches. An incomplete count emits an `IncompleteCountWarning`.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be parsed; `position` and `hint` say where and why.
-        """
-        run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-        return sum((await self._count(run, (), progress))["matches"].to_pylist())
-
-    async def count_by(
-        self,
-        query: QueryText,
-        by: str | Sequence[str],
-        *,
-        pattern_type: str = "standard",
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> DataFrame:
-        """Count matches per repository, language, path or another column, without reading lines.
-
-        Parameters
-        ----------
-        query
-            As in `search`. Counts all matches unless the query limits their number.
-        by
-            Columns of ``columns_of("matches")`` to group by, such as ``"repository"`` or
-            ``["repository", "language"]``.
-        pattern_type, timeout_s, exhaustive, progress
-            As in `search`.
-
-        Returns
-        -------
-        DataFrame
-            One row per group: the columns of `by`, `matches` (int64), `files` (int64); most matches first. Empty
-            without matches. An incomplete count emits an `IncompleteCountWarning`, and ``attrs["status"]`` says so.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be parsed; `position` and `hint` say where and why.
-        """
-        from sourcelight.display.frames.aggregates import counts_frame
-
-        columns = (by,) if isinstance(by, str) else tuple(by)
-        countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
-        unknown = [column for column in columns if column not in countable]
-        if unknown or not columns:
-            raise ValueError(f"can't count by {', '.join(unknown) or 'no column'}; choose of {', '.join(countable)}")
-        if len(set(columns)) < len(columns):
-            raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
-        run = self._counting_run(query, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-        table = await self._count(run, columns, progress)
-        frame: DataFrame = counts_frame(table, run.result().attrs | {"query": str(query)})
-        return frame
-
-    def _counting_run(
-        self, query: QueryText, *, exhaustive: bool, pattern_type: str, timeout_s: float | None
-    ) -> SearchRun:
-        text = everything(str(query), pattern_type)
-        return self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
-
-    async def _count(self, run: SearchRun, by: tuple[str, ...], progress: ProgressChoice) -> Any:
-        from sourcelight.display.frames.aggregates import MatchCounter
-
-        counter = MatchCounter(by)
-        table: Any = None
-
-        async def add(event: MatchBatch) -> None:
-            counter.add(event.batch)
-
-        async def work() -> None:
-            nonlocal table
-            request = run.request
-            # Engines count all there is: a query that is to stop early has to be followed as it runs.
-            if request.timeout_s is None and not bounded(request.query, request.pattern_type, request.version):
-                table = await settled(run, run.backend.count(request, by))
-            if table is None:
-                await consume(run, add)
-            else:
-                told = (table.schema.metadata or {}).get(REPOSITORIES_COUNTED)
-                run.state.counted(sum(table["matches"].to_pylist()), None if told is None else int(told))
-                run.state.finish()
-
-        await watch(run.state, work(), progress, client=self)
-        if run.state.status not in {"complete", "partial"}:
-            warn(IncompleteCountWarning("; ".join(run.state.reasons)))
-        return counter.table() if table is None else table
-
-    async def search_many(
-        self,
-        queries: Mapping[str, QueryText] | Iterable[QueryText],
-        *,
-        concurrency: int | None = None,
-        pattern_type: str = "standard",
-        limit: int | None = None,
-        context_lines: int | None = None,
-        max_line_bytes: int | None = None,
-        timeout_s: float | None = None,
-        exhaustive: bool = False,
-        progress: ProgressChoice = None,
-    ) -> ManyResult:
-        """Run several searches and give one answer, in which each row bears the name of its search.
-
-        A search that fails does not stop the others: see `searches` of the result. An interrupt keeps the searches
-        that have ended, and what had arrived of the others, in `last_result`.
-
-        Parameters
-        ----------
-        queries
-            Queries by name; or a list of queries, which are their own names.
-        concurrency
-            Searches at the same time. None: 1 in this process, where one search uses all cores; 4 at a service.
-        pattern_type, limit, context_lines, max_line_bytes, timeout_s, exhaustive, progress
-            As in `search`, for each of them.
-
-        Raises
-        ------
-        SourcelightError
-            When every search failed: the fault of the first.
-        """
-        named = labelled(queries)
-        if concurrency is not None and concurrency < 1:
-            raise ValueError(f"search_many: concurrency must be at least 1, got {concurrency}")
-        runs = {
-            name: self._run(
-                query,
-                exhaustive=exhaustive,
-                kept=True,
-                pattern_type=pattern_type,
-                limit=limit,
-                context_lines=context_lines,
-                max_line_bytes=max_line_bytes,
-                timeout_s=timeout_s,
-            )
-            for name, query in named.items()
-        }
-        many = SearchManyRun(runs, self._backend.name, concurrency or (1 if self._backend.local else AT_ONCE))
-        self._last = many
-        await watch(many.state, many.work(), progress, client=self)
-        return many.result()
-
-    async def explain(
-        self, query: QueryText, *, pattern_type: str = "standard", timeout_s: float | None = None
-    ) -> QueryExplanation:
-        """Say what a query means: its tree, what each filter comes down to, what the index saves, what looks wrong.
-
-        Nothing is searched. A service does not tell how it reads a query; then the explanation is of the tree alone,
-        as it is read here, and says so.
-
-        Raises
-        ------
-        QueryError
-            When the query can't be read; says where and what to type.
-        """
-        request = SearchRequest(
-            str(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES
-        )
-        data = await self._backend.explain(request)
-        return from_tree(request, self._backend.name) if data is None else QueryExplanation(data)
 
     async def repositories(self) -> Any:
         """DataFrame of the repositories that can be searched, by name; columns as in ``columns_of("repositories")``."""
@@ -598,40 +174,6 @@ class AsyncClient(ShowsOverview, Methods):
         frame: DataFrame = answer_frame(answer, facts, status=status)
         self._last_frame = frame
         return frame
-
-    def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> SearchRun:
-        """A search, not begun yet; `kept` where all of its rows are, so that they can be brought into order."""
-        request = search_request(query, **options)
-        if exhaustive:
-            check_unlimited(request)
-        if self.services:
-            from sourcelight.client.federation.backend import federated_run
-
-            return federated_run(self._backend, request, exhaustive=exhaustive, kept=kept)
-        if not exhaustive:
-            return SearchRun(self._backend, request)
-        if self._backend.local:
-            return SearchRun(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
-        run = SearchRun(self._backend, request)
-        backend = ExhaustiveSearch(self._backend, told=run.state.cut)
-        run.backend, run.held = backend, backend.held
-        return run
-
-    async def _drive(
-        self, run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice
-    ) -> None:
-        """Run a search to its end under a painter."""
-
-        async def noticed(event: MatchBatch) -> None:
-            if event.batch.schema.get_field_index("author") >= 0:
-                self._known.learn(event.batch)
-            await take(event)
-
-        try:
-            await watch(run.state, consume(run, noticed), progress, client=self)
-        finally:
-            self._known.add("repository", run.facts)
-            self._known.learn_filters(run.state.filters)
 
 
 def _status(tool: Tool[Any], answer: ToolResult, given: Mapping[str, Any]) -> Status:
