@@ -53,9 +53,9 @@ from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Repository
 
 GOAL = 15.0
-_MOST_FILES = 5
-_LEAST_WORDS = 4
-_LEAST_COMMITS = 400
+_MAX_FILES = 5
+_MIN_WORDS = 4
+_MIN_COMMITS = 400
 _DROPPED = re.compile(
     r"^(?:merge|bump|release|revert|typo|fix(?:ed)? typo|lint|version|prepare|update (?:to )?v?\d|"
     r"(?:chore|build|ci|fix|docs|deps)\((?:deps|release)|backport|cherry.?pick|\[?(?:pre-commit|automated|bot|deps))|"
@@ -107,8 +107,8 @@ def sample(repository: Repository, most: int, *, exact: bool) -> Sample | None:
         changed = [tuple(line.split("\t", 1)) for line in names.strip().split("\n") if "\t" in line]
         code = [(status, path) for status, path in changed if kind_of(path) in {"code", "test"}]
         subject = " ".join(_NUMBER.sub(" ", subject).split())
-        fits = len(parents.split()) == 1 and 1 <= len(code) <= _MOST_FILES
-        fits = fits and len(changed) <= 3 * _MOST_FILES and len(subject.split()) >= _LEAST_WORDS
+        fits = len(parents.split()) == 1 and 1 <= len(code) <= _MAX_FILES
+        fits = fits and len(changed) <= 3 * _MAX_FILES and len(subject.split()) >= _MIN_WORDS
         fits = fits and any(status in "MD" and kind_of(path) == "code" for status, path in code)
         if fits and not _DROPPED.search(subject):
             chosen.append((parents, subject, code))

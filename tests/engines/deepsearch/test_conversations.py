@@ -346,7 +346,7 @@ def test_deletion_and_age_leave_nothing_behind(engine: LocalEngine, state: State
     desk.star(kept, context)
     desk.ask(QUESTION, context)
     state.clock = lambda: 4_000_000_000.0
-    assert desk.tidy() == 1
+    assert desk.delete_expired() == 1
     assert desk.list(context).table.num_rows == 1
     desk.delete(kept, context)
     for table in ("conversations", "questions", "question_pins", "question_events", "question_sources"):

@@ -12,7 +12,7 @@ import pytest
 from engines.deepsearch.asking import OPEN, SECRET, research
 from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
-from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question import intents_of, is_follow_up, with_follow_up
 from sourcelight.engines.deepsearch.research import PreviousTurn, ResearchBudget
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search.ranking.question import analyse
@@ -232,7 +232,7 @@ def test_follow_ups_lean_on_what_was_cited() -> None:
     short = with_follow_up(analyse("and in tests?"), ["checkout_total"])
     assert 0 < short.terms["checkout"] < 1
     whole = analyse("how does the server parse multipart uploads larger than memory limits")
-    assert not leans(whole.text)
+    assert not is_follow_up(whole.text)
     assert with_follow_up(whole, ["checkout_total"]) == whole
 
 

@@ -73,13 +73,13 @@ class Tree:
 def test_names_become_scope_where_the_sentence_says_so(question: str, names: list[str]) -> None:
     """By their place: a word that happens to be a name, and what is imported or mentioned, is no scope."""
     scope = read_scope(question, RepositoryNames(NAMES, frozenset(NAMES)), by_word=True)
-    assert sorted({name for part in scope.taken for name in part.values}) == names
+    assert sorted({name for part in scope.parts for name in part.values}) == names
 
 
 def test_prose_needs_more_than_a_word() -> None:
     """A question that asks for no fact is narrowed by full names, and by what is called a repository."""
     names = RepositoryNames(NAMES, frozenset(NAMES))
-    assert read_scope("How are requests retried in express?", names, by_word=False).taken == ()
+    assert read_scope("How are requests retried in express?", names, by_word=False).parts == ()
     assert read_scope("How does blue/express route?", names, by_word=False).filters
     assert read_scope("How does the express repository route?", names, by_word=False).filters
 
@@ -109,7 +109,7 @@ def test_spans_of_time_are_read(words: str, after: str, before: str) -> None:
     assert request is not None
     assert (request.period.after, request.period.before) == (after, before)
     assert request.ignored == ()
-    assert request.period.moves is bool(re.search("last|past|this", words))
+    assert request.period.is_relative is bool(re.search("last|past|this", words))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_no_question_is_too_odd_to_be_read(words: list[str]) -> None:
     """Whatever stands in it, reading ends, and no mark of ours is among the words that are named."""
     question = " ".join(words)
     scope = read_scope(question, RepositoryNames(NAMES, frozenset(NAMES)), by_word=True)
-    request = read_request(scope.rest, Tree(), NOW)
+    request = read_request(scope.remaining_text, Tree(), NOW)
     assert request is None or not any("⟨" in word for word in request.ignored)
 
 
@@ -278,7 +278,7 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    """A small repository with a folder that went away on one branch while another one changed it."""
+    """A small repository with a folder that went run_step on one branch while another one changed it."""
     folder = tmp_path_factory.mktemp("town")
     repo = RepositoryBuilder(folder / "town")
     old = "line one\nline two\nline three\nline four\n"

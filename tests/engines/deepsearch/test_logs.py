@@ -8,7 +8,7 @@ from engines.deepsearch.asking import OPEN, desk_context
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
-from sourcelight.engines.deepsearch.redaction import without_text
+from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.deepsearch.research import (
     Draft,
     Emit,
@@ -84,4 +84,4 @@ def test_a_fault_is_logged_with_its_place_and_without_its_text(
 def test_causes_without_end_are_cut() -> None:
     first, second = ValueError("one"), ValueError("two")
     first.__cause__, second.__cause__ = second, first
-    assert without_text(first).count("ValueError (3 characters) at no frame") == 8
+    assert format_error(first).count("ValueError (3 characters) at no frame") == 8

@@ -20,7 +20,7 @@ from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch import markdown as answers
 from sourcelight.engines.deepsearch.conversations import ConversationService
 from sourcelight.engines.deepsearch.evidence.pins import pin
-from sourcelight.engines.deepsearch.llm.provider import ModelConfig, chosen_cost, chosen_model
+from sourcelight.engines.deepsearch.llm.provider import ModelConfig, choose_cost_limit, choose_model
 from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, settled
 from sourcelight.engines.deepsearch.research import ResearchBudget, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.answer import finish
@@ -135,7 +135,7 @@ def test_text_of_repositories_does_nothing_in_an_answer(text: str) -> None:
     """The same of what an answer without a model quotes: subjects, names, lines."""
     for shown in (
         f"- {answers.inline(text)} and more",
-        answers.fenced(text, f"a.{text}"),
+        answers.fence_code(text, f"a.{text}"),
         f"**{answers.inline(text)}**",
     ):
         for renderer in ("markdown-it", "ours"):
@@ -291,11 +291,11 @@ def test_a_cost_that_nobody_knows_is_said(engine: LocalEngine) -> None:
 
 def test_a_limit_of_cost_is_read_from_the_environment() -> None:
     """Dollars for a question; what is no amount is refused by name."""
-    assert chosen_cost({}) is None
-    assert chosen_cost({"SOURCELIGHT_MODEL_MAX_COST": " 0.25 "}) == 0.25
+    assert choose_cost_limit({}) is None
+    assert choose_cost_limit({"SOURCELIGHT_MODEL_MAX_COST": " 0.25 "}) == 0.25
     for wrong in ("free", "-1", "0", "nan", "inf"):
         with pytest.raises(ConfigurationError, match="SOURCELIGHT_MODEL_MAX_COST"):
-            chosen_cost({"SOURCELIGHT_MODEL_MAX_COST": wrong})
+            choose_cost_limit({"SOURCELIGHT_MODEL_MAX_COST": wrong})
 
 
 def test_a_slow_stream_is_ended_in_time(engine: LocalEngine) -> None:
@@ -392,9 +392,9 @@ def test_a_conversation_with_a_model(engine: LocalEngine, state: State) -> None:
 
 def test_choices_of_models() -> None:
     """By name or by address, from the environment; what can't be used is one clear error, and keys are not shown."""
-    assert chosen_model({}) is None
+    assert choose_model({}) is None
     given = {"SOURCELIGHT_MODEL": "m", "SOURCELIGHT_MODEL_URL": "http://h/v1", "SOURCELIGHT_MODEL_KEY": "k3y"}
-    choice = chosen_model(given)
+    choice = choose_model(given)
     assert choice == ModelConfig("m", "http://h/v1", "k3y")
     assert "k3y" not in repr(choice)
     with pytest.raises((ConfigurationError, MissingExtra), match="nosuch"):

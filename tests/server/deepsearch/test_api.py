@@ -184,7 +184,7 @@ def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
     """What a process that is no more left running is an error, and is not begun again."""
     researcher = HeldResearcher()
     with State(str(tmp_path / "state.sqlite")) as state:
-        dead = ConversationService(state, researcher, boot=f"{socket.gethostname()}/4194305/ab")
+        dead = ConversationService(state, researcher, process_id=f"{socket.gethostname()}/4194305/ab")
         with served(asked_engine, dead) as (service, client):
             made = client.post(API, json={"question": "wait"}).json()
             assert researcher.begun.wait(WAIT_S)

@@ -243,7 +243,7 @@ def _pinned(call: ClusterToolCall, asked: Any) -> Any:
     messages = waited(call.engine, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
     unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
-    merged = type(asked).joined(parts)
+    merged = type(asked).merge(parts)
     return replace(merged, failed=(*merged.failed, *unanswered))
 
 

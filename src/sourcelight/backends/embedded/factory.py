@@ -50,14 +50,14 @@ def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Convers
 
     if not (model or os.environ.get(MODEL)):
         return ConversationService(state, sharing=sharing)
-    from sourcelight.engines.deepsearch.llm.provider import chosen_cost, chosen_model
+    from sourcelight.engines.deepsearch.llm.provider import choose_cost_limit, choose_model
     from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
     from sourcelight.engines.deepsearch.research import ResearchBudget
 
-    choice = chosen_model(name=model)
+    choice = choose_model(name=model)
     if choice is None:
         return ConversationService(state, sharing=sharing)
-    budget = replace(ResearchBudget.of_model(), cost=chosen_cost())
+    budget = replace(ResearchBudget.of_model(), cost=choose_cost_limit())
     return ConversationService(state, ModelResearcher(choice, budget), sharing=sharing)
 
 

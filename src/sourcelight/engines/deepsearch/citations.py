@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, FileEvidence
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.evidence.quotes import lines_of
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
@@ -17,7 +17,7 @@ from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_en
 if TYPE_CHECKING:
     from sourcelight.engines.tools import ToolContext
 
-_MOST_FILES = 64
+_MAX_FILES = 64
 _MAX_FILE_BYTES = 4 << 20
 
 
@@ -46,7 +46,7 @@ class Citation:
 
     @property
     def quote_sha256(self) -> str:
-        """Hash of the quoted text, by which it can be checked later without keeping it."""
+        """Hash of the quoted text, by which it can be check_citations later without keeping it."""
         return hashlib.sha256(self.evidence.text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -88,7 +88,7 @@ class CitationChecker:
         if not self.pins.of_any(name):
             return None
         visible = self.catalog.visible(self.viewer)
-        return next((each for each in visible if each.name == name), None)
+        return next((repository for repository in visible if repository.name == name), None)
 
     def _commit(self, repository: Repository, item: CommitEvidence) -> Citation:
         tips = [target.commit for target in self.pins.of_any(repository.name)]
@@ -102,16 +102,16 @@ class CitationChecker:
         lines = self._lines(repository, item.commit, item.path)
         if lines is None:
             return Citation(item, "rejected", "there is no such file at the pinned commit")
-        quoted = _bare(item.text.split("\n"))
-        inside = 1 <= item.begin_line <= item.end_line <= len(lines)
-        if inside and item.end_line - item.begin_line < MOST_LINES:
-            if _bare(lines[item.begin_line - 1 : item.end_line]) == quoted:
+        quoted = _normalize_line(item.text.split("\n"))
+        is_inside = 1 <= item.begin_line <= item.end_line <= len(lines)
+        if is_inside and item.end_line - item.begin_line < MAX_LINES:
+            if _normalize_line(lines[item.begin_line - 1 : item.end_line]) == quoted:
                 return Citation(item, "verified")
-        elif item.end_line - item.begin_line >= MOST_LINES:
-            return Citation(item, "rejected", f"it has more than {MOST_LINES} lines")
-        places = _find(lines, quoted)
-        if len(places) == 1 and any(quoted):
-            moved = replace(item, begin_line=places[0] + 1, end_line=places[0] + len(quoted))
+        elif item.end_line - item.begin_line >= MAX_LINES:
+            return Citation(item, "rejected", f"it has more than {MAX_LINES} lines")
+        positions = _find(lines, quoted)
+        if len(positions) == 1 and any(quoted):
+            moved = replace(item, begin_line=positions[0] + 1, end_line=positions[0] + len(quoted))
             return Citation(moved, "moved", f"the text stands on lines {moved.begin_line} to {moved.end_line}")
         return Citation(item, "rejected", "the file does not say that")
 
@@ -119,7 +119,7 @@ class CitationChecker:
         key = repository.key, commit, path
         if key not in self._files:
             self._files[key] = self._read(repository, commit, path)
-            if len(self._files) > _MOST_FILES:
+            if len(self._files) > _MAX_FILES:
                 self._files.popitem(last=False)
         return self._files[key]
 
@@ -129,15 +129,15 @@ class CitationChecker:
         return None if data is None else lines_of(data)
 
 
-def checked(items: Sequence[Evidence], pins: Pins, context: ToolContext) -> list[Citation]:
+def check_citations(items: Sequence[Evidence], pins: Pins, context: ToolContext) -> list[Citation]:
     """Check pieces of evidence for whoever asks."""
-    from sourcelight.engines.deepsearch.evidence.pins import StepRequest, away
+    from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 
     if not items:
         return []
-    found = away("check", StepRequest.of(pins, items=tuple(items)), context)
-    if found is not None:
-        citations: list[Citation] = found.value
+    result = run_step("check", StepRequest.from_pins(pins, items=tuple(items)), context)
+    if result is not None:
+        citations: list[Citation] = result.value
         return citations
     with CitationChecker(context.engine.catalog, context.viewer, pins) as checker:
         return [checker.check(item) for item in items]
@@ -157,7 +157,7 @@ def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
         return None
 
 
-def _bare(lines: list[str]) -> list[str]:
+def _normalize_line(lines: list[str]) -> list[str]:
     """Drop the indentation that all lines share, and blanks at their ends."""
     lines = [line.rstrip() for line in lines]
     margins = [len(line) - len(line.lstrip()) for line in lines if line]
@@ -168,12 +168,12 @@ def _bare(lines: list[str]) -> list[str]:
 def _find(lines: list[str], quoted: list[str]) -> list[int]:
     """Give the places at which the quoted lines stand."""
     size = len(quoted)
-    anchor = next((at for at, line in enumerate(quoted) if line), None)
+    anchor = next((index for index, line in enumerate(quoted) if line), None)
     if anchor is None:
         return []
-    wanted = quoted[anchor].strip()
+    anchor_text = quoted[anchor].strip()
     return [
-        at
-        for at in range(len(lines) - size + 1)
-        if lines[at + anchor].strip() == wanted and _bare(lines[at : at + size]) == quoted
+        index
+        for index in range(len(lines) - size + 1)
+        if lines[index + anchor].strip() == anchor_text and _normalize_line(lines[index : index + size]) == quoted
     ]

@@ -22,22 +22,22 @@ _FENCE_NAMES = {
 }  # fmt: skip
 
 
-def inline(text: str, most: int = 300) -> str:
+def inline(text: str, limit: int = 300) -> str:
     """Show text of a repository within a line of Markdown: one line, nothing in it acts, secrets are gone."""
-    plain = " ".join(visible(redact(text)).split())
-    if len(plain) > most:
-        plain = plain[: most - 1].rstrip() + "…"
-    return _SPECIAL.sub(r"\\\1", plain)
+    line = " ".join(visible(redact(text)).split())
+    if len(line) > limit:
+        line = line[: limit - 1].rstrip() + "…"
+    return _SPECIAL.sub(r"\\\1", line)
 
 
-def fenced(text: str, path: str) -> str:
+def fence_code(text: str, path: str) -> str:
     """Show lines of a file."""
-    shown = visible(redact(text))
+    lines = visible(redact(text))
     fence = "```"
-    while fence in shown:
+    while fence in lines:
         fence += "`"
     extension = path.rpartition("/")[2].rpartition(".")[2].lower()
-    return f"{fence}{_FENCE_NAMES.get(extension, '')}\n{shown}\n{fence}"
+    return f"{fence}{_FENCE_NAMES.get(extension, '')}\n{lines}\n{fence}"
 
 
 def link_to(citation: Citation, base_url: str) -> str:
@@ -46,8 +46,8 @@ def link_to(citation: Citation, base_url: str) -> str:
     return f"[{_SPECIAL.sub(_escaped, item.label)}]({_address(item.link(base_url))})"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0] if found[0] in "#_~!" else f"\\{found[0]}"
+def _escaped(match: re.Match[str]) -> str:
+    return match[0] if match[0] in "#_~!" else f"\\{match[0]}"
 
 
 def _address(url: str) -> str:
@@ -60,39 +60,39 @@ def quote(citation: Citation, base_url: str) -> str:
     item = citation.evidence
     head = link_to(citation, base_url)
     if isinstance(item, CommitEvidence):
-        told = f"{head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
-        return f"- {told}"
+        byline = f"{head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
+        return f"- {byline}"
     names = ", ".join(code(name) for name in item.symbols[:3])
-    return f"{head}{f' {names}' if names else ''}\n\n{fenced(item.text, item.path)}"
+    return f"{head}{f' {names}' if names else ''}\n\n{fence_code(item.text, item.path)}"
 
 
-def with_citations(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
+def link_citations(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
     """Put links in the place of ``[E7]``; ids of what was rejected, or is not known, go."""
 
-    def links(found: re.Match[str]) -> str:
-        names = [name.strip().upper() for name in found[2].split(",")]
-        held = [citations[name] for name in names if name in citations and citations[name].accepted]
-        shown = " ".join(link_to(each, base_url) for each in held)
-        return found[1] + shown if shown else ""
+    def links(match: re.Match[str]) -> str:
+        names = [name.strip().upper() for name in match[2].split(",")]
+        accepted = [citations[name] for name in names if name in citations and citations[name].accepted]
+        links = " ".join(link_to(citation, base_url) for citation in accepted)
+        return match[1] + links if links else ""
 
     return _WITH_SPACE.sub(links, text)
 
 
-def written_by_model(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
+def render_model_text(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
     """Write a model's Markdown anew, from its tree: ids of citations that hold become links, and nothing else does."""
 
-    def render_text(plain: str) -> str:
-        pieces: list[str] = []
+    def render_text(text_run: str) -> str:
+        rendered: list[str] = []
         position = 0
-        for match in _WITH_SPACE.finditer(plain):
-            links = with_citations(match[0], citations, base_url)
-            pieces += [literal(plain[position : match.start()]), links]
+        for match in _WITH_SPACE.finditer(text_run):
+            links = link_citations(match[0], citations, base_url)
+            rendered += [literal(text_run[position : match.start()]), links]
             position = match.end()
-        return join_inline([*pieces, literal(plain[position:])])
+        return join_inline([*rendered, literal(text_run[position:])])
 
     def render_link(label: str, _: str) -> str | None:
         cited = f"[{label}]"
-        return with_citations(cited, citations, base_url) if CITED.fullmatch(cited) else None
+        return link_citations(cited, citations, base_url) if CITED.fullmatch(cited) else None
 
     return clean_markdown(text, render_text, render_link)
 

@@ -54,10 +54,10 @@ _KEYLIKE = re.compile(rf"(?:{_NAMES}|salt|hmac|sign)", re.IGNORECASE)
 _LONG = re.compile(r"[0-9A-Za-z+/_=-]{32,}")
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}")
 _PIECE = re.compile(r"[/_.~-]+")
-_LEAST_LENGTH = 16
-_LEAST_DIGITS = 0.06
-_LEAST_BITS = 3.2
-_LEAST_OF_MOST = 0.75
+_MIN_LENGTH = 16
+_MIN_DIGITS = 0.06
+_MIN_BITS = 3.2
+_MIN_SHARE = 0.75
 
 _PLAIN_VALUES = re.compile(
     r"(?:none|null|nil|true|false|str|string|bytes|int|bool|self\..*|os\..*|env.*|config.*|args\..*|req.*|opts?.*|"
@@ -82,40 +82,40 @@ def is_hidden_file(path: str) -> bool:
 def redact(text: str) -> str:
     """Replace secrets in a text; it keeps its number of lines."""
     lines = text.split("\n")
-    inside = False
-    for at, line in enumerate(lines):
-        if inside:
+    is_inside = False
+    for index, line in enumerate(lines):
+        if is_inside:
             if _BLOCK_END.search(line):
-                inside = False
+                is_inside = False
             else:
-                lines[at] = REDACTED
+                lines[index] = REDACTED
             continue
         if _BLOCK_BEGIN.search(line):
-            inside = not _BLOCK_END.search(line)
-            lines[at] = _BLOCK_BODY.sub(REDACTED, line)
+            is_inside = not _BLOCK_END.search(line)
+            lines[index] = _BLOCK_BODY.sub(REDACTED, line)
             continue
-        lines[at] = _line(line)
+        lines[index] = _redact_line(line)
     return "\n".join(lines)
 
 
-def _line(line: str) -> str:
+def _redact_line(line: str) -> str:
     line = _MARKED.sub(REDACTED, line)
     line = _USER.sub(rf"\1{REDACTED}", line)
     line = _AUTHORIZATION.sub(lambda found: found[1] + (REDACTED if _is_random(found[2]) else found[2]), line)
-    line = _QUOTED_VALUE.sub(lambda found: found[1] + _value(found[2], quoted=True), line)
-    line = _BARE_VALUE.sub(lambda found: found[1] + _value(found[2], quoted=False), line)
+    line = _QUOTED_VALUE.sub(lambda found: found[1] + _redact_value(found[2], quoted=True), line)
+    line = _BARE_VALUE.sub(lambda found: found[1] + _redact_value(found[2], quoted=False), line)
     if _KEYLIKE.search(line):
-        line = _LONG.sub(_long, line)
+        line = _LONG.sub(_redact_long, line)
     return line
 
 
-def _long(found: re.Match[str]) -> str:
+def _redact_long(match: re.Match[str]) -> str:
     """Replace long text without order, but no ids of git's objects."""
-    text = found[0]
+    text = match[0]
     return REDACTED if _is_random(text) and not _OBJECT_ID.fullmatch(text.strip("/-_=+")) else text
 
 
-def _value(value: str, *, quoted: bool) -> str:
+def _redact_value(value: str, *, quoted: bool) -> str:
     if value == REDACTED or (_PLAIN_VALUES.fullmatch(value) and not (quoted and _is_random(value))):
         return value
     return REDACTED
@@ -123,32 +123,32 @@ def _value(value: str, *, quoted: bool) -> str:
 
 def _is_random(text: str) -> bool:
     """Tell whether a text has about as much disorder as an encoded key; names and paths of words have not."""
-    piece = max(_PIECE.split(text), key=len)
-    digits = sum(sign.isdigit() for sign in piece)
-    if len(piece) < _LEAST_LENGTH or digits < max(2, _LEAST_DIGITS * len(piece)) or digits == len(piece):
+    longest = max(_PIECE.split(text), key=len)
+    digits = sum(sign.isdigit() for sign in longest)
+    if len(longest) < _MIN_LENGTH or digits < max(2, _MIN_DIGITS * len(longest)) or digits == len(longest):
         return False
-    counts = Counter(piece)
-    bits = -sum(n / len(piece) * math.log2(n / len(piece)) for n in counts.values())
-    return bits >= min(_LEAST_BITS, _LEAST_OF_MOST * math.log2(len(piece)))
+    counts = Counter(longest)
+    bits = -sum(n / len(longest) * math.log2(n / len(longest)) for n in counts.values())
+    return bits >= min(_MIN_BITS, _MIN_SHARE * math.log2(len(longest)))
 
 
-_MOST_FAULTS = 8
-_MOST_FRAMES = 12
+_MAX_FAULTS = 8
+_MAX_FRAMES = 12
 
 
-def without_text(fault: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Say of what kind a fault is and where it came up, its causes too; of messages only how long they are."""
-    told: list[str] = []
-    seen: BaseException | None = fault
-    while seen is not None and len(told) < _MOST_FAULTS:
+    lines: list[str] = []
+    current: BaseException | None = error
+    while current is not None and len(lines) < _MAX_FAULTS:
         frames = [
             f"{PurePath(frame.f_code.co_filename).name}:{line} {frame.f_code.co_name}"
-            for frame, line in traceback.walk_tb(seen.__traceback__)
+            for frame, line in traceback.walk_tb(current.__traceback__)
         ]
-        name = f"{type(seen).__module__}.{type(seen).__qualname__}"
-        told.append(f"{name} ({len(str(seen)):,} characters) at {' > '.join(frames[-_MOST_FRAMES:]) or 'no frame'}")
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-    return "; because of ".join(told)
+        name = f"{type(current).__module__}.{type(current).__qualname__}"
+        lines.append(f"{name} ({len(str(current)):,} characters) at {' > '.join(frames[-_MAX_FRAMES:]) or 'no frame'}")
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return "; because of ".join(lines)
 
 
 _LOOK_ALIKE = re.compile(
@@ -161,7 +161,7 @@ def new_boundary() -> str:
     return secrets.token_hex(8)
 
 
-def framed(text: str, origin: str, boundary: str) -> str:
+def frame_text(text: str, origin: str, boundary: str) -> str:
     """Put `text` between two lines with the boundary; what looks like a boundary in it is escaped."""
     inner = _LOOK_ALIKE.sub("&lt;", text.replace(boundary, "[boundary]"))
     name = " ".join(origin.replace('"', "'").split())[:300]

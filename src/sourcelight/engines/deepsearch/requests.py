@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from sourcelight.core.errors import QueryError, ToolError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pinned
+from sourcelight.engines.deepsearch.evidence.pins import Pins, PreviousTurn, pin_filters
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
 from sourcelight.engines.tools import ToolContext
@@ -76,19 +76,21 @@ def open_inquiry(
     Raises
     ------
     QueryError, ToolError
-        As `pinned`.
+        As `pin_filters`.
     """
     pins: Pins | None = None
     try:
-        pins = pinned(filters, context)
+        pins = pin_filters(filters, context)
     except ToolError:
         if filters:
             raise
     usual = frozenset(pin.repository for pin in pins) if pins is not None else frozenset()
-    visible = sorted(usual) if filters else [each.name for each in context.engine.catalog.visible(context.viewer)]
+    visible = (
+        sorted(usual) if filters else [repository.name for repository in context.engine.catalog.visible(context.viewer)]
+    )
     scope = read_scope(text, RepositoryNames(visible, usual), by_word=asks_for_facts(text))
     if scope.filters:
-        narrowed = _narrowed(filters, scope, context)
+        narrowed = _pin_scope(filters, scope, context)
         if narrowed is not None:
             return ResearchRequest(
                 text, f"{filters} {narrowed[1].filters}".strip(), narrowed[0], context, previous, narrowed[1]
@@ -97,31 +99,30 @@ def open_inquiry(
             notes=("What the question says of repositories could not be put together with its filters.",)
         )
     if pins is None:
-        pins = pinned(filters, context)
+        pins = pin_filters(filters, context)
     return ResearchRequest(text, filters, pins, context, previous, scope)
 
 
-def _narrowed(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:
+def _pin_scope(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:
     """Pin the scope of a question; without its revision where no repository has that."""
     try:
-        return pinned(f"{filters} {scope.filters}".strip(), context), scope
+        return pin_filters(f"{filters} {scope.filters}".strip(), context), scope
     except (ToolError, QueryError):
         context.cancellation.check()
-    revision = next((part for part in scope.taken if part.kind == "revision"), None)
+    revision = next((taken_part for taken_part in scope.parts if taken_part.kind == "revision"), None)
     if revision is None:
         return None
-    rest = tuple(part for part in scope.taken if part is not revision)
-    note = (
-        f"No repository that is searched has the revision {code(revision.written)}: the default branches are searched."
-    )
+    other_parts = tuple(taken_part for taken_part in scope.parts if taken_part is not revision)
+    revision_text = code(revision.source_text)
+    note = f"No repository that is searched has the revision {revision_text}: the default branches are searched."
     without = replace(
         scope,
         filters=scope.filters.rpartition("rev:")[0].strip().removesuffix("repo:.").strip(),
-        taken=rest,
-        rest=f"{scope.rest} {revision.written}",
+        parts=other_parts,
+        remaining_text=f"{scope.remaining_text} {revision.source_text}",
         notes=(*scope.notes, note),
     )
     try:
-        return pinned(f"{filters} {without.filters}".strip(), context), without
+        return pin_filters(f"{filters} {without.filters}".strip(), context), without
     except (ToolError, QueryError):
         return None

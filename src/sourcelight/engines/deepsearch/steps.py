@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from sourcelight.engines.deepsearch.citations import checked
-from sourcelight.engines.deepsearch.evidence.pins import StepRequest, StepResult, pins_here
+from sourcelight.engines.deepsearch.citations import check_citations
+from sourcelight.engines.deepsearch.evidence.pins import StepRequest, StepResult, pin_local
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
@@ -15,42 +15,42 @@ from sourcelight.engines.tools import ToolContext
 Step: TypeAlias = Callable[[StepRequest, ToolContext, Emit], Any]
 
 
-def done(step: str, asked: StepRequest, context: ToolContext, emit: Emit) -> StepResult:
+def run_local_step(step: str, request: StepRequest, context: ToolContext, emit: Emit) -> StepResult:
     """Do a step here; raises what it raises."""
-    return StepResult(STEPS[step](asked, context, emit))
+    return StepResult(STEPS[step](request, context, emit))
 
 
-def _inquiry(asked: StepRequest, context: ToolContext) -> ResearchRequest:
-    pins = asked.pinned(context.engine.catalog, context.viewer)
-    return ResearchRequest(asked.question, asked.filters, pins, context, asked.previous, asked.scope)
+def _inquiry(request: StepRequest, context: ToolContext) -> ResearchRequest:
+    pins = request.resolve_pins(context.engine.catalog, context.viewer)
+    return ResearchRequest(request.question, request.filters, pins, context, request.previous, request.scope)
 
 
-def _pin(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
+def _pin(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
-    return StepRequest.of(pins_here(context.engine, asked.filters, context.viewer, context.cancellation))
+    return StepRequest.from_pins(pin_local(context.engine, request.filters, context.viewer, context.cancellation))
 
 
-def _research(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().research(_inquiry(asked, context), None, emit)
+def _research(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().research(_inquiry(request, context), None, emit)
 
 
-def _facts(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().facts(_inquiry(asked, context), emit)
+def _facts(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().facts(_inquiry(request, context), emit)
 
 
-def _evidence(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
-    return ExtractiveResearcher().evidence(_inquiry(asked, context), emit)
+def _evidence(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().evidence(_inquiry(request, context), emit)
 
 
-def _check(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
+def _check(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
-    return checked(asked.items, asked.pinned(context.engine.catalog, context.viewer), context)
+    return check_citations(request.items, request.resolve_pins(context.engine.catalog, context.viewer), context)
 
 
-def _lines(asked: StepRequest, context: ToolContext, emit: Emit) -> Any:
+def _lines(request: StepRequest, context: ToolContext, emit: Emit) -> Any:
     del emit
-    (target,) = asked.pinned(context.engine.catalog, context.viewer).targets
-    return FileTexts(context).lines(target, asked.path)
+    (target,) = request.resolve_pins(context.engine.catalog, context.viewer).targets
+    return FileTexts(context).lines(target, request.path)
 
 
 STEPS: Mapping[str, Step] = {

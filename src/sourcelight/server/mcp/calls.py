@@ -28,7 +28,7 @@ from sourcelight.core.errors import (
 )
 from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.engines import tools
-from sourcelight.engines.deepsearch.redaction import without_text
+from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.tools import Conversations, ToolContext
 from sourcelight.repos import Viewer
@@ -238,7 +238,7 @@ def _run(tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) ->
         # The last stop: the caller gets an id, the log the fault.
         fault_id = secrets.token_hex(6)
         if tool.scope is Scope.CONVERSATION:
-            told = without_text(fault)
+            told = format_error(fault)
             log.error("%s failed, id %s: %s", tool.name, fault_id, told)  # noqa: TRY400 - no text of questions in logs
         else:
             log.exception("%s failed, id %s", tool.name, fault_id)

@@ -191,7 +191,7 @@ def _explained(
 def _researched(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
-    from sourcelight.engines.deepsearch.steps import done
+    from sourcelight.engines.deepsearch.steps import run_local_step
 
     del posts
     if missing and order.tool != "pin":
@@ -201,7 +201,7 @@ def _researched(
         outbox.put({"kind": "told", "told": pickle.dumps(happening)})
 
     request = pickle.loads(order.arguments["asked"])  # noqa: S301 - who asks has the cluster's certificate
-    return _carried("found", done(order.tool, request, context, emit))
+    return _carried("found", run_local_step(order.tool, request, context, emit))
 
 
 def _carried(key: str, value: Any) -> ToolResult:

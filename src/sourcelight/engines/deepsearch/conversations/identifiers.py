@@ -46,32 +46,32 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     ToolError
         For anything else, and for an address of another host; nothing is ever fetched.
     """
-    given = text.strip()
-    if len(given) > _LONGEST:
+    stripped = text.strip()
+    if len(stripped) > _LONGEST:
         raise _refused("it is too long")
-    whole = given.partition("#")[0].partition("?")[0].removesuffix(".md")
-    if whole.startswith("/") or "://" in whole:
-        if "://" in whole and base_url and _host(whole) != _host(base_url):
+    address = stripped.partition("#")[0].partition("?")[0].removesuffix(".md")
+    if address.startswith("/") or "://" in address:
+        if "://" in address and base_url and _host(address) != _host(base_url):
             raise _refused("that address is of another service")
-        path = whole if whole.startswith("/") else _path_below(whole, base_url)
-        found = _PATH.fullmatch(path)
-        if found is None:
+        path = address if address.startswith("/") else _path_below(address, base_url)
+        match = _PATH.fullmatch(path)
+        if match is None:
             raise _refused("that address is none of a conversation")
         shared = path.startswith("/deepsearch/shared/")
-        if shared and not _UUID.fullmatch(found[1]):
+        if shared and not _UUID.fullmatch(match[1]):
             raise _refused("that address is none of a conversation")
-        whole = found[1]
-    if _UUID.fullmatch(whole):
-        return Identifier(token=whole.lower())
-    if _NUMBER.fullmatch(whole):
-        if "://" in given and not base_url:
+        address = match[1]
+    if _UUID.fullmatch(address):
+        return Identifier(token=address.lower())
+    if _NUMBER.fullmatch(address):
+        if "://" in stripped and not base_url:
             raise _refused("that address is of a service, and this is none")
-        return Identifier(number=int(whole))
+        return Identifier(number=int(address))
     raise _refused("that is no identifier of a conversation")
 
 
-def _refused(why: str) -> ToolError:
-    return ToolError(f"{why}; give {_FORMS}", tool="deepsearch_read", argument="identifier")
+def _refused(reason: str) -> ToolError:
+    return ToolError(f"{reason}; give {_FORMS}", tool="deepsearch_read", argument="identifier")
 
 
 def _host(url: str) -> tuple[str, str, int | None]:

@@ -15,7 +15,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.deepsearch.evidence.pins import Pin
-from sourcelight.engines.deepsearch.research.answer import AnswerSegment, joined
+from sourcelight.engines.deepsearch.research.answer import AnswerSegment, join_segments
 from sourcelight.repos import Catalog, Viewer
 
 RUNNING = ("pending", "processing")
@@ -126,23 +126,25 @@ def moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def asked_answer(conversation: ConversationRecord, shown: VisibleQuestion, url: str, token: str) -> ToolResult:
+def question_result(conversation: ConversationRecord, visible: VisibleQuestion, url: str, token: str) -> ToolResult:
     """The answer of `deepsearch`."""
-    question = shown.question
+    question = visible.question
     facts = {
         "id": conversation.id,
         "question_id": question.id,
         "url": url,
         "read_token": token,
         "title": conversation.title,
-        **_facts(shown),
+        **_facts(visible),
     }
-    return ToolResult("conversation", _sources_table([shown]), facts, question.status == "completed", _notices(shown))
+    return ToolResult(
+        "conversation", _sources_table([visible]), facts, question.status == "completed", _notices(visible)
+    )
 
 
-def read_answer(conversation: ConversationRecord, shown: Sequence[VisibleQuestion], url: str) -> ToolResult:
+def conversation_result(conversation: ConversationRecord, questions: Sequence[VisibleQuestion], url: str) -> ToolResult:
     """The answer of `deepsearch_read`."""
-    last = _facts(shown[-1])["status"] if shown else "completed"
+    last = _facts(questions[-1])["status"] if questions else "completed"
     facts = {
         "id": conversation.id,
         "title": conversation.title,
@@ -152,28 +154,28 @@ def read_answer(conversation: ConversationRecord, shown: Sequence[VisibleQuestio
         "status": last,
         "starred": conversation.starred,
         "shared": conversation.shared,
-        "questions": [{"question": each.question.text, **_facts(each)} for each in shown],
+        "questions": [{"question": visible.question.text, **_facts(visible)} for visible in questions],
     }
-    notices = tuple(dict.fromkeys(notice for each in shown for notice in _notices(each)))
-    return ToolResult("conversation", _sources_table(shown), facts, last == "completed", notices)
+    notices = tuple(dict.fromkeys(notice for visible in questions for notice in _notices(visible)))
+    return ToolResult("conversation", _sources_table(questions), facts, last == "completed", notices)
 
 
-def _facts(shown: VisibleQuestion) -> dict[str, Any]:
-    question = shown.question
+def _facts(visible: VisibleQuestion) -> dict[str, Any]:
+    question = visible.question
     return {
         "status": LEGACY.get(question.status, question.status),
         "state": question.status,
-        "answer": shown.answer or _told(question.error),
-        "sources": [_source(source) for source in shown.sources],
-        "rejected": [_source(source) for source in shown.rejected],
-        "suggested_followups": list(shown.followups),
-        "tables": [dict(table) for table in shown.tables],
-        "stats": dict(shown.stats),
+        "answer": visible.answer or _told(question.error),
+        "sources": [_source(source) for source in visible.sources],
+        "rejected": [_source(source) for source in visible.rejected],
+        "suggested_followups": list(visible.followups),
+        "tables": [dict(table) for table in visible.tables],
+        "stats": dict(visible.stats),
         "error": dict(question.error),
         "researcher": question.researcher,
         "model": question.model,
         "pins": [{"repository": p.repository, "revision": p.revision, "commit": p.commit} for p in question.pins],
-        "withheld": shown.withheld,
+        "withheld": visible.withheld,
     }
 
 
@@ -196,13 +198,13 @@ def _source(source: StoredSource) -> dict[str, Any]:
     }
 
 
-def _notices(shown: VisibleQuestion) -> tuple[str, ...]:
-    error = shown.question.error
+def _notices(visible: VisibleQuestion) -> tuple[str, ...]:
+    error = visible.question.error
     return (f"{error.get('title', 'Error')}: {error.get('message', '')}",) if error else ()
 
 
-def _sources_table(shown: Sequence[VisibleQuestion]) -> Any:
-    rows = [(each.question, source) for each in shown for source in (*each.sources, *each.rejected)]
+def _sources_table(questions: Sequence[VisibleQuestion]) -> Any:
+    rows = [(visible.question, source) for visible in questions for source in (*visible.sources, *visible.rejected)]
     return table_of(
         "conversation",
         len(rows),
@@ -221,25 +223,25 @@ def _sources_table(shown: Sequence[VisibleQuestion]) -> Any:
     )
 
 
-def list_answer(found: Sequence[tuple[ConversationRecord, str]]) -> ToolResult:
+def list_result(conversations_with_urls: Sequence[tuple[ConversationRecord, str]]) -> ToolResult:
     """A list of conversations, each with its address."""
-    held = [conversation for conversation, _ in found]
+    conversations = [conversation for conversation, _ in conversations_with_urls]
 
     def when(at_ms: int) -> datetime:
         return datetime.fromtimestamp(at_ms / 1000, UTC)
 
     table = table_of(
         "conversations",
-        len(held),
-        id=[each.id for each in held],
-        title=[each.title for each in held],
-        status=[each.status for each in held],
-        questions=[each.questions for each in held],
-        starred=[each.starred for each in held],
-        shared=[each.shared for each in held],
-        created_at=[when(each.created_ms) for each in held],
-        updated_at=[when(each.updated_ms) for each in held],
-        url=[url for _, url in found],
+        len(conversations),
+        id=[each.id for each in conversations],
+        title=[each.title for each in conversations],
+        status=[each.status for each in conversations],
+        questions=[each.questions for each in conversations],
+        starred=[each.starred for each in conversations],
+        shared=[each.shared for each in conversations],
+        created_at=[when(each.created_ms) for each in conversations],
+        updated_at=[when(each.updated_ms) for each in conversations],
+        url=[url for _, url in conversations_with_urls],
     )
     return ToolResult("conversations", table)
 
@@ -251,7 +253,7 @@ WITHHELD_WHOLE = (
 _EXTRACTIVE = "extractive"
 
 
-def shown_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> VisibleQuestion:
+def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> VisibleQuestion:
     """Leave out what speaks of repositories that the viewer may not see.
 
     As soon as one repository behind the question is invisible, an answer that was not put together from quotes alone is
@@ -263,7 +265,7 @@ def shown_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Visi
     rejected = tuple(source for source in question.sources if source.status == "rejected")
     hidden = _hidden(question, viewer, catalog)
     if not hidden:
-        answer = joined(question.segments)
+        answer = join_segments(question.segments)
         return VisibleQuestion(
             question, answer, tuple(cited), question.tables, question.followups, question.stats, 0, rejected
         )
@@ -292,7 +294,7 @@ def shown_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Visi
         for some in (cited, rejected)
     )
     note = f"{withheld:,} citation{'' if withheld == 1 else 's'} into repositories that you may not read were withheld."
-    answer = joined([*segments, AnswerSegment("block", note)]) if question.status == "completed" else ""
+    answer = join_segments([*segments, AnswerSegment("block", note)]) if question.status == "completed" else ""
     bare = replace(bare, segments=segments, sources=sources)
     return VisibleQuestion(bare, answer, sources, (), (), {}, withheld, rejected, is_partial=True)
 
@@ -301,7 +303,7 @@ def _hidden(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> set[s
     """Give the repositories of a question that the viewer may not see; whoever sees all sees absent ones too."""
     if viewer.sees_private:
         return set()
-    seen = {repository.name for repository in catalog.visible(viewer)}
+    visible_names = {repository.name for repository in catalog.visible(viewer)}
     names = {pin.repository for pin in question.pins} | {source.repository for source in question.sources}
     names |= set(question.earlier_repositories)
-    return {name for name in names if name and name not in seen}
+    return {name for name in names if name and name not in visible_names}

@@ -23,7 +23,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
 from sourcelight.engines.deepsearch.conversations.records import QuestionEvent
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
-from sourcelight.engines.deepsearch.redaction import without_text
+from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.deepsearch.requests import open_inquiry
 from sourcelight.engines.deepsearch.research import PreviousTurn, Researcher, ResearchEvent
 from sourcelight.engines.deepsearch.research.answer import finish
@@ -58,7 +58,7 @@ class QuestionRun:
     filters: str
     context: ToolContext
     previous: Sequence[PreviousTurn]
-    boot: str
+    process_id: str
     done: threading.Event = field(default_factory=threading.Event)
     unkept: tuple[str, dict[str, str]] | None = None
     _listeners: list[CallObserver] = field(default_factory=list)
@@ -83,17 +83,17 @@ class QuestionRun:
     def run(self) -> None:
         """Work on the question until it ended, one way or another."""
         try:
-            if self.store.start(self.question, self.boot):
+            if self.store.start(self.question, self.process_id):
                 self._answer()
         except Cancelled:
             self._end("canceled", CANCELED)
-        except StateFull as fault:
-            self._end("error", {"kind": "DiskFull", "title": "No room left", "message": fault.for_callers})
-        except SourcelightError as fault:
-            name = type(fault).__name__
-            self._end("error", {"kind": name, "title": "The question can't be answered", "message": str(fault)})
-        except Exception as fault:  # noqa: BLE001 - a question must end, and its asker learns no internals
-            _log.error("question %d failed: %s", self.question, without_text(fault))
+        except StateFull as exc:
+            self._end("error", {"kind": "DiskFull", "title": "No room left", "message": exc.for_callers})
+        except SourcelightError as exc:
+            name = type(exc).__name__
+            self._end("error", {"kind": name, "title": "The question can't be answered", "message": str(exc)})
+        except Exception as exc:  # noqa: BLE001 - a question must end, and its asker learns no internals
+            _log.error("question %d failed: %s", self.question, format_error(exc))
             self._end("error", _INTERNAL)
         finally:
             self.done.set()
@@ -101,7 +101,7 @@ class QuestionRun:
 
     def _answer(self) -> None:
         context = replace(self.context, observer=self._observe)
-        self._tell("question", {"text": self.text})
+        self._notify("question", {"text": self.text})
         context.engine.refresh(self.cancellation)
         inquiry = open_inquiry(self.text, self.filters, context, self.previous)
         self.cancellation.check()
@@ -118,23 +118,23 @@ class QuestionRun:
     def _end(self, status: str, error: dict[str, str]) -> None:
         try:
             self.store.end(self.question, status, error)
-        except StateUnusable as fault:
-            _log.error("question %d: its end could not be kept: %s", self.question, fault.reason)
+        except StateUnusable as exc:
+            _log.error("question %d: its end could not be kept: %s", self.question, exc.reason)
             self.unkept = status, error
         self._wake()
 
     def _emit(self, happening: ResearchEvent) -> None:
-        self._tell(happening.kind, happening.payload)
-        told = happening.payload
+        self._notify(happening.kind, happening.payload)
+        payload = happening.payload
         if happening.kind == "answer_delta":
-            self._observe(ToolProgress("writing", 0, 0, str(told.get("text") or "")))
+            self._observe(ToolProgress("writing", 0, 0, str(payload.get("text") or "")))
             return
-        result = str(told.get("result") or told.get("label") or "")
-        detail = ": ".join(text for text in (str(told.get("query") or ""), result) if text and text != self.text)
-        self._observe(ToolProgress(str(told.get("tool") or happening.kind), 0, 0, detail))
+        result = str(payload.get("result") or payload.get("label") or "")
+        detail = ": ".join(text for text in (str(payload.get("query") or ""), result) if text and text != self.text)
+        self._observe(ToolProgress(str(payload.get("tool") or happening.kind), 0, 0, detail))
 
-    def _tell(self, kind: str, payload: Any) -> QuestionEvent:
-        event = self.store.tell(self.question, kind, payload)
+    def _notify(self, kind: str, payload: Any) -> QuestionEvent:
+        event = self.store.add_event(self.question, kind, payload)
         self._wake()
         return event
 
@@ -186,9 +186,9 @@ class FairExecutor:
             account = next((name for name in self._waiting if self._running[name] < self._per_account), None)
             if account is None:
                 return
-            own = self._waiting[account]
-            work = own.popleft()
-            if own:
+            queue = self._waiting[account]
+            work = queue.popleft()
+            if queue:
                 self._waiting.move_to_end(account)
             else:
                 del self._waiting[account]
@@ -206,20 +206,20 @@ class FairExecutor:
                 self._start()
 
 
-def new_boot() -> str:
+def new_process_id() -> str:
     """Name this process, never to be the name of another."""
     return f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(8)}"
 
 
-def is_alive(boot: str) -> bool:
+def is_alive(process_id: str) -> bool:
     """Tell whether the process of that name may still run; True when that can't be told."""
-    host, _, rest = boot.rpartition("/")[0].rpartition("/")
-    if not rest.isdigit():
+    host, _, process = process_id.rpartition("/")[0].rpartition("/")
+    if not process.isdigit():
         return False
     if host != socket.gethostname() or os.name != "posix":
         return True
     try:
-        os.kill(int(rest), 0)
+        os.kill(int(process), 0)
     except ProcessLookupError:
         return False
     except PermissionError:

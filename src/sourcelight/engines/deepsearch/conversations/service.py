@@ -20,12 +20,12 @@ from sourcelight.engines.deepsearch.conversations.records import (
     ConversationRecord,
     QuestionEvent,
     QuestionRecord,
-    shown_to,
+    visible_to,
 )
 from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, QuestionRun
 from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, ConversationBusy, ConversationStore
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher, PreviousTurn, Researcher
-from sourcelight.engines.deepsearch.research.answer import joined
+from sourcelight.engines.deepsearch.research.answer import join_segments
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import ToolContext
 from sourcelight.repos import Viewer
@@ -34,10 +34,10 @@ from sourcelight.repos.state import State
 SERVED_WAIT_S = 50.0
 """How long a call of `deepsearch` over MCP waits for an answer."""
 
-MOST_QUESTION_CHARACTERS = 20_000
+MAX_QUESTION_CHARACTERS = 20_000
 MAX_QUESTIONS_UNDER_WAY = 16
 """Questions of one account that are worked on or wait."""
-_MOST_CITED = 6
+_MAX_CITED = 6
 _DEFINED = re.compile(r"- `([^`]+)`, an? ")
 _SLICE_S = 0.1
 _STALE_MS = 3_600_000
@@ -68,7 +68,7 @@ class ConversationService:
     sharing: bool = True
     workers: int = 4
     retention_days: float | None = None
-    boot: str = field(default_factory=run.new_boot)
+    process_id: str = field(default_factory=run.new_process_id)
     store: ConversationStore = field(init=False)
     _threads: FairExecutor = field(init=False)
     _works: dict[int, QuestionRun] = field(default_factory=dict)
@@ -77,10 +77,10 @@ class ConversationService:
     def __post_init__(self) -> None:
         self.store = ConversationStore(self.state)
         self._threads = FairExecutor(self.workers, "sourcelight-deepsearch")
-        for boot in self.store.running_boots():
-            if boot != self.boot and not run.is_alive(boot):
-                self.store.interrupt_boot(boot)
-        self.tidy()
+        for process_id in self.store.running_processes():
+            if process_id != self.process_id and not run.is_alive(process_id):
+                self.store.interrupt_process(process_id)
+        self.delete_expired()
 
     def close(self) -> None:
         """Stop what is being worked on; it ends as canceled."""
@@ -93,7 +93,7 @@ class ConversationService:
             if not work.done.is_set():
                 self.store.end(work.question, "canceled", CANCELED)
 
-    def tidy(self) -> int:
+    def delete_expired(self) -> int:
         """Delete what is older than the retention time; give how many."""
         if self.retention_days is None:
             return 0
@@ -125,10 +125,11 @@ class ConversationService:
             is not shared with the viewer.
         """
         conversation = self.find(identifier, context)
-        shown = [
-            shown_to(each, context.viewer, context.engine.catalog) for each in self.store.questions(conversation.id)
+        visible = [
+            visible_to(record, context.viewer, context.engine.catalog)
+            for record in self.store.questions(conversation.id)
         ]
-        return records.read_answer(conversation, shown, self.url(conversation, context))
+        return records.conversation_result(conversation, visible, self.url(conversation, context))
 
     def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
         """Ask a question in one's own conversation and wait as `ask` does.
@@ -153,7 +154,7 @@ class ConversationService:
         context
             For whom.
         """
-        number = self._own(self.find(identifier, context).id, context.viewer).id
+        number = self._find_owned(self.find(identifier, context).id, context.viewer).id
         if "title" in changes:
             self.rename(number, changes["title"], context)
         if "starred" in changes:
@@ -163,12 +164,12 @@ class ConversationService:
         if changes.get("reset_link"):
             self.reset_link(number, context)
         if changes.get("cancel"):
-            for each in self.questions(number, context):
-                if each.status in RUNNING:
-                    self.cancel(each.id, context)
+            for record in self.questions(number, context):
+                if record.status in RUNNING:
+                    self.cancel(record.id, context)
         if changes.get("delete"):
             self.delete(number, context)
-            return records.list_answer([])
+            return records.list_result([])
         return self.read(str(number), context)
 
     # Questions.
@@ -181,8 +182,8 @@ class ConversationService:
             title = title[: TITLE_CHARACTERS - 1].rstrip() + "…"
         try:
             number = self.store.create(context.viewer.name, title)
-        except StateFull as fault:
-            raise ToolError(fault.for_callers, tool="deepsearch", argument="disk") from fault
+        except StateFull as exc:
+            raise ToolError(exc.for_callers, tool="deepsearch", argument="disk") from exc
         if number is None:
             raise ToolError("deep search needs an account: sign in first", tool="deepsearch")
         return number
@@ -190,9 +191,9 @@ class ConversationService:
     def _check_words(self, question: str) -> None:
         if not split_filters(question)[1]:
             raise ToolError("the question is empty: say what you want to know", tool="deepsearch", argument="question")
-        if len(question) > MOST_QUESTION_CHARACTERS:
+        if len(question) > MAX_QUESTION_CHARACTERS:
             raise ToolError(
-                f"the question has {len(question):,} characters; {MOST_QUESTION_CHARACTERS:,} are taken at most",
+                f"the question has {len(question):,} characters; {MAX_QUESTION_CHARACTERS:,} are taken at most",
                 tool="deepsearch",
                 argument="question",
             )
@@ -205,9 +206,9 @@ class ConversationService:
         ToolError
             While another question of the conversation is being worked on, and as `read`.
         """
-        self._own(conversation, context.viewer)
+        self._find_owned(conversation, context.viewer)
         self._check_words(question)
-        filters, words = split_filters(question)
+        filters, text = split_filters(question)
         earlier = self.store.questions(conversation)
         if not filters and earlier:
             filters = earlier[-1].filters
@@ -219,42 +220,44 @@ class ConversationService:
                 argument="running",
             )
         try:
-            number = self.store.ask(conversation, words, filters, self.boot)
+            number = self.store.ask(conversation, text, filters, self.process_id)
         except ConversationBusy:
             raise ToolError(
                 "the conversation is working on a question; wait for its answer or cancel it",
                 tool="deepsearch",
                 argument="running",
             ) from None
-        except StateFull as fault:
-            raise ToolError(fault.for_callers, tool="deepsearch", argument="disk") from fault
+        except StateFull as exc:
+            raise ToolError(exc.for_callers, tool="deepsearch", argument="disk") from exc
         # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
-        own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
+        run_context = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         # What the asker may no longer read tells nothing to a new answer, either.
-        visible = (shown_to(each, context.viewer, context.engine.catalog) for each in earlier)
+        visible = (visible_to(record, context.viewer, context.engine.catalog) for record in earlier)
         previous = [
             self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
         ]
-        work = QuestionRun(self.store, self.researcher, number, words, filters, own, previous, self.boot)
+        work = QuestionRun(self.store, self.researcher, number, text, filters, run_context, previous, self.process_id)
         with self._guard:
-            self._works = {key: held for key, held in self._works.items() if not held.done.is_set()}
+            self._works = {
+                key: question_run for key, question_run in self._works.items() if not question_run.done.is_set()
+            }
             self._works[number] = work
         self._threads.submit(context.viewer.name, work.run)
         return number
 
     def _end_stale(self, questions: Sequence[QuestionRecord]) -> None:
-        for each in questions:
-            if each.status in RUNNING and each.id not in self._works:
-                old = self.store.now_ms() - (each.started_ms or each.created_ms) > _STALE_MS
+        for question in questions:
+            if question.status in RUNNING and question.id not in self._works:
+                old = self.store.now_ms() - (question.started_ms or question.created_ms) > _STALE_MS
                 if old:
-                    self.store.end(each.id, "error", {"kind": "Interrupted", "title": "Interrupted", "message": ""})
+                    self.store.end(question.id, "error", {"kind": "Interrupted", "title": "Interrupted", "message": ""})
 
     def _previous(self, question: QuestionRecord) -> PreviousTurn:
-        cited = [found[1] for segment in question.segments if (found := _DEFINED.match(segment.text))]
+        cited = [match[1] for segment in question.segments if (match := _DEFINED.match(segment.text))]
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
         cited += [source.path.rpartition("/")[2] for source in files]
-        names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
-        return PreviousTurn(question.text, joined(question.segments), names)
+        names = tuple(dict.fromkeys(name for name in cited if name))[:_MAX_CITED]
+        return PreviousTurn(question.text, join_segments(question.segments), names)
 
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
@@ -263,14 +266,14 @@ class ConversationService:
         """
         work = self._works.get(question)
         stop_listening = work.listen(context.observer) if work is not None and context.observer is not None else None
-        ends = None if most_s is None else time.monotonic() + most_s
+        deadline_s = None if most_s is None else time.monotonic() + most_s
         try:
             while work is not None and not work.done.wait(_SLICE_S):
                 if context.cancellation.cancelled:
                     if not context.served:
                         self.cancel(question, context)
                     context.cancellation.check()
-                if ends is not None and time.monotonic() >= ends:
+                if deadline_s is not None and time.monotonic() >= deadline_s:
                     break
         finally:
             if stop_listening is not None:
@@ -279,37 +282,37 @@ class ConversationService:
 
     def state_of(self, question: int, context: ToolContext) -> ToolResult:
         """What there is of a question of one's own."""
-        found = self.store.question(question)
-        if found is None:
+        record = self.store.question(question)
+        if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-        conversation = self._own(found.conversation, context.viewer)
+        conversation = self._find_owned(record.conversation, context.viewer)
         work = self._works.get(question)
-        if work is not None and work.unkept is not None and found.status in RUNNING:
+        if work is not None and work.unkept is not None and record.status in RUNNING:
             status, error = work.unkept
-            found = replace(found, status=status, error=error)
-        shown = shown_to(found, context.viewer, context.engine.catalog)
-        return records.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
+            record = replace(record, status=status, error=error)
+        visible = visible_to(record, context.viewer, context.engine.catalog)
+        return records.question_result(conversation, visible, self.url(conversation, context), self.token(conversation))
 
     def cancel(self, question: int, context: ToolContext) -> bool:
         """Cancel a question of one's own; False when it had ended. What it told so far stays."""
-        found = self.store.question(question)
-        if found is None:
+        record = self.store.question(question)
+        if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-        self._own(found.conversation, context.viewer)
-        if found.status in FINAL:
+        self._find_owned(record.conversation, context.viewer)
+        if record.status in FINAL:
             return False
-        ended = self.store.end(question, "canceled", CANCELED)
+        is_ended = self.store.end(question, "canceled", CANCELED)
         work = self._works.get(question)
         if work is not None:
             work.cancellation.cancel()
-        return ended
+        return is_ended
 
     def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[QuestionEvent]:
         """Give the events of a question of one's own, those of before first, until it ended or the caller stops."""
-        found = self.store.question(question)
-        if found is None:
+        record = self.store.question(question)
+        if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-        self._own(found.conversation, context.viewer)
+        self._find_owned(record.conversation, context.viewer)
         while True:
             state = self.store.question(question)
             for event in self.store.events(question, after):
@@ -327,22 +330,24 @@ class ConversationService:
 
     def find(self, identifier: str, context: ToolContext) -> ConversationRecord:
         """Find a conversation that the viewer may read; raises as `read`."""
-        wanted = parse_identifier(identifier, context.base_url)
-        if wanted.number:
-            found = self.store.by_number(wanted.number)
-            allowed = found is not None and found.owner == context.viewer.name
+        parsed = parse_identifier(identifier, context.base_url)
+        if parsed.number:
+            conversation = self.store.by_number(parsed.number)
+            allowed = conversation is not None and conversation.owner == context.viewer.name
         else:
-            found = self.store.by_token(wanted.token)
-            allowed = found is not None and (found.owner == context.viewer.name or (self.sharing and found.shared))
-        if found is None or not allowed:
+            conversation = self.store.by_token(parsed.token)
+            allowed = conversation is not None and (
+                conversation.owner == context.viewer.name or (self.sharing and conversation.shared)
+            )
+        if conversation is None or not allowed:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-        return found
+        return conversation
 
-    def _own(self, conversation: int, viewer: Viewer) -> ConversationRecord:
-        found = self.store.by_number(conversation)
-        if found is None or found.owner != viewer.name:
+    def _find_owned(self, conversation: int, viewer: Viewer) -> ConversationRecord:
+        record = self.store.by_number(conversation)
+        if record is None or record.owner != viewer.name:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
-        return found
+        return record
 
     def token(self, conversation: ConversationRecord) -> str:
         """The read token of a conversation."""
@@ -355,11 +360,11 @@ class ConversationService:
 
     def share_url(self, conversation: int, context: ToolContext) -> str:
         """Address to give to others."""
-        return f"{context.base_url}/deepsearch/shared/{self.token(self._own(conversation, context.viewer))}"
+        return f"{context.base_url}/deepsearch/shared/{self.token(self._find_owned(conversation, context.viewer))}"
 
     def questions(self, conversation: int, context: ToolContext) -> list[QuestionRecord]:
         """The questions of one's own conversation."""
-        return self.store.questions(self._own(conversation, context.viewer).id)
+        return self.store.questions(self._find_owned(conversation, context.viewer).id)
 
     def list(
         self,
@@ -381,21 +386,21 @@ class ConversationService:
         if order.removeprefix("-") not in {"id", "created_at", "updated_at"}:
             accepted = ("id", "created_at", "updated_at", "-id", "-created_at", "-updated_at")
             raise ToolError(f"conversations can't be sorted by {order!r}", argument="sort", accepted=accepted)
-        found = self.store.of_owner(
+        conversations = self.store.list_for_owner(
             context.viewer.name, text=text, starred=starred, order=order, first=first, skip=skip
         )
-        return records.list_answer([(each, self.url(each, context)) for each in found])
+        return records.list_result([(conversation, self.url(conversation, context)) for conversation in conversations])
 
     def rename(self, conversation: int, title: str, context: ToolContext) -> None:
         """Give one's own conversation another title."""
         title = " ".join(title.split())
         if not title:
             raise ToolError("the title is empty", argument="title")
-        self.store.change(self._own(conversation, context.viewer).id, title=title[:200])
+        self.store.change(self._find_owned(conversation, context.viewer).id, title=title[:200])
 
     def star(self, conversation: int, context: ToolContext, *, starred: bool = True) -> None:
-        """Star one's own conversation, or take the star away; starred ones are never deleted by age."""
-        self.store.change(self._own(conversation, context.viewer).id, starred=int(starred))
+        """Star one's own conversation, or take the star run_step; starred ones are never deleted by age."""
+        self.store.change(self._find_owned(conversation, context.viewer).id, starred=int(starred))
 
     def share(self, conversation: int, context: ToolContext, *, shared: bool = True) -> str:
         """Let everyone with the link read one's own conversation, or end that; give the link.
@@ -405,15 +410,15 @@ class ConversationService:
         ToolError
             Where sharing is switched off.
         """
-        found = self._own(conversation, context.viewer)
+        record = self._find_owned(conversation, context.viewer)
         if shared and not self.sharing:
             raise ToolError("sharing is switched off here (deepSearch.sharing.enabled)")
-        self.store.change(found.id, shared=int(shared))
+        self.store.change(record.id, shared=int(shared))
         return self.share_url(conversation, context)
 
     def reset_link(self, conversation: int, context: ToolContext) -> str:
         """Give one's own conversation another link; the former one opens nothing any more."""
-        self.store.reset(self._own(conversation, context.viewer).id)
+        self.store.reset(self._find_owned(conversation, context.viewer).id)
         return self.share_url(conversation, context)
 
     def delete(self, conversation: int, context: ToolContext) -> None:

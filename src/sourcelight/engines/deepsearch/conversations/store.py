@@ -64,15 +64,15 @@ class ConversationStore:
 
     def create(self, owner: str, title: str) -> int | None:
         """Open a conversation; None when there is no such account."""
-        now = self.now_ms()
+        now_ms = self.now_ms()
         with self.state.database.write() as connection:
             account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
             if account is None:
                 return None
-            placeholder = f"new {now} {id(connection)}".encode()
+            placeholder = f"new {now_ms} {id(connection)}".encode()
             cursor = connection.execute(
                 "INSERT INTO conversations (account, title, digest, created_ms, updated_ms) VALUES (?, ?, ?, ?, ?)",
-                (account[0], title, placeholder, now, now),
+                (account[0], title, placeholder, now_ms, now_ms),
             )
             number = int(cursor.lastrowid or 0)
             self._set_digest(connection, number, 1)
@@ -103,7 +103,7 @@ class ConversationStore:
         row = self.state.database.first_row(f"{_CONVERSATION} WHERE c.digest = ?", identifiers.digest(token))
         return _conversation(row) if row else None
 
-    def of_owner(
+    def list_for_owner(
         self,
         owner: str,
         *,
@@ -116,9 +116,9 @@ class ConversationStore:
         """List the conversations of an account; `text` is looked for in titles, questions and answers."""
         column = {"id": "c.id", "created_at": "c.created_ms", "updated_at": "c.updated_ms"}[order.lstrip("-")]
         direction = "DESC" if order.startswith("-") else "ASC"
-        wanted = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         sql = f"{_CONVERSATION} {_OF_OWNER} ORDER BY {column} {direction}, c.id {direction} LIMIT ? OFFSET ?"
-        rows = self.state.database.all(sql, owner, starred, starred, text, wanted, wanted, wanted, first, skip)
+        rows = self.state.database.all(sql, owner, starred, starred, text, pattern, pattern, pattern, first, skip)
         return [_conversation(row) for row in rows]
 
     def change(self, number: int, **values: str | int) -> None:
@@ -147,19 +147,19 @@ class ConversationStore:
 
     def ask(self, conversation: int, text: str, filters: str, boot: str) -> int:
         """Add a question, pending; raises `ConversationBusy` while another one runs."""
-        now = self.now_ms()
+        now_ms = self.now_ms()
         try:
             with self.state.database.write() as connection:
                 cursor = connection.execute(
                     """INSERT INTO questions (conversation, position, text, filters, status, created_ms, boot)
                         SELECT ?, 1 + coalesce((SELECT max(position) FROM questions WHERE conversation = ?), 0),
                             ?, ?, 'pending', ?, ?""",
-                    (conversation, conversation, text, filters, now, boot),
+                    (conversation, conversation, text, filters, now_ms, boot),
                 )
-                connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now, conversation))
+                connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now_ms, conversation))
                 return int(cursor.lastrowid or 0)
-        except sqlite3.IntegrityError as fault:
-            raise ConversationBusy from fault
+        except sqlite3.IntegrityError as exc:
+            raise ConversationBusy from exc
 
     def start(self, question: int, boot: str) -> bool:
         """Let a pending question be worked on; False when it was canceled before."""
@@ -177,7 +177,7 @@ class ConversationStore:
     def complete(self, question: int, finished: FinishedAnswer, *, researcher: str, model: str,
                  error: Mapping[str, str] | None = None) -> bool:  # fmt: skip
         """Keep an answer; False when the question had ended before."""
-        now = self.now_ms()
+        now_ms = self.now_ms()
         with self.state.database.write() as connection:
             changed = connection.execute(
                 """UPDATE questions SET status = ?, researcher = ?, model = ?, segments = ?, tables = ?, followups = ?,
@@ -191,35 +191,35 @@ class ConversationStore:
                     json.dumps(list(finished.followups)),
                     json.dumps(dict(finished.stats)),
                     json.dumps(dict(error or {})),
-                    now,
+                    now_ms,
                     question,
                 ),
             ).rowcount
             if not changed:
                 return False
-            rows = [astuple_of(source) for source in _kept(finished)]
+            rows = [astuple_of(source) for source in _to_sources(finished)]
             connection.executemany(
                 "INSERT INTO question_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(question, number, *row) for number, row in enumerate(rows, 1)],
             )
             connection.execute(
                 "UPDATE conversations SET updated_ms = ? WHERE id = (SELECT conversation FROM questions WHERE id = ?)",
-                (now, question),
+                (now_ms, question),
             )
-            _append(connection, question, "completed", {"citations": len(finished.citations)}, now)
+            _append(connection, question, "completed", {"citations": len(finished.citations)}, now_ms)
         return True
 
     def end(self, question: int, status: str, error: Mapping[str, str]) -> bool:
         """End a question without an answer, and tell so; False when it had ended before."""
-        now = self.now_ms()
+        now_ms = self.now_ms()
         with self.state.database.write() as connection:
             changed = connection.execute(
                 """UPDATE questions SET status = ?, error = ?, finished_ms = ?
                     WHERE id = ? AND status IN ('pending', 'processing')""",
-                (status, json.dumps(dict(error)), now, question),
+                (status, json.dumps(dict(error)), now_ms, question),
             ).rowcount
             if changed:
-                _append(connection, question, status, error, now)
+                _append(connection, question, status, error, now_ms)
         return changed > 0
 
     def running_questions(self, owner: str) -> int:
@@ -232,12 +232,12 @@ class ConversationStore:
         )
         return int(row[0]) if row else 0
 
-    def running_boots(self) -> list[str]:
+    def running_processes(self) -> list[str]:
         """The processes that have questions running."""
         sql = "SELECT DISTINCT boot FROM questions WHERE status IN ('pending', 'processing') ORDER BY boot"
         return [str(row[0]) for row in self.state.database.all(sql)]
 
-    def interrupt_boot(self, boot: str) -> int:
+    def interrupt_process(self, boot: str) -> int:
         """End as interrupted what one dead process left running; give how many."""
         error = {"kind": "Interrupted", "title": "Interrupted", "message": "The process that worked on it ended."}
         return self.state.database.change(
@@ -272,8 +272,10 @@ class ConversationStore:
                 WHERE q.conversation = ? AND q.position < ? ORDER BY p.repository""",
             row[1], row[2],
         )  # fmt: skip
-        segments = tuple(AnswerSegment(kind, text, tuple(held)) for kind, text, held in json.loads(row[11]))
-        number, conversation, position, text, filters, status, created, started, ended, researcher, model = row[:11]
+        segments = tuple(
+            AnswerSegment(kind, text, tuple(repositories)) for kind, text, repositories in json.loads(row[11])
+        )
+        number, conversation, position, text, filters, status, created, started, ended_at, researcher, model = row[:11]
         return QuestionRecord(
             number,
             conversation,
@@ -283,7 +285,7 @@ class ConversationStore:
             status,
             created,
             started,
-            ended,
+            ended_at,
             researcher,
             model,
             segments=segments,
@@ -291,18 +293,18 @@ class ConversationStore:
             followups=tuple(json.loads(row[13])),
             stats=json.loads(row[14]),
             error=json.loads(row[15]),
-            pins=tuple(Pin(*each) for each in pins),
-            sources=tuple(StoredSource(*each) for each in sources),
+            pins=tuple(Pin(*pin) for pin in pins),
+            sources=tuple(StoredSource(*pin) for pin in sources),
             earlier_repositories=tuple(name for (name,) in earlier),
         )
 
     # Events.
 
-    def tell(self, question: int, kind: str, payload: Mapping[str, Any]) -> QuestionEvent:
+    def add_event(self, question: int, kind: str, payload: Mapping[str, Any]) -> QuestionEvent:
         """Append an event."""
-        now = self.now_ms()
+        now_ms = self.now_ms()
         with self.state.database.write() as connection:
-            return _append(connection, question, kind, payload, now)
+            return _append(connection, question, kind, payload, now_ms)
 
     def events(self, question: int, after: int = 0) -> list[QuestionEvent]:
         """Read the events behind a number."""
@@ -311,17 +313,19 @@ class ConversationStore:
                 ORDER BY number""",
             question, after,
         )  # fmt: skip
-        return [QuestionEvent(number, kind, at, json.loads(payload)) for number, kind, at, payload in rows]
+        return [
+            QuestionEvent(number, kind, created_at, json.loads(payload)) for number, kind, created_at, payload in rows
+        ]
 
 
-def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now: int) -> QuestionEvent:
+def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now_ms: int) -> QuestionEvent:
     """Append an event; the last one in the transaction that ends the question, so that no reader sees one alone."""
     (number,) = connection.execute(
         "SELECT 1 + coalesce(max(number), 0) FROM question_events WHERE question = ?", (question,)
     ).fetchone()
     text = json.dumps(dict(payload))
-    connection.execute("INSERT INTO question_events VALUES (?, ?, ?, ?, ?)", (question, number, kind, now, text))
-    return QuestionEvent(int(number), kind, now, dict(payload))
+    connection.execute("INSERT INTO question_events VALUES (?, ?, ?, ?, ?)", (question, number, kind, now_ms, text))
+    return QuestionEvent(int(number), kind, now_ms, dict(payload))
 
 
 def astuple_of(source: StoredSource) -> tuple[Any, ...]:
@@ -338,25 +342,27 @@ def _place(item: Evidence) -> tuple[str, str, str, int, int]:
     return item.repository, item.commit, item.path, item.begin_line, item.end_line
 
 
-def _kept(finished: FinishedAnswer) -> list[StoredSource]:
+def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
     """Join sources and the citations among them; rejected ones stand last, without a link, and say why."""
-    found: list[StoredSource] = []
+    sources: list[StoredSource] = []
     cited: dict[tuple[str, str, str, int, int], Citation] = {}
     for each in sorted(finished.citations, key=lambda one: one.status != "verified"):
         cited.setdefault(_place(each.evidence), each)
     for source in finished.sources:
-        place = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
-        citation = cited.get(place) if source.type in {"file", "commit"} else None
+        key = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
+        citation = cited.get(key) if source.type in {"file", "commit"} else None
         role = citation.evidence.role if citation is not None else ""
         status = citation.status if citation is not None else ""
         quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None
-        found.append(StoredSource(source.type, source.label, source.link, *place, role, status, quote))
+        sources.append(StoredSource(source.type, source.label, source.link, *key, role, status, quote))
     for each in finished.rejected:
         item = each.evidence
         label = f"{item.label}: {each.reason}"
-        found.append(StoredSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
-    found += [StoredSource("unknown", f"{name}: no tool gave it", "", status="rejected") for name in finished.invented]
-    return found
+        sources.append(StoredSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
+    sources += [
+        StoredSource("unknown", f"{name}: no tool gave it", "", status="rejected") for name in finished.invented
+    ]
+    return sources
 
 
 def _conversation(row: tuple[Any, ...]) -> ConversationRecord:

@@ -28,7 +28,7 @@ from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.tokenizer import LONGEST_TOKEN, TOKEN, stem, terms_of
 from sourcelight.repos import packed_objects
 
-MOST_FILES = 30
+MAX_FILES = 30
 """Files beyond which a commit is a sweep that says nothing of any of them."""
 
 TOP = 40
@@ -55,30 +55,30 @@ class CommitRanker:
 
     history: History
     tip: str
-    _held: NDArray[np.bool_] | None = None
+    _cached: NDArray[np.bool_] | None = None
 
     def _prepared(self, check: Callable[[], None]) -> tuple[CommitMessages, NDArray[np.bool_]]:
         messages = self.history.memory("deepsearch messages", lambda: CommitMessages.of(self.history, check))
-        if self._held is None:
-            self._held = self.history.reachable(self.tip)[messages.commits]
-        return messages, self._held
+        if self._cached is None:
+            self._cached = self.history.reachable(self.tip)[messages.commits]
+        return messages, self._cached
 
-    def best(self, terms: Mapping[str, float], most: int, check: Callable[[], None]) -> list[tuple[int, float]]:
+    def best(self, terms: Mapping[str, float], limit: int, check: Callable[[], None]) -> list[tuple[int, float]]:
         """Give the commits whose messages fit best, with their scores; of equal ones the newer first."""
-        messages, held = self._prepared(check)
-        scores = messages.index.scores(terms, held)
-        some = np.flatnonzero(scores > 0.0)
-        order = some[np.lexsort((-messages.commits[some], -scores[some]))][:most]
-        return [(int(messages.commits[at]), float(scores[at])) for at in order.tolist()]
+        messages, prepared = self._prepared(check)
+        scores = messages.index.scores(terms, prepared)
+        matching = np.flatnonzero(scores > 0.0)
+        order = matching[np.lexsort((-messages.commits[matching], -scores[matching]))][:limit]
+        return [(int(messages.commits[index]), float(scores[index])) for index in order.tolist()]
 
     def votes(self, terms: Mapping[str, float], check: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
         """Give the files that the best commits changed: (score of the best)^3 / sqrt(files) each."""
         ranked = self.best(terms, TOP, check)
         changes, starts = self.history.changes, self.history.commits.change_starts
         for number, score in ranked:
-            low, high = int(starts[number]), int(starts[number + 1])
-            vote = (score / ranked[0][1]) ** 3 / math.sqrt(high - low)
-            for path in changes.path[low:high].tolist():
+            start, end = int(starts[number]), int(starts[number + 1])
+            vote = (score / ranked[0][1]) ** 3 / math.sqrt(end - start)
+            for path in changes.path[start:end].tolist():
                 yield self.history.paths[path], vote
 
     def evidence(self, number: int, score: float) -> CommitEvidence:
@@ -107,9 +107,9 @@ class CommitMessages:
         """Read the messages of a history."""
         commits = history.commits
         sizes = commits.change_starts[1:] - commits.change_starts[:-1]
-        chosen = np.flatnonzero(~commits.is_merge & (sizes > 0) & (sizes <= MOST_FILES))
-        texts = [_TRAILERS.sub("", history.message(number)) for number in chosen.tolist()]
-        return cls(chosen, MessageIndex.of(texts, check))
+        selected = np.flatnonzero(~commits.is_merge & (sizes > 0) & (sizes <= MAX_FILES))
+        texts = [_TRAILERS.sub("", history.message(number)) for number in selected.tolist()]
+        return cls(selected, MessageIndex.of(texts, check))
 
 
 @dataclass(slots=True)
@@ -128,9 +128,9 @@ class MessageIndex:
         for number, text in enumerate(texts):
             if number % 1000 == 0:
                 check()
-            found = TOKEN.findall(text.encode())
-            sizes[number] = len(found)
-            tokens += [names.setdefault(token, len(names)) for token in found]
+            tokens_found = TOKEN.findall(text.encode())
+            sizes[number] = len(tokens_found)
+            tokens += [names.setdefault(token, len(names)) for token in tokens_found]
         ids: dict[str, int] = {}
         of_names = [
             [ids.setdefault(term, len(ids)) for term in terms_of(token.decode("utf-8", "replace"))]
@@ -139,20 +139,22 @@ class MessageIndex:
             for token in names
         ]
         check()
-        counts = np.array([len(held) for held in of_names], dtype=np.int64)
-        flat = np.array([term for held in of_names for term in held], dtype=np.int64)
-        seen, owner = np.array(tokens, dtype=np.int64), np.arange(len(texts)).repeat(sizes)
-        size = counts[seen]
-        place = np.arange(int(size.sum())) + ((counts.cumsum() - counts)[seen] - (size.cumsum() - size)).repeat(size)
-        term, text_of = flat[place], owner.repeat(size)
-        plain = np.array([not name.startswith("=") for name in ids], dtype=np.bool_)
-        lengths = np.bincount(text_of[plain[term]], minlength=len(texts)).astype(np.float64)
+        counts = np.array([len(token_list) for token_list in of_names], dtype=np.int64)
+        flat = np.array([term for token_list in of_names for term in token_list], dtype=np.int64)
+        token_ids, owner = np.array(tokens, dtype=np.int64), np.arange(len(texts)).repeat(sizes)
+        size = counts[token_ids]
+        positions = np.arange(int(size.sum())) + (
+            (counts.cumsum() - counts)[token_ids] - (size.cumsum() - size)
+        ).repeat(size)
+        term, text_of = flat[positions], owner.repeat(size)
+        is_plain = np.array([not name.startswith("=") for name in ids], dtype=np.bool_)
+        lengths = np.bincount(text_of[is_plain[term]], minlength=len(texts)).astype(np.float64)
         keys, times = np.unique(term * max(len(texts), 1) + text_of, return_counts=True)
-        bounds = np.searchsorted(keys, np.arange(len(ids) + 1) * max(len(texts), 1))
-        where, often = keys % max(len(texts), 1), times.astype(np.float64)
+        offsets = np.searchsorted(keys, np.arange(len(ids) + 1) * max(len(texts), 1))
+        message_ids, often = keys % max(len(texts), 1), times.astype(np.float64)
         postings = {
-            name: (where[low:high], often[low:high])
-            for name, low, high in zip(ids, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+            name: (message_ids[start:end], often[start:end])
+            for name, start, end in zip(ids, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
         }
         return cls(lengths, postings)
 
@@ -162,15 +164,15 @@ class MessageIndex:
         total = int(np.count_nonzero(among))
         mean = float(self.lengths[among].mean()) if total else 1.0
         for term, weight in terms.items():
-            held = self.postings.get(term)
-            if held is None:
+            posting = self.postings.get(term)
+            if posting is None:
                 continue
-            places, counts = held
-            here = among[places]
-            places, counts = places[here], counts[here]
-            idf = math.log(1.0 + (total - len(places) + 0.5) / (len(places) + 0.5))
-            times = counts / (1.0 - b + b * self.lengths[places] / max(mean, 1.0))
-            found[places] += weight * idf * (k1 + 1.0) * times / (k1 + times)
+            positions, counts = posting
+            is_among = among[positions]
+            positions, counts = positions[is_among], counts[is_among]
+            idf = math.log(1.0 + (total - len(positions) + 0.5) / (len(positions) + 0.5))
+            times = counts / (1.0 - b + b * self.lengths[positions] / max(mean, 1.0))
+            found[positions] += weight * idf * (k1 + 1.0) * times / (k1 + times)
         return found
 
 
@@ -178,7 +180,7 @@ SMALL_OBJECTS = 400_000
 """Objects of a repository up to which its history is read although nobody asked for it: it makes ranking better."""
 
 _FEW = 5
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 ASKING = frozenset(
     map(stem, ("changed", "last", "latest", "introduced", "commit", "author", "wrote", "written", "modified", "touched",
                "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first"))
@@ -208,26 +210,28 @@ class HistoryEvidence:
     notes: list[str] = field(default_factory=list)
     _rankers: dict[tuple[str, str], CommitRanker | None] = field(default_factory=dict)
 
-    def prepare(self, *, asked: bool) -> None:
+    def prepare(self, *, is_asked: bool) -> None:
         """Bring in what is missing of the histories; raises `Cancelled`.
 
-        Unless history is what is `asked` for, only of a few repositories that are small enough for it to take seconds.
+        Unless the question asks for history (`is_asked`), only few small repositories are read, which takes seconds.
         """
         few = len(self.pins) <= _FEW
         for target in self.pins.targets:
             if target.repository.kind != "git" or self._is_there(target):
                 continue
-            if not asked and not (few and packed_objects(target.repository) <= SMALL_OBJECTS):
+            if not is_asked and not (few and packed_objects(target.repository) <= SMALL_OBJECTS):
                 continue
             refs = ["HEAD"] if not target.revision else ["HEAD", target.commit]
             report = self.engine.history.update(
-                [target.repository], refs=refs, progress=self._tell, cancellation=self.cancellation
+                [target.repository], refs=refs, progress=self._notify, cancellation=self.cancellation
             )
             self.cancellation.check()
-            self.notes += [f"The history of {name} could not be read: {why}" for name, why in report.failures.items()]
+            self.notes += [
+                f"The history of {name} could not be read: {reason}" for name, reason in report.failures.items()
+            ]
             self._rankers.pop((target.repository.key, target.commit), None)
 
-    def _tell(self, state: HistoryProgress) -> None:
+    def _notify(self, state: HistoryProgress) -> None:
         if self.observer is not None:
             self.observer(ToolProgress("reading history", state.commits_done, state.commits_total, state.repository))
 
@@ -253,29 +257,29 @@ class HistoryEvidence:
             return None
         return CommitRanker(history, target.commit)
 
-    def find(self, question: RankQuery, names: Sequence[str], files: Sequence[tuple[Target, str]], most: int) -> None:
+    def find(self, question: RankQuery, names: Sequence[str], files: Sequence[tuple[Target, str]], limit: int) -> None:
         """Choose commits: those that first and last touched one of `names`, then by words, then of files.
 
         Where the question asks for the last change, that of the best file comes first. Where it says more than
         `names`, commits whose messages say so come before those that touched a name.
         """
-        chosen: dict[tuple[str, str], CommitEvidence] = {}
+        by_key: dict[tuple[str, str], CommitEvidence] = {}
         newest = bool(_LAST.search(question.text))
         if newest:
-            self._add_last(files, chosen)
+            self._add_last(files, by_key)
         self.notes += [
             f"The history of {target.repository.name} was not read."
             for target in self.pins.targets
             if target.repository.kind == "git" and self.ranker(target) is None
         ]
         terms = _plain(question)
-        by_name, by_words = self._by_name(names), self._by_words(terms, most)
-        said = terms.keys() - {term for name in names for term in terms_of(name)}
-        for item in (*by_words, *by_name) if said else (*by_name, *by_words):
-            chosen.setdefault((item.repository, item.commit), item)
+        by_name, by_words = self._by_name(names), self._by_words(terms, limit)
+        words_alone = terms.keys() - {term for name in names for term in terms_of(name)}
+        for item in (*by_words, *by_name) if words_alone else (*by_name, *by_words):
+            by_key.setdefault((item.repository, item.commit), item)
         if not newest:
-            self._add_last(files, chosen)
-        self.found = list(chosen.values())[: most + 2 * _MOST_NAMES]
+            self._add_last(files, by_key)
+        self.found = list(by_key.values())[: limit + 2 * _MAX_NAMES]
 
     def _by_name(self, names: Sequence[str]) -> list[CommitEvidence]:
         return [
@@ -285,40 +289,40 @@ class HistoryEvidence:
             for number, note in self._touching(ranker, names)
         ]
 
-    def _by_words(self, terms: Mapping[str, float], most: int) -> list[CommitEvidence]:
+    def _by_words(self, terms: Mapping[str, float], limit: int) -> list[CommitEvidence]:
         ranked = [
             (score, target.repository.name, ranker.evidence(number, score))
             for target in self.pins.targets
             if (ranker := self.ranker(target)) is not None
-            for number, score in ranker.best(terms, most, self.cancellation.check)
+            for number, score in ranker.best(terms, limit, self.cancellation.check)
         ]
         ranked.sort(key=lambda item: (-item[0], item[1]))
-        return [item for _, _, item in ranked[:most]]
+        return [item for _, _, item in ranked[:limit]]
 
-    def _add_last(self, files: Sequence[tuple[Target, str]], chosen: dict[tuple[str, str], CommitEvidence]) -> None:
+    def _add_last(self, files: Sequence[tuple[Target, str]], by_key: dict[tuple[str, str], CommitEvidence]) -> None:
         for target, path in files[:1]:
             last = self._last_of(target, path)
             if last is not None:
                 last = replace(last, note=f"last to change `{path}`")
-                chosen.setdefault((last.repository, last.commit), last)
+                by_key.setdefault((last.repository, last.commit), last)
 
     def _touching(self, ranker: CommitRanker, names: Sequence[str]) -> list[tuple[int, str]]:
         """Give the commits that first and last added or removed a line with a name, for a few names."""
         from sourcelight.engines.history.search.lines import changes_with
 
         history = ranker.history
-        found: dict[int, str] = {}
+        reasons: dict[int, str] = {}
         reached = history.reachable(ranker.tip)
-        for name in names[:_MOST_NAMES]:
+        for name in names[:_MAX_NAMES]:
             self.cancellation.check()
             pattern = compile_pattern(name, kind="literal", case_sensitive=True)
             commits = np.unique(history.changes.commit[changes_with(history, pattern)])
             commits = commits[reached[commits]]
             if len(commits):
                 order = _oldest_first(history, commits)
-                found.setdefault(int(order[0]), f"first to add or remove a line with `{name}`")
-                found.setdefault(int(order[-1]), f"last to add or remove a line with `{name}`")
-        return list(found.items())
+                reasons.setdefault(int(order[0]), f"first to add or remove a line with `{name}`")
+                reasons.setdefault(int(order[-1]), f"last to add or remove a line with `{name}`")
+        return list(reasons.items())
 
     def _last_of(self, target: Target, path: str) -> CommitEvidence | None:
         ranker = self.ranker(target)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from sourcelight.core.batches.results import file_url, repository_url
 
-MOST_LINES = 60
+MAX_LINES = 60
 """Lines that one piece may have, at most."""
 
 ROLES = ("definition", "body", "usage", "test", "doc", "history", "read")
@@ -86,11 +86,11 @@ class EvidenceLedger:
 
     def add(self, item: Evidence) -> str:
         """Take a piece; give its id, that of an earlier one for the same place."""
-        place = _place(item)
-        number = self._known.get(place)
+        key = _place(item)
+        number = self._known.get(key)
         if number is None:
             self.items.append(item)
-            number = self._known[place] = len(self.items)
+            number = self._known[key] = len(self.items)
         return f"E{number}"
 
     def knows(self, item: Evidence) -> str:

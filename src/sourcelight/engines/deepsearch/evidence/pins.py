@@ -46,21 +46,21 @@ class Pins:
 
     def of(self, repository: str, commit: str = "") -> Target | None:
         """Give the target of a repository; at that commit, if one is given."""
-        found = (t for t in self.targets if t.repository.name == repository and commit in {"", t.commit})
-        return next(found, None)
+        matching = (t for t in self.targets if t.repository.name == repository and commit in {"", t.commit})
+        return next(matching, None)
 
     def of_any(self, repository: str) -> list[Target]:
         """Give all targets of a repository."""
         return [target for target in self.targets if target.repository.name == repository]
 
 
-def pinned(filters: str, context: ToolContext) -> Pins:
+def pin_filters(filters: str, context: ToolContext) -> Pins:
     """Pin what `filters` choose, be the repositories here or not; raises what `pin` raises."""
-    found = away("pin", StepRequest(filters=filters), context)
-    if found is None:
+    result = run_step("pin", StepRequest(filters=filters), context)
+    if result is None:
         return pin(context.engine, filters, context.viewer, context.cancellation)
-    pins: Pins = found.value.pinned(context.engine.catalog, context.viewer)
-    return _some(pins, filters)
+    pins: Pins = result.value.pinned(context.engine.catalog, context.viewer)
+    return _require_pins(pins, filters)
 
 
 def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
@@ -73,18 +73,18 @@ def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancell
     ToolError
         When there is nothing to search.
     """
-    return _some(pins_here(engine, filters, viewer, cancellation), filters)
+    return _require_pins(pin_local(engine, filters, viewer, cancellation), filters)
 
 
-def pins_here(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
+def pin_local(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
     """The pins of repositories that are here, which may be none; raises `QueryError`."""
     targets, failed = targets_of(engine, filters, viewer, cancellation)
     return Pins(tuple(targets), failed)
 
 
-def _some(pins: Pins, filters: str) -> Pins:
+def _require_pins(pins: Pins, filters: str) -> Pins:
     if not pins.targets:
-        reasons = "; ".join(f"{name}: {why}" for name, why in sorted(pins.failed.items()))
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in sorted(pins.failed.items()))
         raise ToolError(
             f"no repository to search{f' for {filters}' if filters else ''}{f' ({reasons})' if reasons else ''}; "
             "list_repos names those that can be searched",
@@ -130,17 +130,17 @@ class StepRequest:
     scope: QuestionScope = field(default_factory=QuestionScope)
 
     @classmethod
-    def of(cls, pins: Pins, **more: Any) -> StepRequest:
+    def from_pins(cls, pins: Pins, **fields: Any) -> StepRequest:
         """About some pins."""
-        return cls(pins=tuple(pins), failed=tuple(pins.failed.items()), **more)
+        return cls(pins=tuple(pins), failed=tuple(pins.failed.items()), **fields)
 
     @classmethod
-    def joined(cls, parts: Sequence[StepRequest]) -> StepRequest:
+    def merge(cls, parts: Sequence[StepRequest]) -> StepRequest:
         """The pins of several parts, in the order of names."""
         pins = sorted((pin for part in parts for pin in part.pins), key=lambda pin: (pin.repository, pin.revision))
-        return cls(pins=tuple(pins), failed=tuple(one for part in parts for one in part.failed))
+        return cls(pins=tuple(pins), failed=tuple(failure for part in parts for failure in part.failed))
 
-    def pinned(self, catalog: Catalog, viewer: Viewer) -> Pins:
+    def resolve_pins(self, catalog: Catalog, viewer: Viewer) -> Pins:
         """The pins over the repositories of a catalog; raises `RepositoryNotFound`."""
         targets = [Target(catalog.get(pin.repository, viewer), pin.revision, pin.commit) for pin in self.pins]
         return Pins(tuple(targets), dict(self.failed))
@@ -153,12 +153,12 @@ class StepResult:
     value: Any
 
 
-def away(
-    step: str, asked: StepRequest, context: ToolContext, heard: Callable[[Any], None] = lambda _: None
+def run_step(
+    step: str, request: StepRequest, context: ToolContext, on_event: Callable[[Any], None] = lambda _: None
 ) -> StepResult | None:
     """Do a step where the repositories are; None: they are here.
 
-    `heard` is told what happens on the way. Raises what the step raises.
+    `on_event` is told what happens on the way. Raises what the step raises.
     """
-    found: StepResult | None = context.engine.elsewhere(step, asked, context, heard)
-    return found
+    result: StepResult | None = context.engine.elsewhere(step, request, context, on_event)
+    return result

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, away
+from sourcelight.engines.deepsearch.evidence.pins import Pins, StepRequest, run_step
 from sourcelight.engines.deepsearch.redaction import is_hidden_file
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.search import Target
@@ -24,11 +24,11 @@ WINDOW = 15
 
 def line_weights(lines: Sequence[str], weights: Mapping[str, float]) -> list[float]:
     """Give for each line the weight of the question's terms in it, each term once."""
-    found = []
+    weights_of_lines = []
     for line in lines:
         terms = {term for token in TOKEN.findall(line.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
-        found.append(sum(weight for term, weight in weights.items() if term in terms))
-    return found
+        weights_of_lines.append(sum(weight for term, weight in weights.items() if term in terms))
+    return weights_of_lines
 
 
 def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = WINDOW) -> tuple[int, int]:
@@ -40,21 +40,21 @@ def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = 
     count = len(lines)
     if count <= size:
         return _trimmed(lines, 0, count - 1)
-    held = [
+    window_terms = [
         {term for token in TOKEN.findall(line.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
         & weights.keys()
         for line in lines
     ]
-    best, at = -1.0, 0
+    best, best_start = -1.0, 0
     for start in range(count - size + 1):
         counts: dict[str, int] = {}
-        for line in held[start : start + size]:
+        for line in window_terms[start : start + size]:
             for term in line:
                 counts[term] = counts.get(term, 0) + 1
         value = sum(weights[term] * (1.0 + 0.25 * min(counts[term] - 1, 3)) for term in weights if term in counts)
         if value > best + 1e-12:
-            best, at = value, start
-    return _trimmed(lines, at, at + size - 1)
+            best, best_start = value, start
+    return _trimmed(lines, best_start, best_start + size - 1)
 
 
 def _trimmed(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
@@ -74,12 +74,12 @@ def lines_of(data: bytes) -> list[str]:
 
 
 QUOTES = 8
-MOST_QUOTED_LINES = 120
+MAX_QUOTED_LINES = 120
 PER_FILE = 4
 _ALIKE = 0.75
 _COMMENT = re.compile(r"\s*(?:/[/*]|\*)")
 _PROTOTYPE = re.compile(r"[A-Za-z_][\w\s*]*[\s*]\w+\([^{}]*\)[^{}]*;\s*$")
-_LEAST_DECLARED, _MOSTLY = 4, 0.8
+_MIN_DECLARED, _MOSTLY = 4, 0.8
 
 
 @dataclass(slots=True)
@@ -99,16 +99,16 @@ class FileTexts:
         key = target.repository.key, target.commit, path
         if key not in self._known:
             pins = Pins((target,))
-            found = away("lines", StepRequest.of(pins, path=path), self.context)
-            read = lines_of(self.engine.store.read(target, path) or b"") if found is None else found.value
-            self._known[key] = read
+            result = run_step("lines", StepRequest.from_pins(pins, path=path), self.context)
+            lines_read = lines_of(self.engine.store.read(target, path) or b"") if result is None else result.value
+            self._known[key] = lines_read
         return self._known[key]
 
-    def evidence(self, target: Target, path: str, begin: int, end: int, role: str, score: float = 0.0,
+    def evidence(self, target: Target, path: str, start: int, end: int, role: str, score: float = 0.0,
                  symbols: tuple[str, ...] = ()) -> FileEvidence:  # fmt: skip
-        """Make evidence of lines `begin` to `end`."""
-        text = "\n".join(self.lines(target, path)[begin - 1 : end])
-        return FileEvidence(target.repository.name, target.commit, path, begin, end, text, role, score, symbols)
+        """Make evidence of lines `start` to `end`."""
+        text = "\n".join(self.lines(target, path)[start - 1 : end])
+        return FileEvidence(target.repository.name, target.commit, path, start, end, text, role, score, symbols)
 
 
 @dataclass(slots=True)
@@ -117,29 +117,29 @@ class QuoteSelector:
 
     texts: FileTexts
     weights: Mapping[str, float]
-    most_lines: int = MOST_QUOTED_LINES
+    most_lines: int = MAX_QUOTED_LINES
     quoted: int = 0
     _names: list[frozenset[bytes]] = field(default_factory=list)
     _per_file: dict[tuple[str, str], int] = field(default_factory=dict)
     _taken: list[tuple[str, str, int, int]] = field(default_factory=list)
 
-    def choose(self, chunks: Sequence[RankedChunk], role: str, most: int, *, window: int = 15) -> list[FileEvidence]:
-        """Choose up to `most` quotes from chunks, best first; prototypes only where there is nothing else."""
-        return self._chosen(chunks, role, most, window, bare=False) or self._chosen(
-            chunks, role, most, window, bare=True
+    def choose(self, chunks: Sequence[RankedChunk], role: str, limit: int, *, window: int = 15) -> list[FileEvidence]:
+        """Choose up to `limit` quotes from chunks, best first; prototypes only where there is nothing else."""
+        return self._select(chunks, role, limit, window, bare=False) or self._select(
+            chunks, role, limit, window, bare=True
         )
 
-    def _chosen(
-        self, chunks: Sequence[RankedChunk], role: str, most: int, window: int, *, bare: bool
+    def _select(
+        self, chunks: Sequence[RankedChunk], role: str, limit: int, window: int, *, bare: bool
     ) -> list[FileEvidence]:
-        found: list[FileEvidence] = []
+        quotes: list[FileEvidence] = []
         for chunk in chunks:
-            if len(found) >= most or self.quoted >= self.most_lines:
+            if len(quotes) >= limit or self.quoted >= self.most_lines:
                 break
             quote = self._quote(chunk, role, window, bare=bare)
             if quote is not None:
-                found.append(quote)
-        return found
+                quotes.append(quote)
+        return quotes
 
     def _quote(self, chunk: RankedChunk, role: str, window: int, *, bare: bool) -> FileEvidence | None:
         file = chunk.target.repository.name, chunk.path
@@ -151,22 +151,22 @@ class QuoteSelector:
         if _only_declares(lines) and not bare:
             return None
         names = frozenset(TOKEN.findall("\n".join(lines).encode()))
-        if any(_likeness(names, other) > _ALIKE for other in self._names):
+        if any(_likeness(names, other_names) > _ALIKE for other_names in self._names):
             return None
         first, last = best_window(lines, self.weights, min(window, self.most_lines - self.quoted))
-        begin, end = chunk.begin_line + first, chunk.begin_line + last
-        if self.overlaps(*file, begin, end):
+        start, end = chunk.begin_line + first, chunk.begin_line + last
+        if self.overlaps(*file, start, end):
             return None
-        quote = self.texts.evidence(chunk.target, chunk.path, begin, end, role, chunk.score, chunk.symbols)
+        quote = self.texts.evidence(chunk.target, chunk.path, start, end, role, chunk.score, chunk.symbols)
         self._names.append(names)
         self.take(quote)
         return quote
 
-    def overlaps(self, repository: str, path: str, begin: int, end: int) -> bool:
+    def overlaps(self, repository: str, path: str, start: int, end: int) -> bool:
         """Tell whether some of these lines are quoted already."""
         return any(
-            (repository, path) == (other[0], other[1]) and begin <= other[3] and other[2] <= end
-            for other in self._taken
+            (repository, path) == (existing[0], existing[1]) and start <= existing[3] and existing[2] <= end
+            for existing in self._taken
         )
 
     def take(self, quote: FileEvidence) -> None:
@@ -179,11 +179,11 @@ class QuoteSelector:
 
 def _only_declares(lines: Sequence[str]) -> bool:
     """Tell whether lines are prototypes, as those of headers in C: they say that something is somewhere else."""
-    said = [line for line in lines if line.strip() and not _COMMENT.match(line)]
-    declared = sum(_PROTOTYPE.match(line) is not None for line in said)
-    return declared >= _LEAST_DECLARED and declared >= _MOSTLY * len(said)
+    code_lines = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+    declared = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
+    return declared >= _MIN_DECLARED and declared >= _MOSTLY * len(code_lines)
 
 
-def _likeness(one: frozenset[bytes], other: frozenset[bytes]) -> float:
-    together = len(one | other)
-    return len(one & other) / together if together else 0.0
+def _likeness(first: frozenset[bytes], second: frozenset[bytes]) -> float:
+    together = len(first | second)
+    return len(first & second) / together if together else 0.0

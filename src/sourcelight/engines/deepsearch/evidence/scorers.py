@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from sourcelight.engines.search.scan.corpus import OpenedCommit
     from sourcelight.engines.symbols import SymbolTable
 
-MOST_DEFINING = 3
+MAX_DEFINING = 3
 """Files beyond which a name says nothing about where its definition is."""
 
 VOTING = 6
 """Best chunks whose names vote. More of them, or votes that are not evened out, made the first file worse."""
 
-_SHORTEST_NAME = 4
+_MIN_NAME_CHARS = 4
 _TRACEBACK = re.compile(
     r"Traceback \(most recent call last\)|^\s+at \S+\(.*:\d+\)|\bpanic: |goroutine \d+", re.MULTILINE
 )
 _TRACEBACK_WEIGHT = 0.15
-_MOST_ROWS = 50
+_MAX_ROWS = 50
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class HistoryScorer:
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Give each file its share of the votes."""
-        found = []
+        scores_by_commit = []
         best = 0.0
         for target, snapshot in zip(space.targets, space.snapshots, strict=True):
             cancellation.check()
@@ -54,15 +54,15 @@ class HistoryScorer:
             ranker = self.ranker(target)
             if ranker is not None:
                 for path, vote in ranker.votes(space.question.terms, cancellation.check):
-                    place = snapshot.view.file_number(path)
-                    if place is not None:
-                        scores[place] += vote
+                    position = snapshot.view.file_number(path)
+                    if position is not None:
+                        scores[position] += vote
             best = max(best, float(scores.max()) if len(scores) else 0.0)
-            found.append(scores)
+            scores_by_commit.append(scores)
         if best <= 0.0:
             return None
         factor = _TRACEBACK_WEIGHT / self.weight if _TRACEBACK.search(space.question.text) else 1.0
-        return [scores * (factor / best) for scores in found]
+        return [scores * (factor / best) for scores in scores_by_commit]
 
 
 @dataclass(slots=True)
@@ -75,39 +75,43 @@ class GraphScorer:
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
         """Give each file its share of the votes."""
-        opened = [self.engine.store.open_symbols(target) for target in space.targets]
-        places = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
-        found: dict[tuple[int, bytes], NDArray[np.int64]] = {}
+        snapshots = [self.engine.store.open_symbols(target) for target in space.targets]
+        target_numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
+        by_document: dict[tuple[int, bytes], NDArray[np.int64]] = {}
         scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
         for chunk in space.chunks[:VOTING]:
             cancellation.check()
-            number = places[chunk.target.repository.key, chunk.target.commit]
-            text = opened[number][0].text_of(chunk.path) or b""
+            number = target_numbers[chunk.target.repository.key, chunk.target.commit]
+            text = snapshots[number][0].text_of(chunk.path) or b""
             lines = text.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
             for name in dict.fromkeys(TOKEN.findall(b"\n".join(lines))):
-                if len(name) < _SHORTEST_NAME:
+                if len(name) < _MIN_NAME_CHARS:
                     continue
                 key = number, name
-                files = found[key] if key in found else found.setdefault(key, _defining(opened[number], name))
-                if 0 < len(files) <= MOST_DEFINING:
+                files = (
+                    by_document[key]
+                    if key in by_document
+                    else by_document.setdefault(key, _defining(snapshots[number], name))
+                )
+                if 0 < len(files) <= MAX_DEFINING:
                     scores[number][files] += chunk.score**2 / len(files)
-        best = max((float(each.max()) for each in scores if len(each)), default=0.0)
-        return [np.sqrt(each / best) for each in scores] if best > 0.0 else None
+        best = max((float(part_scores.max()) for part_scores in scores if len(part_scores)), default=0.0)
+        return [np.sqrt(part_scores / best) for part_scores in scores] if best > 0.0 else None
 
 
-def _defining(opened: tuple[OpenedCommit, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:
-    snapshot, _, tables = opened
-    found: list[int] = []
+def _defining(opened_symbols: tuple[OpenedCommit, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:
+    snapshot, _, tables = opened_symbols
+    units: list[int] = []
     for shard, table in enumerate(tables):
         if table is None:
             continue
         rows = table.rows_of_name(name)
-        if 0 < len(rows) <= _MOST_ROWS:
+        if 0 < len(rows) <= _MAX_ROWS:
             placed = snapshot.placement(shard)
             documents = np.unique(table.documents_of(rows))
             for document in documents.tolist():
-                found += placed.files[placed.first_file[document] : placed.first_file[document + 1]].tolist()
-    return np.array(found, dtype=np.int64)
+                units += placed.files[placed.first_file[document] : placed.first_file[document + 1]].tolist()
+    return np.array(units, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -122,12 +126,12 @@ class RepositoryScorer:
         cancellation.check()
         if len(space.targets) < 2:
             return None
-        words = {word.strip(".,;:?!()`\"'").casefold() for word in space.question.text.split()}
-        named = [_short(target) in words for target in space.targets]
-        if not any(named) or all(named):
+        question_words = {word.strip(".,;:?!()`\"'").casefold() for word in space.question.text.split()}
+        is_named = [_short(target) in question_words for target in space.targets]
+        if not any(is_named) or all(is_named):
             return None
         return [
-            np.where(scores > 0.0, 1.0 if hit else 0.0, 0.0) for hit, scores in zip(named, space.scores, strict=True)
+            np.where(scores > 0.0, 1.0 if hit else 0.0, 0.0) for hit, scores in zip(is_named, space.scores, strict=True)
         ]
 
 

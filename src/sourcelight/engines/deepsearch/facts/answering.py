@@ -11,10 +11,10 @@ from typing import Any
 from sourcelight.core.errors import QueryError, RepositoryError, ToolError, UnsupportedTool
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, texts
-from sourcelight.engines.deepsearch.facts.events import event
+from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import is_readable, named_and_more, plural
+from sourcelight.engines.deepsearch.facts.searches import is_readable, list_names, plural
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
@@ -22,23 +22,23 @@ from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 _FILES = frozenset({"languages", "paths", "tests"})
 _HISTORY = frozenset({"period", "authors", "range"})
 _APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
-    texts.content: _FILES | {"terms"},
-    files.files: _FILES | {"terms"},
-    files.lines: _FILES,
-    files.folders: _FILES,
-    files.languages: _FILES,
-    files.repositories: frozenset(),
-    definitions.definitions: _FILES | {"terms"},
-    definitions.heirs: _FILES | {"terms"},
-    definitions.tests: _FILES | {"terms"},
+    texts.count_texts: _FILES | {"terms"},
+    files.count_files: _FILES | {"terms"},
+    files.count_lines: _FILES,
+    files.count_folders: _FILES,
+    files.count_languages: _FILES,
+    files.count_repositories: frozenset(),
+    definitions.count_definitions: _FILES | {"terms"},
+    definitions.count_subclasses: _FILES | {"terms"},
+    definitions.count_tests: _FILES | {"terms"},
     # What a search of commits can't say of files, it says itself.
-    commits.commits: _FILES | _HISTORY | {"terms", "messages"},
-    commits.authors: _FILES | _HISTORY | {"terms", "messages"},
-    changes.changed_files: _FILES | _HISTORY,
-    changes.changed_lines: _FILES | _HISTORY,
-    changes.refs: frozenset(),
-    imports.importing_files: _FILES | {"terms"},
-    imports.dependencies: frozenset(),
+    commits.count_commits: _FILES | _HISTORY | {"terms", "messages"},
+    commits.count_authors: _FILES | _HISTORY | {"terms", "messages"},
+    changes.count_changed_files: _FILES | _HISTORY,
+    changes.count_changed_lines: _FILES | _HISTORY,
+    changes.count_refs: frozenset(),
+    imports.count_importing: _FILES | {"terms"},
+    imports.count_dependencies: frozenset(),
 }
 """What each count takes in of a question; anything else that the question says is named as not applied."""
 
@@ -56,44 +56,44 @@ def find_facts(inquiry: ResearchRequest, emit: Emit) -> tuple[FactRequest, Fact 
         counted; its request says what was asked.
     """
     paths = PathNames(inquiry)
-    request = read_request(inquiry.scope.rest or inquiry.question, paths, datetime.now(UTC))
+    request = read_request(inquiry.scope.remaining_text or inquiry.question, paths, datetime.now(UTC))
     if request is None:
         return None
     work = Work(request, inquiry, emit)
     try:
-        fact = _fact(work, paths)
+        fact = _count(work, paths)
     except (ToolError, QueryError, RepositoryError, UnsupportedTool):
         inquiry.context.cancellation.check()
         return request, None
     if fact is not None:
         fact.notes += paths.notes
-        _grouped(work, fact)
+        _apply_group(work, fact)
     return work.request, fact
 
 
-def _fact(work: Work, paths: PathNames) -> Fact | None:
+def _count(work: Work, paths: PathNames) -> Fact | None:
     request = work.request
     if request.kind in {"who", "when"}:
-        named = request.terms or request.paths or request.authors or request.messages or request.head
+        is_named = request.terms or request.paths or request.authors or request.messages or request.head
         # "Who worked on the retry logic?" is for words of messages, not for everyone with a commit.
-        if request.ignored and not named and not request.is_top and request.event != "commit":
+        if request.ignored and not is_named and not request.is_top and request.event != "commit":
             return None
-        return event(work, paths)
+        return find_event(work, paths)
     if request.kind in {"unsupported", "unknown"} or not is_readable(work):
         return None
     # "How many functions handle refunds?" says what is counted by words that no index knows; one word beside what is
     # known, as in "public functions of a.py", leaves a number that is worth telling.
     vague = request.kind in {"definitions", "lines", "occurrences", "files", "tests", "repositories"}
-    narrow = request.paths or request.languages or request.is_of_history or work.inquiry.scope.taken
+    narrow = request.paths or request.languages or request.is_of_history or work.inquiry.scope.parts
     if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
-    counter = _counter(request)
+    counter = _find_counter(request)
     if request.is_negated and request.kind == "repositories":
-        fact = files.repositories_without(work, counter)
+        fact = files.count_repositories_without(work, counter)
         fact.unapplied += unapplied_fields(request, _APPLIED[counter])
         return fact
     fact = counter(work)
-    first = _first_word(work) if counter is texts.content else None
+    first = _with_first_word(work) if counter is texts.count_texts else None
     if first is not None:
         work.request = first
         fact = counter(work)
@@ -101,7 +101,7 @@ def _fact(work: Work, paths: PathNames) -> Fact | None:
     return fact
 
 
-def _first_word(work: Work) -> FactRequest | None:
+def _with_first_word(work: Work) -> FactRequest | None:
     """Give the request for the first word alone where several words without quotation marks are nowhere together.
 
     The rest, such as "sometimes" in "files that mention isatty sometimes", is named as not applied.
@@ -109,82 +109,84 @@ def _first_word(work: Work) -> FactRequest | None:
     request = work.request
     if len(request.terms) != 1 or not request.terms[0].is_bare or " " not in request.terms[0].text:
         return None
-    if texts.content(Work(replace(request, is_negated=False), work.inquiry, work.emit)).number:
+    if texts.count_texts(Work(replace(request, is_negated=False), work.inquiry, work.emit)).number:
         return None
-    first, *rest = request.terms[0].text.split(" ")
-    return replace(request, terms=(Term(first, is_word=True),), ignored=tuple(dict.fromkeys((*request.ignored, *rest))))
+    first, *remaining = request.terms[0].text.split(" ")
+    return replace(
+        request, terms=(Term(first, is_word=True),), ignored=tuple(dict.fromkeys((*request.ignored, *remaining)))
+    )
 
 
 def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]:
     """Name what a question says and a count does not take in."""
-    said = {
+    by_field = {
         "period": [request.period.text] if request.period.text else [],
         "authors": list(request.authors),
         "messages": [term.text for term in request.messages],
         "range": [text for text in (request.base, request.head) if text],
         "languages": list(request.languages),
-        "paths": [path.written for path in (*request.paths, *request.without)],
+        "paths": [path.source_text for path in (*request.paths, *request.without)],
         "tests": [] if request.tests is None else ["tests"],
         "terms": [term.text for term in (*request.terms, *request.lacking)],
     }
-    unapplied = [text for name, texts_said in said.items() if name not in applied for text in texts_said]
+    unapplied = [text for name, texts in by_field.items() if name not in applied for text in texts]
     if request.relation in {"inherit", "change"} and request.every and len(request.terms) > 1:
         # These count what has any of the texts, which is another question.
         unapplied.append("and")
     if len({path.repositories for path in request.paths}) > 1:
         # A search has one filter of paths, for all repositories.
-        unapplied += [path.written for path in request.paths if path.is_of_repository]
+        unapplied += [path.source_text for path in request.paths if path.is_of_repository]
     return unapplied
 
 
-def _counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0911 - one for each kind
+def _find_counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0911 - one for each kind
     kind, relation = request.kind, request.relation
     if kind == "commits" and request.group == "files":
-        return changes.changed_files
+        return changes.count_changed_files
     if relation == "import" and kind in {"files", "repositories", "dependents"}:
-        return imports.importing_files
+        return imports.count_importing
     if kind in {"files", "repositories"} and (
         relation == "change" or (request.is_of_history and relation not in _CONTENT)
     ):
-        return changes.changed_files
+        return changes.count_changed_files
     if kind in {"lines", "occurrences", "files", "repositories"} and relation in _CONTENT:
-        return texts.content
+        return texts.count_texts
     if kind in {"files", "repositories"} and relation == "define":
-        return definitions.definitions
+        return definitions.count_definitions
     if kind == "repositories" and not (relation or request.languages or request.paths or request.tests):
-        return files.repositories
+        return files.count_repositories
     if kind == "definitions" and relation == "inherit":
-        return definitions.heirs
+        return definitions.count_subclasses
     if kind == "definitions" and relation in _CONTENT:
-        return texts.content
+        return texts.count_texts
     simple: Mapping[str, Callable[[Work], Fact]] = {
-        "files": files.files,
-        "repositories": files.files,
-        "lines": files.lines,
-        "occurrences": files.lines,
-        "folders": files.folders,
-        "languages": files.languages,
-        "definitions": definitions.definitions,
-        "tests": definitions.tests,
-        "commits": commits.commits,
-        "authors": commits.authors,
-        "branches": changes.refs,
-        "tags": changes.refs,
-        "dependencies": imports.dependencies,
-        "dependents": imports.importing_files,
-        "changed_lines": changes.changed_lines,
+        "files": files.count_files,
+        "repositories": files.count_files,
+        "lines": files.count_lines,
+        "occurrences": files.count_lines,
+        "folders": files.count_folders,
+        "languages": files.count_languages,
+        "definitions": definitions.count_definitions,
+        "tests": definitions.count_tests,
+        "commits": commits.count_commits,
+        "authors": commits.count_authors,
+        "branches": changes.count_refs,
+        "tags": changes.count_refs,
+        "dependencies": imports.count_dependencies,
+        "dependents": imports.count_importing,
+        "changed_lines": changes.count_changed_lines,
     }
     return simple[kind]
 
 
-def _grouped(work: Work, fact: Fact) -> None:
+def _apply_group(work: Work, fact: Fact) -> None:
     """Answer for "which author has the most" and "how many authors have more than ten"."""
     request = work.request
     if not request.group or request.group in {"days", "weeks", "months", "years"}:
         if request.group and request.kind != "commits":
             fact.unapplied.append(f"by {request.group}")
         return
-    groups = _groups(request.group, fact)
+    groups = _count_groups(request.group, fact)
     if groups is None:
         fact.unapplied.append(f"by {request.group}")
         return
@@ -201,45 +203,45 @@ def _grouped(work: Work, fact: Fact) -> None:
         fact.number = len(order)
         fact.subject = (
             f"{plural(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
-            f"{request.threshold.text} {_measured(measure, request.threshold)}"
+            f"{request.threshold.text} {_measure_name(measure, request.threshold)}"
         )
         fact.repositories = Counter()
     elif request.is_top and order:
         best = order[0][1]
         names = [name for name, number in order if number == best]
         fact.number = None
-        shown = named_and_more([code(name) for name in names])
+        listed = list_names([code(name) for name in names])
         fact.subject = (
-            f"{shown} {'have' if len(names) > 1 else 'has'} the "
+            f"{listed} {'have' if len(names) > 1 else 'has'} the "
             f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}{' each' if len(names) > 1 else ''}"
         )
-    fact.more.insert(0, f"Together: {before}" if before else "")
-    fact.more = [text for text in fact.more if text]
+    fact.sentences.insert(0, f"Together: {before}" if before else "")
+    fact.sentences = [text for text in fact.sentences if text]
 
 
-def _groups(group: str, fact: Fact) -> Mapping[str, int] | None:
+def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
     if group == "repositories":
         return fact.repositories
-    wanted = {"authors": "author", "files": "path", "folders": "folder", "languages": "language"}[group]
-    found: Counter[str] = Counter()
+    column = {"authors": "author", "files": "path", "folders": "folder", "languages": "language"}[group]
+    counts: Counter[str] = Counter()
     for table in fact.tables:
         if table.total > len(table.rows):
             continue
         columns: dict[str, Any] = {name: number for number, name in enumerate(table.columns)}
-        if wanted in columns and columns.keys() & {"commits", "lines", "matches", "files"}:
+        if column in columns and columns.keys() & {"commits", "lines", "matches", "files"}:
             value = columns[next(name for name in ("commits", "lines", "matches", "files") if name in columns)]
             for row in table.rows:
                 name = (
-                    row[columns[wanted]]
-                    if wanted != "author"
+                    row[columns[column]]
+                    if column != "author"
                     else f"{row[columns['author']]} <{row[columns['address']]}>"
                 )
-                found[name if wanted != "path" else f"{row[0]}/{name}"] += row[value]
-            return found
+                counts[name if column != "path" else f"{row[0]}/{name}"] += row[value]
+            return counts
     return None
 
 
-def _measured(measure: str, threshold: Threshold) -> str:
+def _measure_name(measure: str, threshold: Threshold) -> str:
     """Name what a threshold is of, in the form that its number has: "exactly 1 commit"."""
     number = threshold.least if threshold.least is not None else threshold.most
     forms = {"repositories": "repository", "authors": "author", "files": "file", "commits": "commit", "lines": "line"}

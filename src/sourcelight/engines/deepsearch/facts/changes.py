@@ -8,17 +8,17 @@ from typing import Any
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, revisions_of
-from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_of_files
 from sourcelight.engines.deepsearch.facts.searches import plural
 from sourcelight.repos import matching_refs
 
 
-def changed_files(work: Work) -> Fact:
+def count_changed_files(work: Work) -> Fact:
     """Count files that commits changed."""
     request = work.request
     if request.base and not request.authors and not request.period.text:
-        return _compared(work)
+        return _compare(work)
     arguments: dict[str, Any] = {
         "repos": work.names,
         "by": ["repository", "path", "author"],
@@ -27,10 +27,10 @@ def changed_files(work: Work) -> Fact:
         # A name is looked for as each commit has it, not as the address's most frequent one.
         **({"joinAddresses": False} if request.authors else {}),
     }
-    fact = Fact(0, "", shown_call("churn", arguments), unit="files")
+    fact = Fact(0, "", format_call("churn", arguments), unit="files")
     answer = work.call("churn", arguments)
-    fact.notes += lacks(answer)
-    rows = _narrowed(work, answer.table.to_pylist(), fact)
+    fact.notes += limiting_notices(answer)
+    rows = _keep_requested(work, answer.table.to_pylist(), fact)
     per: Counter[tuple[str, str]] = Counter()
     for row in rows:
         per[row["repository"], row["path"]] += row["commits"]
@@ -55,22 +55,22 @@ def changed_files(work: Work) -> Fact:
     return fact
 
 
-def _narrowed(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
+def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
     """Keep the rows of ``churn`` that authors, paths, languages and tests leave, which the call can't say."""
     request = work.request
     people = [name.casefold() for name in request.authors]
-    kept = []
+    passing = []
     for row in rows:
         who = f"{row['author']} <{row['author_email']}>".casefold()
         passes = not people or any(name in who for name in people)
         if passes and is_of_files(request, row["path"] or ""):
-            kept.append(row)
+            passing.append(row)
     if people or request.narrows_files:
-        fact.more.append("Of the rows of the call, those of the files and authors named count.")
-    return kept
+        fact.sentences.append("Of the rows of the call, those of the files and authors named count.")
+    return passing
 
 
-def _compared(work: Work) -> Fact:
+def _compare(work: Work) -> Fact:
     """Count the files that differ between two revisions."""
     request = work.request
     fact = Fact(0, "", "", unit="files")
@@ -80,17 +80,17 @@ def _compared(work: Work) -> Fact:
         arguments = {"repo": name, "base": request.base, "head": request.head or work.revision or "HEAD"}
         try:
             answer = work.call("compare_revisions", arguments)
-        except RepositoryError as fault:
-            fact.notes.append(f"{name}: {fault}")
+        except RepositoryError as exc:
+            fact.notes.append(f"{name}: {exc}")
             continue
-        queries.append(shown_call("compare_revisions", arguments))
-        fact.notes += lacks(answer)
+        queries.append(format_call("compare_revisions", arguments))
+        fact.notes += limiting_notices(answer)
         for row in answer.table.to_pylist():
             if is_of_files(request, row["path"]):
                 table.add((name, row["path"], row["status"]))
                 fact.repositories[name] += 1
     if request.narrows_files:
-        fact.more.append("Of the rows of the call, those of the files named count.")
+        fact.sentences.append("Of the rows of the call, those of the files named count.")
     fact.query = "  +  ".join(queries)
     fact.number = table.total
     fact.subject = (
@@ -102,7 +102,7 @@ def _compared(work: Work) -> Fact:
     return fact
 
 
-def changed_lines(work: Work) -> Fact:
+def count_changed_lines(work: Work) -> Fact:
     """Count lines that commits added and removed."""
     request = work.request
     arguments: dict[str, Any] = {
@@ -113,25 +113,25 @@ def changed_lines(work: Work) -> Fact:
         # A name is looked for as each commit has it, not as the address's most frequent one.
         **({"joinAddresses": False} if request.authors else {}),
     }
-    fact = Fact(0, "", shown_call("churn", arguments), unit="lines")
+    fact = Fact(0, "", format_call("churn", arguments), unit="lines")
     answer = work.call("churn", arguments)
-    fact.notes += lacks(answer)
-    rows = _narrowed(work, answer.table.to_pylist(), fact)
+    fact.notes += limiting_notices(answer)
+    rows = _keep_requested(work, answer.table.to_pylist(), fact)
     added, removed = (sum(row[name] for row in rows) for name in ("additions", "deletions"))
     sides = {"added": ("additions",), "removed": ("deletions",)}.get(request.side, ("additions", "deletions"))
     fact.number = sum(row[name] for row in rows for name in sides)
-    done = {"added": "added", "removed": "removed"}.get(request.side, "added or removed")
+    verb = {"added": "added", "removed": "removed"}.get(request.side, "added or removed")
     fact.subject = (
-        f"{plural('line', fact.number)} {'were' if fact.number != 1 else 'was'} {done} by commits{conditions(work)}"
+        f"{plural('line', fact.number)} {'were' if fact.number != 1 else 'was'} {verb} by commits{conditions(work)}"
     )
     fact.rule = "As `git log --numstat -M` counts; merges have no changes of their own."
-    fact.more.append(f"They added {added:,} and removed {removed:,}.")
+    fact.sentences.append(f"They added {added:,} and removed {removed:,}.")
     for row in rows:
         fact.repositories[row["repository"]] += sum(row[name] for name in sides)
     return fact
 
 
-def refs(work: Work) -> Fact:
+def count_refs(work: Work) -> Fact:
     """Count branches or tags."""
     kind = work.request.kind
     prefix = "refs/tags/" if kind == "tags" else "refs/heads/"

@@ -12,9 +12,9 @@ from sourcelight.core.markup import code
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
-from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
-from sourcelight.engines.deepsearch.facts.searches import plural, said_terms
+from sourcelight.engines.deepsearch.facts.searches import format_terms, plural
 from sourcelight.engines.deepsearch.question.request import Term
 
 _MERGES_LEFT_OUT = (
@@ -46,7 +46,7 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
         else:
             unapplied.append("tests")
     if request.without:
-        unapplied += [path.written for path in request.without]
+        unapplied += [path.source_text for path in request.without]
     if request.authors:
         arguments["authors"] = [f"(?i){escape_regexp(name)}" for name in request.authors]
     if request.messages:
@@ -65,8 +65,8 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
 def dates_of(work: Work) -> dict[str, str]:
     """Give the bounds of committer dates as arguments."""
     period = work.request.period
-    found = {"after": period.after, "before": period.before}
-    return {name: value for name, value in found.items() if value}
+    bounds = {"after": period.after, "before": period.before}
+    return {name: value for name, value in bounds.items() if value}
 
 
 def revisions_of(work: Work) -> dict[str, list[str]]:
@@ -86,9 +86,9 @@ def message_expression(term: Term) -> str:
 def line_expression(term: Term) -> str:
     """Write a text of a line as RE2: as it stands, or as a whole word."""
     escaped = escape_regexp(term.text)
-    left = r"\b" if term.is_word and re.match(r"\w", term.text) else ""
+    prefix = r"\b" if term.is_word and re.match(r"\w", term.text) else ""
     right = r"\b" if term.is_word and re.search(r"\w$", term.text) else ""
-    return f"{left}{escaped}{right}"
+    return f"{prefix}{escaped}{right}"
 
 
 def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
@@ -107,10 +107,10 @@ def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
     )
 
 
-def conditions(work: Work, *, one: bool = False) -> str:
-    """Say which commits count; `one`: of a single commit."""
+def conditions(work: Work, *, is_single: bool = False) -> str:
+    """Say which commits count; `is_single`: of a single commit."""
     request = work.request
-    change = "changes" if one else "change"
+    change = "changes" if is_single else "change"
     parts = []
     if request.is_by_bots:
         parts.append(" by bots")
@@ -118,12 +118,12 @@ def conditions(work: Work, *, one: bool = False) -> str:
         parts.append(f" by {' or '.join(code(name) for name in request.authors)}")
     if request.messages:
         parts.append(
-            f" whose {'message has' if one else 'messages have'} "
-            f"{said_terms(request.messages, every=request.every_message)}"
+            f" whose {'message has' if is_single else 'messages have'} "
+            f"{format_terms(request.messages, every=request.every_message)}"
         )
     if request.terms and request.relation == "change":
         verb = {"added": "add", "removed": "remove"}.get(request.side, "add or remove")
-        verb = " or ".join(f"{word}s" for word in verb.split(" or ")) if one else verb
+        verb = " or ".join(f"{word}s" for word in verb.split(" or ")) if is_single else verb
         parts.append(f" that {verb} a line with {' or '.join(code(term.text) for term in request.terms)}")
     if request.languages:
         parts.append(f" that {change} files of {' or '.join(request.languages)}")
@@ -140,32 +140,32 @@ def conditions(work: Work, *, one: bool = False) -> str:
     return "".join(parts)
 
 
-def _found(work: Work, fact: Fact) -> list[dict[str, Any]]:
+def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
     """Find the commits of a request, newest first; merges are left out or alone kept as it says."""
     request = work.request
     if request.terms and request.relation == "change" and request.side:
-        rows = _of_side(work, fact)
+        rows = _find_by_side(work, fact)
     else:
         arguments = commit_arguments(work, fact.notes, fact.unapplied)
-        fact.query = shown_call("commit_search", arguments)
+        fact.query = format_call("commit_search", arguments)
         answer = work.call("commit_search", arguments)
         # What changed lines lack matters only where changes are asked about.
         of_changes = {"files", "contentTerms"} & arguments.keys()
-        fact.notes += [text for text in lacks(answer) if of_changes or "the changes of" not in text]
+        fact.notes += [text for text in limiting_notices(answer) if of_changes or "the changes of" not in text]
         rows = answer.table.to_pylist()
     if request.every_message and len(request.messages) > 1:
-        fact.more.append("Of the rows of the call, those whose messages have all of the texts count.")
+        fact.sentences.append("Of the rows of the call, those whose messages have all of the texts count.")
         texts = [re.compile(message_expression(term)) for term in request.messages]
         rows = [row for row in rows if all(text.search(row.get("message") or "") for text in texts)]
     if request.is_by_bots:
-        fact.more.append("Of the rows of the call, those of authors who are bots by their names count.")
+        fact.sentences.append("Of the rows of the call, those of authors who are bots by their names count.")
         rows = [row for row in rows if row.get("bot")]
     merges = [row for row in rows if len(row.get("parents") or ()) > 1]
     if request.merges is True:
-        fact.more.append("Of the rows of the call, those with two parents or more count.")
+        fact.sentences.append("Of the rows of the call, those with two parents or more count.")
         return merges
     if request.merges is False:
-        fact.more.append(
+        fact.sentences.append(
             f"Of the rows of the call, those with one parent or none count: "
             f"{len(merges):,} {plural('merge', len(merges))} {'are' if len(merges) != 1 else 'is'} left out."
         )
@@ -177,25 +177,29 @@ def _found(work: Work, fact: Fact) -> list[dict[str, Any]]:
     return rows
 
 
-def _of_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
+def _find_by_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
     arguments: dict[str, Any] = {
         "pattern": "|".join(line_expression(term) for term in work.request.terms),
         "repos": work.names,
         work.request.side: True,
     }
-    own = commit_arguments(work, fact.notes, fact.unapplied)
-    arguments |= {name: own[name] for name in ("authors", "files", "after", "before", "revisions") if name in own}
+    arguments_of_commits = commit_arguments(work, fact.notes, fact.unapplied)
+    arguments |= {
+        name: arguments_of_commits[name]
+        for name in ("authors", "files", "after", "before", "revisions")
+        if name in arguments_of_commits
+    }
     arguments["useRegex"] = True
-    fact.query = shown_call("diff_search", arguments) + ".drop_duplicates(['repository', 'commit'])"
+    fact.query = format_call("diff_search", arguments) + ".drop_duplicates(['repository', 'commit'])"
     answer = work.call("diff_search", arguments)
-    fact.notes += lacks(answer)
+    fact.notes += limiting_notices(answer)
     return list({(row["repository"], row["commit"]): row for row in answer.table.to_pylist()}.values())
 
 
-def commits(work: Work) -> Fact:
+def count_commits(work: Work) -> Fact:
     """Count commits."""
     fact = Fact(0, "", "", unit="commits")
-    rows = _found(work, fact)
+    rows = _find_commits(work, fact)
     noun = "merge" if work.request.merges else "commit"
     fact.number = len(rows)
     fact.subject = f"{plural(noun, len(rows))}{conditions(work)} {'are' if len(rows) != 1 else 'is'} in the history"
@@ -211,7 +215,7 @@ def commits(work: Work) -> Fact:
     if request_period := _PERIODS.get(work.request.group):
         fact.tables.insert(0, _period_table(rows, *request_period))
     if not rows and work.request.authors:
-        fact.more.append("No author's name or address holds that.")
+        fact.sentences.append("No author's name or address holds that.")
     return fact
 
 
@@ -234,26 +238,26 @@ def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
 
 def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Give the commits of each person: of each address as the mailmap has it, or name without an address."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_person: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        found[(row["author_email"] or row["author"]).casefold()].append(row)
-    return found
+        by_person[(row["author_email"] or row["author"]).casefold()].append(row)
+    return by_person
 
 
 def people_table(rows: Sequence[dict[str, Any]]) -> Rows:
     """Make the table of people, most commits first."""
     table = Rows("Authors", ("author", "address", "commits"))
     people = people_of(rows)
-    for address, own in sorted(people.items(), key=lambda item: (-len(item[1]), item[0])):
-        names = Counter(row["author"] for row in own)
-        table.add((max(names.items(), key=lambda pair: (pair[1], pair[0]))[0], address, len(own)))
+    for address, commits_of_person in sorted(people.items(), key=lambda item: (-len(item[1]), item[0])):
+        names = Counter(row["author"] for row in commits_of_person)
+        table.add((max(names.items(), key=lambda pair: (pair[1], pair[0]))[0], address, len(commits_of_person)))
     return table
 
 
-def authors(work: Work) -> Fact:
+def count_authors(work: Work) -> Fact:
     """Count people with commits."""
     fact = Fact(0, "", "", unit="authors", adds_up=False)
-    rows = _found(work, fact)
+    rows = _find_commits(work, fact)
     people = people_of(rows)
     pairs = {(row["author"], row["author_email"]) for row in rows}
     fact.number = len(people)
@@ -263,13 +267,13 @@ def authors(work: Work) -> Fact:
         "don't count."
     )
     if len(pairs) != len(people):
-        fact.more.append(f"Under {len(pairs):,} names and addresses, as `git shortlog -sne` lists them.")
-    bots = sum(all(row.get("bot") for row in own) for own in people.values())
+        fact.sentences.append(f"Under {len(pairs):,} names and addresses, as `git shortlog -sne` lists them.")
+    bots = sum(all(row.get("bot") for row in commits_of_person) for commits_of_person in people.values())
     if bots:
-        fact.more.append(f"{bots:,} of them {'are bots by their names' if bots != 1 else 'is a bot by its name'}.")
+        fact.sentences.append(f"{bots:,} of them {'are bots by their names' if bots != 1 else 'is a bot by its name'}.")
     per: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         per[row["repository"]].add((row["author_email"] or row["author"]).casefold())
-    fact.repositories = Counter({name: len(own) for name, own in per.items()})
+    fact.repositories = Counter({name: len(commits_of_person) for name, commits_of_person in per.items()})
     fact.tables = [people_table(rows)]
     return fact

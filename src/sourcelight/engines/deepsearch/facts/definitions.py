@@ -9,16 +9,16 @@ from typing import Any
 
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
-    kinds_of_files,
-    listing_of,
+    file_conditions,
+    format_terms,
+    join_queries,
+    make_listing_queries,
+    make_queries,
     plural,
-    queries_of,
-    run,
-    said_terms,
-    shown,
+    run_searches,
 )
 
 _HEIR = (
@@ -27,7 +27,7 @@ _HEIR = (
 )
 
 
-def definitions(work: Work) -> Fact:
+def count_definitions(work: Work) -> Fact:
     """Count definitions of some kinds, from the index of definitions."""
     request = work.request
     names = "|".join(escape_regexp(term.text) for term in request.terms)
@@ -45,9 +45,9 @@ def definitions(work: Work) -> Fact:
     queries = [
         q
         for kind in kinds or ("",)
-        for q in queries_of(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
+        for q in make_queries(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
     ]
-    rows = run(work, queries, notes)
+    rows = run_searches(work, queries, notes)
     containers = {term.text for term in request.terms} if request.relation == "member" else None
     if containers is not None:
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
@@ -55,20 +55,20 @@ def definitions(work: Work) -> Fact:
     noun = " and ".join(plural(kind, 2) for kind in kinds) if kinds else "definitions"
     if len(rows) == 1:
         noun = kinds[0] if kinds else "definition"
-    named = ""
+    condition = ""
     if request.relation:
-        how = {
+        phrase = {
             "name": "named",
             "prefix": "with names that start with",
             "suffix": "with names that end with",
             "part": "with names that contain",
             "member": "of",
         }
-        named = f" {how.get(request.relation, '')} {said_terms(request.terms)}"
+        condition = f" {phrase.get(request.relation, '')} {format_terms(request.terms)}"
     fact = Fact(
         len(rows),
-        f"{noun}{kinds_of_files(work)}{named} {'are' if len(rows) != 1 else 'is'} defined",
-        shown(queries),
+        f"{noun}{file_conditions(work)}{condition} {'are' if len(rows) != 1 else 'is'} defined",
+        join_queries(queries),
         notes=notes,
         unit="definitions",
     )
@@ -77,18 +77,19 @@ def definitions(work: Work) -> Fact:
         "grammar have none."
     )
     if kinds == ("function",) and containers is None:
-        others = run(work, queries_of(work, f"type:symbol {pattern} select:symbol.method"), notes)
-        if others:
-            fact.subject += (
-                f", and {len(others):,} {plural('method', len(others))} beside {'them' if len(rows) != 1 else 'it'}"
-            )
-            fact.more.append("Methods of classes are no functions here: ask for methods to have them listed.")
+        other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.method"), notes)
+        if other_rows:
+            pronoun = "them" if len(rows) != 1 else "it"
+            fact.subject += f", and {len(other_rows):,} {plural('method', len(other_rows))} beside {pronoun}"
+            fact.sentences.append("Methods of classes are no functions here: ask for methods to have them listed.")
     if kinds == ("class",) and not per:
-        others = run(work, queries_of(work, f"type:symbol {pattern} select:symbol.struct"), notes)
-        if others:
-            fact.more.append(f"There are {len(others):,} {plural('struct', len(others))}, which count apart.")
+        other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.struct"), notes)
+        if other_rows:
+            fact.sentences.append(
+                f"There are {len(other_rows):,} {plural('struct', len(other_rows))}, which count apart."
+            )
     if containers is not None:
-        fact.more.append("Of the rows of the query, those with that container count.")
+        fact.sentences.append("Of the rows of the query, those with that container count.")
     fact.repositories = Counter(row["repository"] for row in rows)
     if request.kind in {"files", "repositories"}:
         _by_place(work, fact, rows)
@@ -96,7 +97,7 @@ def definitions(work: Work) -> Fact:
     for row in rows:
         table.add(
             (row["repository"], row["path"], row["line_number"], row["symbol"], row["symbol_kind"]),
-            LineOf(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
         )
     fact.tables = [table]
     return fact
@@ -105,38 +106,38 @@ def definitions(work: Work) -> Fact:
 def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     """Count the files or repositories that define something, in place of the definitions."""
     of_files = work.request.kind == "files"
-    places = {(row["repository"], row["path"]) for row in rows}
+    positions = {(row["repository"], row["path"]) for row in rows}
     every = work.request.every and len(work.request.terms) > 1
     if every:
         names = {term.text for term in work.request.terms}
         defined: dict[str | tuple[str, str], set[str]] = defaultdict(set)
         for row in rows:
             defined[(row["repository"], row["path"]) if of_files else row["repository"]].add(row["symbol"])
-        places = {place for place in places if defined[place if of_files else place[0]] == names}
-        rows = [row for row in rows if (row["repository"], row["path"]) in places]
-    per = Counter(repository for repository, _ in places)
+        positions = {position for position in positions if defined[position if of_files else position[0]] == names}
+        rows = [row for row in rows if (row["repository"], row["path"]) in positions]
+    per = Counter(repository for repository, _ in positions)
     fact.repositories = per if of_files else Counter(dict.fromkeys(per, 1))
     fact.number, fact.unit = sum(fact.repositories.values()), work.request.kind
     noun = plural("file" if of_files else "repository", fact.number)
     verb = "define" if fact.number != 1 else "defines"
-    fact.subject = f"{noun}{kinds_of_files(work)} {verb} {said_terms(work.request.terms, every=every)}"
-    fact.more = [f"They have {len(rows):,} {plural('definition', len(rows))} of it."]
+    fact.subject = f"{noun}{file_conditions(work)} {verb} {format_terms(work.request.terms, every=every)}"
+    fact.sentences = [f"They have {len(rows):,} {plural('definition', len(rows))} of it."]
 
 
-def heirs(work: Work) -> Fact:
+def count_subclasses(work: Work) -> Fact:
     """Count classes whose heads name another one after their own name."""
     request = work.request
     names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in request.terms)
-    queries = queries_of(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
+    queries = make_queries(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
     notes: list[str] = []
-    rows = run(work, queries, notes)
+    rows = run_searches(work, queries, notes)
     many = len(rows) != 1
     fact = Fact(
         len(rows),
-        f"{plural('class', len(rows))}{kinds_of_files(work)} "
-        f"{'name' if many else 'names'} {said_terms(request.terms)} behind {'their' if many else 'its'} own "
+        f"{plural('class', len(rows))}{file_conditions(work)} "
+        f"{'name' if many else 'names'} {format_terms(request.terms)} behind {'their' if many else 'its'} own "
         f"name",
-        shown(queries),
+        join_queries(queries),
         notes=notes,
         unit="definitions",
     )
@@ -146,7 +147,7 @@ def heirs(work: Work) -> Fact:
     for row in rows:
         table.add(
             (row["repository"], row["path"], row["line_number"], row["line"]),
-            LineOf(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
         )
     fact.tables = [table]
     return fact
@@ -198,35 +199,37 @@ _TESTS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def tests(work: Work) -> Fact:
+def count_tests(work: Work) -> Fact:
     """Count tests, by the custom of each language that is there."""
     notes: list[str] = []
-    there = Counter(row["language"] for row in run(work, listing_of(work), notes) if row["path"])
+    file_counts = Counter(
+        row["language"] for row in run_searches(work, make_listing_queries(work), notes) if row["path"]
+    )
     queries: list[str] = []
     rows: list[dict[str, Any]] = []
     table = Rows("Tests", ("repository", "path", "line_number", "test"))
     counts: list[tuple[str, str, int]] = []
     names = "|".join(escape_regexp(term.text) for term in work.request.terms)
     for language, text, rule in _TESTS:
-        if not there[language] or (work.request.languages and language not in work.request.languages):
+        if not file_counts[language] or (work.request.languages and language not in work.request.languages):
             continue
-        own = queries_of(work, f"lang:{quote_value(language)} {text}", languages=False)
-        found = run(work, own, notes)
+        test_queries = make_queries(work, f"lang:{quote_value(language)} {text}", languages=False)
+        matches = run_searches(work, test_queries, notes)
         if names:
-            found = [row for row in found if re.search(names, row["symbol"] or row["line"] or "")]
-        if found:
-            queries += own
-            counts.append((language, rule, len(found)))
-            rows += found
+            matches = [row for row in matches if re.search(names, row["symbol"] or row["line"] or "")]
+        if matches:
+            queries += test_queries
+            counts.append((language, rule, len(matches)))
+            rows += matches
     for row in rows:
         table.add(
             (row["repository"], row["path"], row["line_number"], row["symbol"] or (row["line"] or "").strip()),
-            LineOf(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+            CitedLine(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
         )
     fact = Fact(
         len(rows),
-        f"{plural('test', len(rows))}{kinds_of_files(work)} {'are' if len(rows) != 1 else 'is'} defined",
-        shown(queries) or shown(listing_of(work)),
+        f"{plural('test', len(rows))}{file_conditions(work)} {'are' if len(rows) != 1 else 'is'} defined",
+        join_queries(queries) or join_queries(make_listing_queries(work)),
         notes=notes,
         unit="tests",
     )
@@ -239,7 +242,7 @@ def tests(work: Work) -> Fact:
         + "."
     )
     if names:
-        fact.more.append("Of the rows of the query, those whose names or lines hold the text count.")
+        fact.sentences.append("Of the rows of the query, those whose names or lines hold the text count.")
     fact.repositories = Counter(row["repository"] for row in rows)
     fact.tables = [table]
     return fact

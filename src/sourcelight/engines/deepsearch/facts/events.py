@@ -11,62 +11,62 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
-    commits,
     conditions,
+    count_commits,
     dates_of,
     day_of,
     evidence_of,
     line_expression,
     revisions_of,
 )
-from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.removals import removals_of
-from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
+from sourcelight.engines.deepsearch.facts.searches import list_names, make_pattern, make_queries, plural, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.search.missing_files import is_missing
 from sourcelight.repos import resolve
 
-_MOST_OWNED = 5
+_MAX_OWNED = 5
 """Repositories whose blame is worked out for one question: each may take minutes the first time."""
 
 _NO_MERGES = "Merges have no changes of their own, and are left out."
 
 
-def event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
+def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
     """Answer a question for a person or a date; None where it is about nothing that history knows."""
     request = work.request
     if request.event == "tag":
-        return _tag(work)
+        return _find_tag(work)
     if request.event == "commit":
-        return _commit(work)
+        return _find_commit(work)
     if request.event == "people":
-        return _people(work)
+        return _find_people(work)
     if request.event == "owner":
-        return _owners(work, paths) or _most(work, paths)
+        return _find_owners(work, paths) or _find_main_author(work, paths)
     if request.event == "most":
-        return _most(work, paths)
+        return _find_main_author(work, paths)
     if request.terms:
-        return _of_lines(work)
+        return _find_line_change(work)
     if request.paths or request.event == "changed":
-        return _of_paths(work, paths)
+        return _find_path_change(work, paths)
     return None
 
 
-def said(row: dict[str, Any]) -> str:
+def byline(row: dict[str, Any]) -> str:
     """Say who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
-    written, committed = day_of(row), day_of(row, committed=True)
-    later = f" (committed {committed})" if committed != written else ""
-    return f"{inline(row['author'], 80)} on {written}{later}"
+    authored, committed = day_of(row), day_of(row, committed=True)
+    later = f" (committed {committed})" if committed != authored else ""
+    return f"{inline(row['author'], 80)} on {authored}{later}"
 
 
-def _one(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
-    fact.subject = f"{verb} by {said(row)} in “{inline(row['subject'])}”"
+def _set_commit(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
+    fact.subject = f"{verb} by {byline(row)} in “{inline(row['subject'])}”"
     fact.cited.append(evidence_of(row, note))
 
 
-def _tag(work: Work) -> Fact | None:
+def _find_tag(work: Work) -> Fact | None:
     name = work.request.head
     arguments: dict[str, Any] = {"repos": work.names, "revisions": [name], "count": len(work.names) * 1}
     fact = Fact(None, "", "", unit="date")
@@ -80,13 +80,13 @@ def _tag(work: Work) -> Fact | None:
             continue
         arguments = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
         for row in work.call("commit_search", arguments).table.to_pylist():
-            fact.query = shown_call("commit_search", {**arguments, "revisions": [name]})
+            fact.query = format_call("commit_search", {**arguments, "revisions": [name]})
             table.add(
                 (target.repository.name, name, day_of(row), row["author"], row["subject"]),
                 evidence_of(row, f"commit of {name}"),
             )
             fact.cited.append(evidence_of(row, f"commit of `{name}`"))
-            fact.subject = f"The commit of {code(name)} is by {said(row)}"
+            fact.subject = f"The commit of {code(name)} is by {byline(row)}"
     if not table.total:
         return None
     if table.total > 1:
@@ -96,13 +96,13 @@ def _tag(work: Work) -> Fact | None:
     return fact
 
 
-def _commit(work: Work) -> Fact | None:
+def _find_commit(work: Work) -> Fact | None:
     """The first or last commit of a repository, a person, a folder."""
     request = work.request
-    fact = commits(work)
+    fact = count_commits(work)
     rows = fact.tables[0]
     if not rows.total:
-        fact.number, fact.subject = None, f"No commit{conditions(work, one=True)} is in the history"
+        fact.number, fact.subject = None, f"No commit{conditions(work, is_single=True)} is in the history"
         return fact
     arguments = commit_arguments(work, [], [])
     answer = work.call("commit_search", arguments)
@@ -112,33 +112,33 @@ def _commit(work: Work) -> Fact | None:
     row = all_rows[0 if request.is_last else -1]
     which = "last" if request.is_last else "first"
     fact.number = None
-    _one(
+    _set_commit(
         fact,
-        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work, one=True)} is",
+        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work, is_single=True)} is",
         row,
         f"{which} of {len(all_rows):,}",
     )
     fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
-    fact.more = [
+    fact.sentences = [
         f"There {'are' if len(all_rows) != 1 else 'is'} {len(all_rows):,} such {plural('commit', len(all_rows))}."
     ]
     fact.unit = "date"
     return fact
 
 
-def _people(work: Work) -> Fact:
+def _find_people(work: Work) -> Fact:
     """Everyone with commits, most commits first."""
-    fact = commits(work)
+    fact = count_commits(work)
     table = fact.tables[1]
     if not table.rows:
         fact.number, fact.subject = None, f"Nobody has commits{conditions(work)}"
         return fact
     fewest = work.request.is_fewest
-    most = (min if fewest else max)(row[2] for row in table.rows)
-    first = [row[0] for row in table.rows if row[2] == most]
-    names = named_and_more([inline(name, 80) for name in first])
+    best = (min if fewest else max)(row[2] for row in table.rows)
+    first = [row[0] for row in table.rows if row[2] == best]
+    names = list_names([inline(name, 80) for name in first])
     merges = "merge" if work.request.merges else "commit"
-    fact.more.insert(
+    fact.sentences.insert(
         0,
         f"{table.total:,} {plural('author', table.total)} {'have' if table.total != 1 else 'has'} "
         f"{fact.number:,} {plural(merges, fact.number or 0)}{conditions(work)}.",
@@ -146,7 +146,7 @@ def _people(work: Work) -> Fact:
     fact.number = None
     fact.subject = (
         f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if fewest else 'most'} "
-        f"{plural(merges, 2)}{conditions(work)}: {most:,}{' each' if len(first) > 1 else ''}"
+        f"{plural(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}"
     )
     fact.rule += " An author is an address, as the mailmap has it."
     if fewest and table.total == len(table.rows):
@@ -158,7 +158,7 @@ def _people(work: Work) -> Fact:
     return fact
 
 
-def _owners(work: Work, paths: PathNames) -> Fact | None:
+def _find_owners(work: Work, paths: PathNames) -> Fact | None:
     """Owners by CODEOWNERS; None where no file of the path has any."""
     engine = work.inquiry.context.engine
     ownership = OwnerPredicate(engine.store.read, partial(is_missing, engine.store))
@@ -169,7 +169,7 @@ def _owners(work: Work, paths: PathNames) -> Fact | None:
         if rules is None:
             continue
         for path in paths.paths.get((target.repository.name, target.commit), ()):
-            if any(re.search(each.pattern, path) for each in work.request.paths):
+            if any(re.search(scope.pattern, path) for scope in work.request.paths):
                 owners = rules.owners(path)
                 counts.update(owners)
                 if owners:
@@ -185,28 +185,28 @@ def _owners(work: Work, paths: PathNames) -> Fact | None:
         "",
         unit="owners",
     )
-    fact.query = queries_of(work, "select:file.owners")[0]
+    fact.query = make_queries(work, "select:file.owners")[0]
     fact.notes += [f"{name}: this clone lacks the CODEOWNERS file" for name in sorted(ownership.missing)]
     fact.rule = f"As CODEOWNERS says; {table.total:,} {plural('file', table.total)} with an owner."
     fact.tables = [table]
     return fact
 
 
-def _most(work: Work, paths: PathNames) -> Fact | None:
+def _find_main_author(work: Work, paths: PathNames) -> Fact | None:
     """Whose lines today's text is, by blame."""
     request = work.request
-    places = _concrete(work, paths) if request.paths else [(name, "") for name in work.names]
-    if not places:
+    targets = _concrete_paths(work, paths) if request.paths else [(name, "") for name in work.names]
+    if not targets:
         return None
     notes = []
-    if len(places) > _MOST_OWNED:
+    if len(targets) > _MAX_OWNED:
         notes.append(
-            f"Lines of the first {_MOST_OWNED} of {len(places):,} places were counted; name a repository or a path."
+            f"Lines of the first {_MAX_OWNED} of {len(targets):,} places were counted; name a repository or a path."
         )
     counts: Counter[tuple[str, str]] = Counter()
     queries = []
     proven = True
-    for repository, path in places[:_MOST_OWNED]:
+    for repository, path in targets[:_MAX_OWNED]:
         arguments: dict[str, Any] = {
             "repo": repository,
             **({"path": path} if path else {}),
@@ -216,8 +216,8 @@ def _most(work: Work, paths: PathNames) -> Fact | None:
             arguments["exact"] = True
         answer = work.call("ownership", arguments)
         proven = proven and all(answer.table.column("exact").to_pylist())
-        queries.append(shown_call("ownership", arguments))
-        notes += lacks(answer)
+        queries.append(format_call("ownership", arguments))
+        notes += limiting_notices(answer)
         for row in answer.table.to_pylist():
             counts[row["author"], row["author_email"]] += row["lines"]
     total = sum(counts.values())
@@ -228,12 +228,12 @@ def _most(work: Work, paths: PathNames) -> Fact | None:
     for (name, address), number in ranked:
         table.add((name, address, number, f"{100 * number / total:.1f} %"))
     (name, _), number = ranked[0]
-    where = " and ".join(
-        code(f"{repository}/{path}" if path else repository) for repository, path in places[:_MOST_OWNED]
+    names = " and ".join(
+        code(f"{repository}/{path}" if path else repository) for repository, path in targets[:_MAX_OWNED]
     )
     fact = Fact(
         None,
-        f"{inline(name, 80)} wrote the most lines of {where}: {number:,} of {total:,} that are there today",
+        f"{inline(name, 80)} wrote the most lines of {names}: {number:,} of {total:,} that are there today",
         "  +  ".join(queries),
         unit="lines",
         notes=notes,
@@ -242,31 +242,31 @@ def _most(work: Work, paths: PathNames) -> Fact | None:
     if not proven:
         fact.rule += " Not every line is proven to be as git blame has it; `exact=True` proves it."
     if work.request.event == "owner":
-        fact.more.append("No CODEOWNERS file names an owner; this is who wrote it.")
+        fact.sentences.append("No CODEOWNERS file names an owner; this is who wrote it.")
     fact.tables = [table]
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
     # Blame is of whole files and folders: what narrows them further is said not to be in the numbers.
-    fact.unapplied += [*request.languages, *(path.written for path in request.without)]
+    fact.unapplied += [*request.languages, *(path.source_text for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
     return fact
 
 
-def _concrete(work: Work, paths: PathNames) -> list[tuple[str, str]]:
+def _concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
     """Give repository and path of what the paths of a request stand for."""
-    found: dict[tuple[str, str], None] = {}
+    concrete: dict[tuple[str, str], None] = {}
     for scope in work.request.paths:
         for (repository, _), files in paths.paths.items():
             for path in files:
                 match = re.search(scope.pattern, path)
                 if match is not None:
-                    found[repository, path if scope.is_file else path[: match.end()].rstrip("/")] = None
-    return list(found)
+                    concrete[repository, path if scope.is_file else path[: match.end()].rstrip("/")] = None
+    return list(concrete)
 
 
-def _of_lines(work: Work) -> Fact | None:
+def _find_line_change(work: Work) -> Fact | None:
     """Who first added, or last removed or changed, a line with a text."""
     request = work.request
     pattern = "|".join(line_expression(term) for term in request.terms)
@@ -283,97 +283,106 @@ def _of_lines(work: Work) -> Fact | None:
     arguments["useRegex"] = True
     answer = work.call("diff_search", arguments)
     rows = answer.table.to_pylist()
-    fact = Fact(None, "", shown_call("diff_search", arguments), unit="date", notes=lacks(answer))
+    fact = Fact(None, "", format_call("diff_search", arguments), unit="date", notes=limiting_notices(answer))
     fact.rule = (
         f"Lines of commits with the text count{', with regard to case'}; a line that moved is removed and "
         f"added. {_NO_MERGES}"
     )
-    fact.unapplied += [*request.languages, *request.authors, *(path.written for path in request.without)]
+    fact.unapplied += [*request.languages, *request.authors, *(path.source_text for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
     if request.every and len(request.terms) > 1:
         fact.unapplied.append("and")
-    said_texts = " or ".join(code(term.text) for term in request.terms)
+    term_list = " or ".join(code(term.text) for term in request.terms)
     verb = {"added": "added", "removed": "removed"}.get(request.event, "changed")
     if not rows:
-        fact.subject = f"No commit {verb} a line with {said_texts}"
+        fact.subject = f"No commit {verb} a line with {term_list}"
         return fact
     newest = request.is_last or request.event == "removed"
-    seen: dict[str, dict[str, Any]] = {}
+    newest_rows: dict[str, dict[str, Any]] = {}
     for row in rows if newest else reversed(rows):
-        seen.setdefault(row["repository"], row)
-    order = sorted(seen.values(), key=lambda row: row["commit_date"], reverse=newest)
+        newest_rows.setdefault(row["repository"], row)
+    order = sorted(newest_rows.values(), key=lambda row: row["commit_date"], reverse=newest)
     row = {**order[0], **_commit_row(work, order[0])}
     which = "last" if newest else "first"
-    _one(
+    _set_commit(
         fact,
-        f"A line with {said_texts} was {which} {verb}",
+        f"A line with {term_list} was {which} {verb}",
         row,
         f"{which} to {verb.removesuffix('d').removesuffix('e') + ('e' if verb != 'added' else '')} a line "
         f"with `{request.terms[0].text}`",
     )
     fact.subject += f", in {code(row['path'])} of {code(row['repository'])}"
     table = Rows("By repository", ("repository", "commit", "date", "author", "subject", "path"))
-    for each in order:
+    for line_row in order:
         table.add(
-            (each["repository"], each["commit"][:12], day_of(each), each["author"], each["subject"], each["path"]),
-            evidence_of(each),
+            (
+                line_row["repository"],
+                line_row["commit"][:12],
+                day_of(line_row),
+                line_row["author"],
+                line_row["subject"],
+                line_row["path"],
+            ),
+            evidence_of(line_row),
         )
     fact.tables = [table] if len(order) > 1 else []
     if request.event == "removed":
-        left = [
-            each
-            for each in run(work, queries_of(work, f"case:yes type:file {pattern_of(request.terms)}"), fact.notes)
-            if each["type"] == "content"
+        remaining = [
+            line_row
+            for line_row in run_searches(
+                work, make_queries(work, f"case:yes type:file {make_pattern(request.terms)}"), fact.notes
+            )
+            if line_row["type"] == "content"
         ]
-        where = Counter(each["repository"] for each in left)
-        if left:
-            fact.more.append(
-                f"It is not gone: {len(left):,} {plural('line', len(left))} "
-                f"of {', '.join(code(name) for name in sorted(where)[:5])} "
-                f"still {'have' if len(left) != 1 else 'has'} it."
+        counts = Counter(line_row["repository"] for line_row in remaining)
+        if remaining:
+            fact.sentences.append(
+                f"It is not gone: {len(remaining):,} {plural('line', len(remaining))} "
+                f"of {', '.join(code(name) for name in sorted(counts)[:5])} "
+                f"still {'have' if len(remaining) != 1 else 'has'} it."
             )
         else:
-            fact.more.append("No line that is searched has it any more.")
+            fact.sentences.append("No line that is searched has it any more.")
     return fact
 
 
 def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
     """Give the clocks of a commit's author and committer, which rows of changed lines don't have."""
     arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
-    found = work.call("commit_search", arguments).table.to_pylist()
-    return {name: found[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if found else {}
+    rows = work.call("commit_search", arguments).table.to_pylist()
+    return {name: rows[0][name] for name in ("author_utc_offset_min", "commit_utc_offset_min")} if rows else {}
 
 
-def _of_paths(work: Work, paths: PathNames) -> Fact | None:
+def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     """Who first, last or finally changed a file or folder."""
     request = work.request
     try:
-        found = commits(work)
+        commit_fact = count_commits(work)
     except SourcelightError:
         return None
-    table = found.tables[0]
+    table = commit_fact.tables[0]
     arguments = commit_arguments(work, [], [])
     rows = work.call("commit_search", arguments).table.to_pylist()
-    where = " and ".join(code(path.glob) for path in request.paths) or "the history"
+    paths_text = " and ".join(code(path.glob) for path in request.paths) or "the history"
     fact = Fact(
         None,
         "",
-        found.query,
+        commit_fact.query,
         f"Files count under this name; {_NO_MERGES[0].lower()}{_NO_MERGES[1:]}",
-        notes=found.notes,
+        notes=commit_fact.notes,
         unit="date",
-        unapplied=found.unapplied,
+        unapplied=commit_fact.unapplied,
     )
     if not request.paths:
         fact.rule = "Merges count."
     if not rows:
-        fact.subject = f"No commit changed {where}"
-        never = [path.written for path in request.paths if not (path.exists or path.was_there)]
+        fact.subject = f"No commit changed {paths_text}"
+        never = [path.source_text for path in request.paths if not (path.exists or path.was_there)]
         if never:
-            fact.more.append(f"{' and '.join(code(text) for text in never)} never was a path of what is searched.")
+            fact.sentences.append(f"{' and '.join(code(text) for text in never)} never was a path of what is searched.")
         return fact
-    exists = bool(_concrete(work, paths))
+    exists = bool(_concrete_paths(work, paths))
     newest = request.is_last or request.event == "removed"
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]
@@ -384,20 +393,20 @@ def _of_paths(work: Work, paths: PathNames) -> Fact | None:
         verb = "was last changed" if request.is_last else "was added"
     else:
         verb = "was last changed" if newest else "was first changed"
-    _one(
+    _set_commit(
         fact,
-        f"{where[0].upper() + where[1:] if where == 'the history' else where} {verb}",
+        f"{paths_text[0].upper() + paths_text[1:] if paths_text == 'the history' else paths_text} {verb}",
         row,
         f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
-        f"{', '.join(path.written for path in request.paths) or 'anything'}",
+        f"{', '.join(path.source_text for path in request.paths) or 'anything'}",
     )
     fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
     if request.event == "removed" and exists:
-        fact.more.append("It is not gone: the commit that is searched has it.")
+        fact.sentences.append("It is not gone: the commit that is searched has it.")
     elif request.event == "removed" and not removals:
         fact.unapplied.append("removed")
-        fact.more.append("No commit without a merge removed it.")
-    fact.more.append(f"{len(rows):,} {plural('commit', len(rows))} changed it.")
+        fact.sentences.append("No commit without a merge removed it.")
+    fact.sentences.append(f"{len(rows):,} {plural('commit', len(rows))} changed it.")
     table.title = "Commits"
     fact.tables = [table]
     return fact

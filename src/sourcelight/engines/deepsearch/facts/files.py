@@ -8,25 +8,25 @@ from dataclasses import replace
 
 from sourcelight.core.markup import code
 from sourcelight.core.query.regexps import escape_regexp
-from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_named
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
+    file_conditions,
     files_noun,
-    kinds_of_files,
-    listing_of,
+    format_terms,
+    join_queries,
+    make_listing_queries,
+    make_queries,
     plural,
-    queries_of,
-    run,
-    said_terms,
-    shown,
+    run_searches,
 )
 from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
 
 
-def files(work: Work) -> Fact:
+def count_files(work: Work) -> Fact:
     """Count files by language, folder and name; or the repositories that have such."""
     request = work.request
     text = "type:path"
@@ -38,19 +38,19 @@ def files(work: Work) -> Fact:
             "suffix": rf" /(?:{names})$/ case:yes",
             "part": rf" /(?:{names})[^\/]*$/",
         }[request.relation]
-    queries = listing_of(work) if text == "type:path" else queries_of(work, text)
+    queries = make_listing_queries(work) if text == "type:path" else make_queries(work, text)
     notes: list[str] = []
-    rows = run(work, queries, notes)
+    rows = run_searches(work, queries, notes)
     unique = {(row["repository"], row["path"]): row for row in rows if row["path"]}
     per = Counter(name for name, _ in unique)
-    named = f" named {said_terms(request.terms)}" if request.relation == "name" else ""
+    condition = f" named {format_terms(request.terms)}" if request.relation == "name" else ""
     if request.relation in {"prefix", "suffix", "part"}:
-        how = {"prefix": "start with", "suffix": "end with", "part": "contain"}[request.relation]
-        named = f" whose names {how} {said_terms(request.terms)}"
+        verb = {"prefix": "start with", "suffix": "end with", "part": "contain"}[request.relation]
+        condition = f" whose names {verb} {format_terms(request.terms)}"
     fact = Fact(
         len(unique),
         "",
-        shown(queries),
+        join_queries(queries),
         "Files of the commit count, by name and ending as `lang:` reads them.",
         notes=notes,
         unit="files",
@@ -67,57 +67,56 @@ def files(work: Work) -> Fact:
             per = Counter(
                 {name: n for name, n in per.items() if all((name, term.text) in having for term in request.terms)}
             )
-            named = f" named {said_terms(request.terms, every=True)}"
+            condition = f" named {format_terms(request.terms, every=True)}"
         fact.number, fact.unit = len(per), "repositories"
         fact.repositories = Counter(dict.fromkeys(per, 1))
-        fact.subject = (
-            f"{plural('repository', len(per))} {'have' if len(per) != 1 else 'has'} files{kinds_of_files(work)}{named}"
-        )
+        verb = "have" if len(per) != 1 else "has"
+        fact.subject = f"{plural('repository', len(per))} {verb} files{file_conditions(work)}{condition}"
         table = Rows("Repositories", ("repository", "files"))
         for name, number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
             table.add((name, number))
         fact.tables = [table]
         return fact
     fact.subject = (
-        f"{files_noun(work, len(unique))}{kinds_of_files(work, languages=False)}{named} "
+        f"{files_noun(work, len(unique))}{file_conditions(work, languages=False)}{condition} "
         f"{'exist' if len(unique) != 1 else 'exists'}"
     )
     table = Rows("Files", ("repository", "path"))
     for repository, path in sorted(unique):
-        table.add((repository, path), LineOf(repository, commit_of(work, unique[repository, path]), path))
+        table.add((repository, path), CitedLine(repository, commit_of(work, unique[repository, path]), path))
     fact.tables = [table]
     return fact
 
 
-def folders(work: Work) -> Fact:
+def count_folders(work: Work) -> Fact:
     """Count folders that have files below them."""
-    fact = files(work)
-    found = set()
+    fact = count_files(work)
+    unique_folders = set()
     for repository, path, *_ in fact.tables[0].rows:
         folder = path.rpartition("/")[0]
         while folder:
-            found.add((repository, folder))
+            unique_folders.add((repository, folder))
             folder = folder.rpartition("/")[0]
     table = Rows("Folders", ("repository", "folder"))
-    for row in sorted(found):
+    for row in sorted(unique_folders):
         table.add(row)
-    cut = fact.tables[0].total > len(fact.tables[0].rows)
-    fact.notes += [f"Folders of the first {len(fact.tables[0].rows):,} files count."] if cut else []
-    fact.number, fact.unit, fact.tables = len(found), "folders", [table]
-    fact.repositories = Counter(name for name, _ in found)
+    is_truncated = fact.tables[0].total > len(fact.tables[0].rows)
+    fact.notes += [f"Folders of the first {len(fact.tables[0].rows):,} files count."] if is_truncated else []
+    fact.number, fact.unit, fact.tables = len(unique_folders), "folders", [table]
+    fact.repositories = Counter(name for name, _ in unique_folders)
     fact.subject = (
-        f"{plural('folder', len(found))}{kinds_of_files(work)} {'have' if len(found) != 1 else 'has'} files at "
-        f"any depth"
+        f"{plural('folder', len(unique_folders))}{file_conditions(work)} "
+        f"{'have' if len(unique_folders) != 1 else 'has'} files at any depth"
     )
     fact.rule = "Folders on the way to a file count, at any depth; the top does not."
     return fact
 
 
-def languages(work: Work) -> Fact:
+def count_languages(work: Work) -> Fact:
     """Count languages by files."""
-    queries = listing_of(work)
+    queries = make_listing_queries(work)
     notes: list[str] = []
-    rows = run(work, queries, notes)
+    rows = run_searches(work, queries, notes)
     unique = {(row["repository"], row["path"]): row["language"] for row in rows if row["path"]}
     per = Counter(language for language in unique.values() if language)
     table = Rows("Languages", ("language", "files"))
@@ -126,8 +125,8 @@ def languages(work: Work) -> Fact:
     unknown = sum(1 for language in unique.values() if not language)
     fact = Fact(
         len(per),
-        f"{plural('language', len(per))}{kinds_of_files(work)} {'have' if len(per) != 1 else 'has'} files",
-        shown(queries),
+        f"{plural('language', len(per))}{file_conditions(work)} {'have' if len(per) != 1 else 'has'} files",
+        join_queries(queries),
         notes=notes,
         unit="languages",
         adds_up=False,
@@ -142,18 +141,18 @@ def languages(work: Work) -> Fact:
 def _is_binary(work: Work, target: Target, path: str) -> bool:
     """Tell whether the index left a file out since it is no text."""
     view = work.inquiry.context.engine.store.open(target)[0].view
-    place = view.file_number(path.encode())
-    return place is not None and REASONS[int(view.reason[place])] == "binary"
+    position = view.file_number(path.encode())
+    return position is not None and REASONS[int(view.reason[position])] == "binary"
 
 
-def lines(work: Work) -> Fact:
+def count_lines(work: Work) -> Fact:
     """Count all lines of files, as ``wc -l`` does."""
-    queries = listing_of(work)
+    queries = make_listing_queries(work)
     notes: list[str] = []
-    rows = run(work, queries, notes)
+    rows = run_searches(work, queries, notes)
     per: Counter[str] = Counter()
     table = Rows("Files", ("repository", "path", "lines"))
-    found = []
+    counted_files = []
     for repository, path in sorted({(row["repository"], row["path"]) for row in rows if row["path"]}):
         work.inquiry.context.cancellation.check()
         target = work.inquiry.pins.of(repository)
@@ -167,16 +166,16 @@ def lines(work: Work) -> Fact:
             continue
         number = text.count(b"\n") + (not text.endswith(b"\n") and bool(text))
         per[repository] += number
-        found.append((repository, path, number))
-    for repository, path, number in sorted(found, key=lambda row: (-row[2], row[0], row[1])):
+        counted_files.append((repository, path, number))
+    for repository, path, number in sorted(counted_files, key=lambda row: (-row[2], row[0], row[1])):
         target = work.inquiry.pins.of(repository)
-        table.add((repository, path, number), LineOf(repository, target.commit if target else "", path))
+        table.add((repository, path, number), CitedLine(repository, target.commit if target else "", path))
     total = sum(per.values())
     fact = Fact(
         total,
         f"{plural('line', total)} {'are' if total != 1 else 'is'} in "
-        f"{len(found):,} {files_noun(work, len(found))}{kinds_of_files(work, languages=False)}",
-        shown(queries),
+        f"{len(counted_files):,} {files_noun(work, len(counted_files))}{file_conditions(work, languages=False)}",
+        join_queries(queries),
         notes=notes,
         unit="lines",
     )
@@ -189,11 +188,11 @@ def lines(work: Work) -> Fact:
     return fact
 
 
-def repositories(work: Work) -> Fact:
+def count_repositories(work: Work) -> Fact:
     """Count the repositories themselves."""
     names = work.names
     if not work.inquiry.filters:
-        names = sorted({*names, *left_out(work.inquiry)})
+        names = sorted({*names, *excluded_repositories(work.inquiry)})
     fact = Fact(
         len(names),
         f"{plural('repository', len(names))} {'are' if len(names) != 1 else 'is'} there",
@@ -205,38 +204,38 @@ def repositories(work: Work) -> Fact:
     return fact
 
 
-def repositories_without(work: Work, counter: Callable[[Work], Fact]) -> Fact:
+def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> Fact:
     """Count the repositories that are searched and not among those that `counter` counts."""
     request = work.request
     having = counter(Work(replace(request, is_negated=False), work.inquiry, work.emit))
     is_import = request.relation == "import"
     itself = {name for name in work.names for term in request.terms if is_import and is_named(name, term.text)}
-    others = [name for name in work.names if name not in having.repositories and name not in itself]
-    terms = said_terms(request.terms, every=request.every)
+    lacking = [name for name in work.names if name not in having.repositories and name not in itself]
+    terms = format_terms(request.terms, every=request.every)
     verb = {"contain": "contain", "call": "call", "import": "import"}.get(request.relation, "have files named")
-    negated = "don't" if len(others) != 1 else "doesn't"
+    negated = "don't" if len(lacking) != 1 else "doesn't"
     fact = Fact(
-        len(others),
-        f"{plural('repository', len(others))}{kinds_of_files(work)} {negated} {verb} {terms}",
+        len(lacking),
+        f"{plural('repository', len(lacking))}{file_conditions(work)} {negated} {verb} {terms}",
         having.query,
         having.rule,
         notes=having.notes,
         unapplied=having.unapplied,
-        beside=having.beside,
+        search_notices=having.search_notices,
         unit="repositories",
     )
-    fact.more.append(
+    fact.sentences.append(
         f"The call gives the other {len(having.repositories):,} of the {len(work.names):,} "
         f"{plural('repository', len(work.names))}."
     )
-    fact.repositories = Counter(dict.fromkeys(others, 1))
+    fact.repositories = Counter(dict.fromkeys(lacking, 1))
     if itself:
-        fact.more.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both.")
+        fact.sentences.append(f"{' and '.join(code(name) for name in sorted(itself))} is left out of both.")
     return fact
 
 
-def left_out(inquiry: ResearchRequest) -> list[str]:
+def excluded_repositories(inquiry: ResearchRequest) -> list[str]:
     """Give the repositories that are searched only when they are named: forks and archived ones."""
     names = {pin.repository for pin in inquiry.pins} | inquiry.pins.failed.keys()
     visible = inquiry.context.engine.catalog.visible(inquiry.context.viewer)
-    return sorted(each.name for each in visible if each.name not in names)
+    return sorted(repository.name for repository in visible if repository.name not in names)

@@ -7,58 +7,58 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
+    file_conditions,
     files_noun,
-    kinds_of_files,
-    listing_of,
+    join_queries,
+    make_listing_queries,
     plural,
-    run,
-    shown,
+    run_searches,
 )
 
 
-def importing_files(work: Work) -> Fact:
+def count_importing(work: Work) -> Fact:
     """Count files (or repositories) that import a module, a package, a header or a repository's own modules.
 
     Where several are joined by "and", each of them has to be imported. Where the question is negated, the files that
     import none of them (or not all) count.
     """
     request = work.request
-    wanted = [term.text.strip("/") for term in request.terms]
+    modules = [term.text.strip("/") for term in request.terms]
     fact = Fact(0, "", f"pd.concat([code.imports(name) for name in {work.names!r}])", unit=request.kind)
     lines = Rows("Imports", ("repository", "path", "line_number", "module"))
     files: Counter[tuple[str, str]] = Counter()
     imported: dict[tuple[str, str], set[str]] = defaultdict(set)
     visible = [each.name for each in work.inquiry.context.engine.catalog.visible(work.inquiry.context.viewer)]
-    targets = {name for name in visible for text in wanted if is_named(name, text)}
+    targets = {name for name in visible for text in modules if is_named(name, text)}
     for target in work.targets:
         name = target.repository.name
         arguments = {"repo": name, **({"revision": target.commit} if target.revision else {})}
         answer = work.call("imports", arguments)
-        fact.notes += [f"{name}: {notice}" for notice in lacks(answer)]
+        fact.notes += [f"{name}: {notice}" for notice in limiting_notices(answer)]
         for row in answer.table.to_pylist():
             path = row["path"]
             if not is_of_files(request, path):
                 continue
             if name in targets and row["target_repository"] == name:
                 continue
-            texts = {text for text in wanted if is_import_of(row, text, of_repository=bool(targets))}
+            texts = {text for text in modules if is_import_of(row, text, of_repository=bool(targets))}
             if texts:
                 files[name, path] += 1
                 imported[name, path] |= texts
                 lines.add(
                     (name, path, row["line_number"], row["module"]),
-                    LineOf(name, target.commit, path, row["line_number"] or 1),
+                    CitedLine(name, target.commit, path, row["line_number"] or 1),
                 )
-    every = request.every and len(wanted) > 1
-    said = (" and " if every else " or ").join(code(text) for text in wanted)
+    every = request.every and len(modules) > 1
+    term_list = (" and " if every else " or ").join(code(text) for text in modules)
     if every:
-        _keep_every(files, imported, lines, set(wanted), of_files=request.kind == "files")
+        _keep_every(files, imported, lines, set(modules), of_files=request.kind == "files")
     if request.is_negated:
-        return _not_importing(work, fact, set(files), said)
+        return _not_importing(work, fact, set(files), term_list)
     per = Counter(name for name, _ in files)
     fact.repositories = per
     number = len(files) if request.kind == "files" else len(per)
@@ -66,9 +66,9 @@ def importing_files(work: Work) -> Fact:
     if request.kind != "files":
         fact.unit, fact.repositories = "repositories", Counter(dict.fromkeys(per, 1))
     noun = files_noun(work, number) if request.kind == "files" else plural("repository", number)
-    where = kinds_of_files(work, languages=request.kind != "files")
-    fact.subject = f"{noun}{where} {'import' if number != 1 else 'imports'} {said}"
-    fact.more.append(
+    condition = file_conditions(work, languages=request.kind != "files")
+    fact.subject = f"{noun}{condition} {'import' if number != 1 else 'imports'} {term_list}"
+    fact.sentences.append(
         f"They have {lines.total:,} {plural('import', lines.total)} of it in "
         f"{len(files):,} {plural('file', len(files))} of {len(per):,} {plural('repository', len(per))}."
     )
@@ -78,7 +78,7 @@ def importing_files(work: Work) -> Fact:
     table = Rows("Files", ("repository", "path", "imports"))
     for (repository, path), each in sorted(files.items()):
         target_of = work.inquiry.pins.of(repository)
-        table.add((repository, path, each), LineOf(repository, target_of.commit if target_of else "", path))
+        table.add((repository, path, each), CitedLine(repository, target_of.commit if target_of else "", path))
     fact.tables = [table, lines]
     return fact
 
@@ -87,7 +87,7 @@ def _keep_every(
     files: Counter[tuple[str, str]],
     imported: dict[tuple[str, str], set[str]],
     lines: Rows,
-    wanted: set[str],
+    modules: set[str],
     *,
     of_files: bool,
 ) -> None:
@@ -97,34 +97,34 @@ def _keep_every(
         by_repository[repository] |= texts
     for repository, path in list(files):
         texts = imported[repository, path] if of_files else by_repository[repository]
-        if texts != wanted:
+        if texts != modules:
             del files[repository, path]
     both = zip(lines.rows, lines.cited, strict=True)
-    kept = [(row, cited) for row, cited in both if (row[0], row[1]) in files]
-    lines.rows, lines.cited = [row for row, _ in kept], [cited for _, cited in kept]
+    remaining = [(row, cited) for row, cited in both if (row[0], row[1]) in files]
+    lines.rows, lines.cited = [row for row, _ in remaining], [cited for _, cited in remaining]
     lines.total = sum(files.values())
 
 
-def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], said: str) -> Fact:
+def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term_list: str) -> Fact:
     """Count the files that are searched and not among those that import something."""
-    queries = listing_of(work)
-    listed = {(row["repository"], row["path"]): row for row in run(work, queries, fact.notes) if row["path"]}
-    others = sorted(listed.keys() - importing)
-    fact.number, fact.unit = len(others), "files"
-    fact.repositories = Counter(name for name, _ in others)
-    verb = "don't" if len(others) != 1 else "doesn't"
-    fact.subject = f"{files_noun(work, len(others))}{kinds_of_files(work, languages=False)} {verb} import {said}"
-    fact.more.append(
+    queries = make_listing_queries(work)
+    listed = {(row["repository"], row["path"]): row for row in run_searches(work, queries, fact.notes) if row["path"]}
+    lacking = sorted(listed.keys() - importing)
+    fact.number, fact.unit = len(lacking), "files"
+    fact.repositories = Counter(name for name, _ in lacking)
+    verb = "don't" if len(lacking) != 1 else "doesn't"
+    fact.subject = f"{files_noun(work, len(lacking))}{file_conditions(work, languages=False)} {verb} import {term_list}"
+    fact.sentences.append(
         f"They are the {len(listed):,} {plural('file', len(listed))} of this search without the "
-        f"{len(importing & listed.keys()):,} that import it: {code(shown(queries))}."
+        f"{len(importing & listed.keys()):,} that import it: {code(join_queries(queries))}."
     )
     fact.rule = (
         "Imports count as the grammar of each language reads them: of the module itself and of what is below it. A "
         "file without a grammar imports nothing."
     )
     table = Rows("Files", ("repository", "path"))
-    for repository, path in others:
-        table.add((repository, path), LineOf(repository, commit_of(work, listed[repository, path]), path))
+    for repository, path in lacking:
+        table.add((repository, path), CitedLine(repository, commit_of(work, listed[repository, path]), path))
     fact.tables = [table]
     return fact
 
@@ -146,17 +146,17 @@ def is_import_of(row: dict[str, Any], text: str, *, of_repository: bool = False)
     return is_named(repository, text)
 
 
-def dependencies(work: Work) -> Fact:
+def count_dependencies(work: Work) -> Fact:
     """Count what repositories import that is not their own."""
     arguments = {"repos": work.names}
     answer = work.call("dependency_graph", arguments)
     fact = Fact(
         0,
         "",
-        shown_call("dependency_graph", arguments) + ".edges",
+        format_call("dependency_graph", arguments) + ".edges",
         unit="dependencies",
         adds_up=False,
-        notes=lacks(answer),
+        notes=limiting_notices(answer),
     )
     files: Counter[str] = Counter()
     external: dict[str, bool] = {}
@@ -165,9 +165,9 @@ def dependencies(work: Work) -> Fact:
         external[row["target"]] = row["external"]
         fact.repositories[row["source"]] += 1
     fact.number = len(files)
-    inner = sum(not each for each in external.values())
+    inner = sum(not is_external for is_external in external.values())
     fact.subject = f"{plural('dependency', len(files))} {'are' if len(files) != 1 else 'is'} imported"
-    fact.more.append(
+    fact.sentences.append(
         f"{inner:,} of them {'are' if inner != 1 else 'is'} among the repositories "
         f"here, {len(files) - inner:,} {'are' if len(files) - inner != 1 else 'is'} not."
     )

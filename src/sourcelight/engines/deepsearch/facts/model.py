@@ -19,7 +19,7 @@ MAX_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class LineOf:
+class CitedLine:
     """A line of a file, to be cited."""
 
     repository: str
@@ -36,9 +36,9 @@ class Rows:
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     total: int = 0
-    cited: list[LineOf | CommitEvidence | None] = field(default_factory=list)
+    cited: list[CitedLine | CommitEvidence | None] = field(default_factory=list)
 
-    def add(self, row: tuple[Any, ...], cited: LineOf | CommitEvidence | None = None) -> None:
+    def add(self, row: tuple[Any, ...], cited: CitedLine | CommitEvidence | None = None) -> None:
         """Add a row; beyond `MAX_ROWS` it is counted alone."""
         self.total += 1
         if len(self.rows) < MAX_ROWS:
@@ -64,9 +64,9 @@ class Fact:
         The number of each repository that has some.
     tables
         What was counted, one by one.
-    more
+    sentences
         Further sentences.
-    beside
+    search_notices
         Sentences on what is left out of every search, such as large files.
     notes
         What could not be counted, so that the number may be too small.
@@ -84,8 +84,8 @@ class Fact:
     rule: str = ""
     repositories: Counter[str] = field(default_factory=Counter)
     tables: list[Rows] = field(default_factory=list)
-    more: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    search_notices: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unapplied: list[str] = field(default_factory=list)
     cited: list[CommitEvidence] = field(default_factory=list)
@@ -130,12 +130,12 @@ class Work:
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool or an analysis, and tell of it. Raises what `sourcelight.engines.tools.call` raises."""
         answer = call(name, arguments, self.context)
-        told = {"tool": name, "query": shown_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
-        self.emit(ResearchEvent("turn", told))
+        payload = {"tool": name, "query": format_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
+        self.emit(ResearchEvent("turn", payload))
         return answer
 
 
-def lacks(answer: ToolResult) -> list[str]:
+def limiting_notices(answer: ToolResult) -> list[str]:
     """Give the sentences on what an answer lacks; none where it is whole."""
     return [] if answer.complete else list(answer.notices)
 
@@ -148,7 +148,7 @@ _PYTHON = {
 }
 
 
-def shown_call(name: str, arguments: Mapping[str, Any]) -> str:
+def format_call(name: str, arguments: Mapping[str, Any]) -> str:
     """Write a call as it is typed in Python."""
-    given = ", ".join(f"{_PYTHON.get(key, key)}={value!r}" for key, value in arguments.items())
-    return f"code.{name}({given})"
+    written_arguments = ", ".join(f"{_PYTHON.get(key, key)}={value!r}" for key, value in arguments.items())
+    return f"code.{name}({written_arguments})"

@@ -52,48 +52,50 @@ class PathNames:
         missing = [target for target in self.inquiry.pins.targets if not engine.store.is_current(target)]
         if missing:
             engine.store.update(missing, cancellation=self.inquiry.context.cancellation)
-        found = {}
+        by_commit = {}
         for target in self.inquiry.pins.targets:
             self.inquiry.context.cancellation.check()
             try:
                 view = engine.store.open(target)[0].view
-            except (SourcelightError, OSError) as fault:
-                self.notes.append(f"{target.repository.name}: {fault}")
+            except (SourcelightError, OSError) as exc:
+                self.notes.append(f"{target.repository.name}: {exc}")
                 continue
             raw = bytes(view.path_text)
-            found[target.repository.name, target.commit] = (
+            by_commit[target.repository.name, target.commit] = (
                 raw.decode(errors="replace").strip("\n").split("\n") if view.files else []
             )
-        return found
+        return by_commit
 
     @cached_property
     def _files(self) -> dict[str, list[str]]:
         """The repositories that have each file."""
-        found: dict[str, list[str]] = {}
+        by_path: dict[str, list[str]] = {}
         for (repository, _), paths in self.paths.items():
             for path in paths:
-                found.setdefault(path, []).append(repository)
-        return found
+                by_path.setdefault(path, []).append(repository)
+        return by_path
 
     @cached_property
     def folders(self) -> dict[str, set[str]]:
         """The repositories that have each folder; these are without a slash at the end."""
-        found: dict[str, set[str]] = {}
+        by_folder: dict[str, set[str]] = {}
         for path, repositories in self._files.items():
             folder = path.rpartition("/")[0]
             while folder:
-                held = found.setdefault(folder, set())
-                if held.issuperset(repositories):
+                having = by_folder.setdefault(folder, set())
+                if having.issuperset(repositories):
                     break
-                held.update(repositories)
+                having.update(repositories)
                 folder = folder.rpartition("/")[0]
-        return found
+        return by_folder
 
     def find(self, text: str) -> PathScope | None:
         """Give what a path stands for: the file or folder of that path, else those whose paths end with it."""
         if text.startswith("*."):
             ending = text[1:]
-            having = [name for each, names in self._files.items() if each.endswith(ending) for name in names]
+            having = [
+                name for path_of_file, names in self._files.items() if path_of_file.endswith(ending) for name in names
+            ]
             return self._scope(text, f"{escape_regexp(ending)}$", text, having, is_file=True) if having else None
         path = text.strip("/")
         if not path:
@@ -111,20 +113,24 @@ class PathNames:
     def _find_ending(self, text: str, path: str) -> PathScope | None:
         escaped, ending = escape_regexp(path), f"/{path}"
         if not text.endswith("/"):
-            having = [name for each, names in self._files.items() if each.endswith(ending) for name in names]
+            having = [name for candidate, names in self._files.items() if candidate.endswith(ending) for name in names]
             if having:
                 return self._scope(text, f"(^|/){escaped}$", f"**/{path}", having, is_file=True)
-        having = [name for each, names in self.folders.items() if each.endswith(ending) for name in names]
+        having = [name for candidate, names in self.folders.items() if candidate.endswith(ending) for name in names]
         return self._scope(text, f"(^|/){escaped}/", f"**/{path}/", having, is_file=False) if having else None
 
     def _find_below(self, text: str, path: str) -> PathScope | None:
         """Give the file or folder of a path whose first directory is the name of its repository: ``hub/api/a.go``."""
-        for rest, repositories in self._below_repositories(path).items():
-            files = [] if text.endswith("/") else [name for name in self._files.get(rest, ()) if name in repositories]
-            having = files or [name for name in self.folders.get(rest, ()) if name in repositories]
+        for path_below, repositories in self._below_repositories(path).items():
+            files = (
+                [] if text.endswith("/") else [name for name in self._files.get(path_below, ()) if name in repositories]
+            )
+            having = files or [name for name in self.folders.get(path_below, ()) if name in repositories]
             if having:
-                pattern = f"^{escape_regexp(rest)}{'$' if files else '/'}"
-                scope = self._scope(text, pattern, rest if files else f"{rest}/", having, is_file=bool(files))
+                pattern = f"^{escape_regexp(path_below)}{'$' if files else '/'}"
+                scope = self._scope(
+                    text, pattern, path_below if files else f"{path_below}/", having, is_file=bool(files)
+                )
                 return replace(scope, is_of_repository=True)
         return None
 
@@ -134,7 +140,7 @@ class PathNames:
     def is_folder(self, text: str) -> bool:
         """Tell whether a folder has this path or name."""
         path = text.strip("/")
-        return bool(path) and (path in self.folders or any(each.endswith(f"/{path}") for each in self.folders))
+        return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
 
     def find_past(self, text: str) -> PathScope | None:
         """Give what a path stands for in history: a file, or a folder, that commits have changed."""
@@ -145,10 +151,10 @@ class PathNames:
         having = self._having_had(path)
         if having:
             return past_scope(text, path + folder, having, was_there=True)
-        for rest, repositories in self._below_repositories(path).items():
-            having = tuple(name for name in self._having_had(rest) if name in repositories)
+        for path_below, repositories in self._below_repositories(path).items():
+            having = tuple(name for name in self._having_had(path_below) if name in repositories)
             if having:
-                return replace(past_scope(text, rest + folder, having, was_there=True), is_of_repository=True)
+                return replace(past_scope(text, path_below + folder, having, was_there=True), is_of_repository=True)
         return None
 
     def _having_had(self, path: str) -> tuple[str, ...]:
@@ -157,19 +163,19 @@ class PathNames:
         return tuple(
             name
             for name, paths in self._past.items()
-            if raw in paths or any(each.startswith(raw + b"/") for each in paths)
+            if raw in paths or any(past_path.startswith(raw + b"/") for past_path in paths)
         )
 
     def _below_repositories(self, path: str) -> dict[str, list[str]]:
         """Read the beginning of a path as the name of a repository, or the end of one: what is left, and which."""
-        found: dict[str, list[str]] = {}
+        by_path: dict[str, list[str]] = {}
         for name in sorted({pin.repository for pin in self.inquiry.pins}):
             parts = name.split("/")
             for start in range(len(parts)):
                 ending = "/".join(parts[start:]) + "/"
                 if path.casefold().startswith(ending.casefold()) and len(path) > len(ending):
-                    found.setdefault(path[len(ending) :], []).append(name)
-        return found
+                    by_path.setdefault(path[len(ending) :], []).append(name)
+        return by_path
 
     @cached_property
     def _past(self) -> dict[str, set[bytes]]:
@@ -177,11 +183,11 @@ class PathNames:
         context = replace(self.inquiry.context, served=False)
         names = sorted({pin.repository for pin in self.inquiry.pins})
         try:
-            opened = histories.open_histories("commit_search", context, names).opened if names else []
+            opened_histories = histories.open_histories("commit_search", context, names).opened if names else []
         except SourcelightError:
             context.cancellation.check()
             return {}
-        return {each.name: set(each.history.paths) for each in opened}
+        return {opened_history.name: set(opened_history.history.paths) for opened_history in opened_histories}
 
     def is_revision(self, text: str) -> bool:
         """Tell whether a repository has this branch, tag or commit."""

@@ -24,25 +24,25 @@ from sourcelight.engines.deepsearch.question.scope import repository_filter
 from sourcelight.engines.deepsearch.requests import ResearchEvent
 
 
-def queries_of(work: Work, text: str, *, languages: bool = True) -> list[str]:
+def make_queries(work: Work, text: str, *, languages: bool = True) -> list[str]:
     """Write the searches for a text: one, or one for each of several languages, since filters all have to hold."""
     names = work.request.languages if languages and len(work.request.languages) > 1 else ("",)
-    own = filters_of(work, languages=languages)
-    found = []
+    filters = make_filters(work, languages=languages)
+    queries = []
     for name in names:
-        written = " ".join(part for part in (f"lang:{quote_value(name)}" if name else "", own, text) if part)
-        rest = f"{_repositories_of(work)} {work.inquiry.filters} count:all".strip()
-        found.append(conjoined(parse(written, "standard"), rest))
-    return found
+        pattern_text = " ".join(part for part in (f"lang:{quote_value(name)}" if name else "", filters, text) if part)
+        scope = f"{_repository_filter_of(work)} {work.inquiry.filters} count:all".strip()
+        queries.append(conjoined(parse(pattern_text, "standard"), scope))
+    return queries
 
 
-def listing_of(work: Work, *, languages: bool = True) -> list[str]:
+def make_listing_queries(work: Work, *, languages: bool = True) -> list[str]:
     """Write the searches that list files: without any filter of files, a query would list repositories."""
-    bare = not filters_of(work, languages=languages) and not (languages and work.request.languages)
-    return queries_of(work, "type:path file:." if bare else "type:path", languages=languages)
+    bare = not make_filters(work, languages=languages) and not (languages and work.request.languages)
+    return make_queries(work, "type:path file:." if bare else "type:path", languages=languages)
 
 
-def filters_of(work: Work, *, languages: bool = True) -> str:
+def make_filters(work: Work, *, languages: bool = True) -> str:
     """Write the filters of a request: what the asker gave, repositories of the question, its paths and languages."""
     request = work.request
     parts = [f"file:{quote_value(any_path(request.paths))}"] if request.paths else []
@@ -54,7 +54,7 @@ def filters_of(work: Work, *, languages: bool = True) -> str:
     return " ".join(parts)
 
 
-def _repositories_of(work: Work) -> str:
+def _repository_filter_of(work: Work) -> str:
     """Keep a search to the repositories that have a path which the question names: others would be read for nothing."""
     names = work.names
     if (
@@ -66,10 +66,12 @@ def _repositories_of(work: Work) -> str:
     return repository_filter(names)
 
 
-def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] | None = None) -> list[dict[str, Any]]:
+def run_searches(
+    work: Work, queries: Sequence[str], notes: list[str], left_out: list[str] | None = None
+) -> list[dict[str, Any]]:
     """Run searches and give their rows.
 
-    What keeps them from being whole is added to `notes`; to `beside`, that large files are searched by name alone.
+    What keeps them from being whole is added to `notes`; to `left_out`, that large files are searched by name alone.
     """
     rows: list[dict[str, Any]] = []
     for query in queries:
@@ -83,8 +85,12 @@ def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] 
                     batches.append(event.batch)
                 elif isinstance(event, Progress) and event.done:
                     notes += [" ".join(item.message.split()) for item in event.skipped if is_limiting(item)]
-                    if beside is not None:
-                        beside += [_large(item.message) for item in event.skipped if item.reason.endswith("too-large")]
+                    if left_out is not None:
+                        left_out += [
+                            _large_files_notice(item.message)
+                            for item in event.skipped
+                            if item.reason.endswith("too-large")
+                        ]
                 elif isinstance(event, Alert) and event.kind != "info":
                     notes.append(event.title)
                 finished = finished or isinstance(event, Done)
@@ -96,14 +102,14 @@ def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] 
     return rows
 
 
-def _large(message: str) -> str:
+def _large_files_notice(message: str) -> str:
     """Write what a search says of large files, a line and a list, as a sentence."""
     head, *names = message.strip().split("\n")
     listed = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
     return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({listed})' if listed else ''}."
 
 
-def shown(queries: Sequence[str]) -> str:
+def join_queries(queries: Sequence[str]) -> str:
     """Show searches side by side."""
     return "  +  ".join(queries)
 
@@ -111,22 +117,22 @@ def shown(queries: Sequence[str]) -> str:
 def expression(term: Term, *, called: bool = False) -> str:
     """Write a text as a regular expression: as it stands, or as a whole word."""
     escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
-    left = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
+    prefix = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
     right = r"\b" if (term.is_word or called) and re.search(r"\w$", term.text) else ""
-    return f"{left}{escaped}{right}" + (r"[ \t]*\(" if called else "")
+    return f"{prefix}{escaped}{right}" + (r"[ \t]*\(" if called else "")
 
 
-def pattern_of(terms: Sequence[Term], *, called: bool = False, every: bool = False) -> str:
+def make_pattern(terms: Sequence[Term], *, called: bool = False, every: bool = False) -> str:
     """Write a pattern of a search for any (or every) one of some texts."""
-    found = [f"/{expression(term, called=called)}/" for term in terms]
-    if len(found) == 1:
-        return found[0]
+    expressions = [f"/{expression(term, called=called)}/" for term in terms]
+    if len(expressions) == 1:
+        return expressions[0]
     if every:
-        return f"({' and '.join(found)})"
+        return f"({' and '.join(expressions)})"
     return f"/(?:{'|'.join(expression(term, called=called) for term in terms)})/"
 
 
-def said_terms(terms: Sequence[Term], *, every: bool = False) -> str:
+def format_terms(terms: Sequence[Term], *, every: bool = False) -> str:
     """Name texts in a sentence."""
     return (" and " if every else " or ").join(code(term.text) for term in terms)
 
@@ -140,10 +146,10 @@ def plural(noun: str, number: int) -> str:
     return f"{noun}es" if noun.endswith(("ch", "s", "sh")) else f"{noun}s"
 
 
-def named_and_more(names: Sequence[str], most: int = 5) -> str:
+def list_names(names: Sequence[str], limit: int = 5) -> str:
     """Name the first of some, and say how many are left out."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    suffix = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return f"{', '.join(names[:limit])}{suffix}"
 
 
 def files_noun(work: Work, number: int) -> str:
@@ -151,7 +157,7 @@ def files_noun(work: Work, number: int) -> str:
     return f"{' or '.join(work.request.languages)} {plural('file', number)}".strip()
 
 
-def kinds_of_files(work: Work, *, languages: bool = True) -> str:
+def file_conditions(work: Work, *, languages: bool = True) -> str:
     """Say which files a count is restricted to."""
     request = work.request
     parts = []
@@ -160,8 +166,8 @@ def kinds_of_files(work: Work, *, languages: bool = True) -> str:
     if request.tests is not None:
         parts.append(" in tests" if request.tests else " outside of tests")
     if request.paths:
-        where = "of" if all(path.glob.startswith("*.") for path in request.paths) else "in"
-        parts.append(f" {where} {' or '.join(code(path.glob) for path in request.paths)}")
+        preposition = "of" if all(path.glob.startswith("*.") for path in request.paths) else "in"
+        parts.append(f" {preposition} {' or '.join(code(path.glob) for path in request.paths)}")
     if request.without:
         parts.append(f" outside of {' and '.join(code(path.glob) for path in request.without)}")
     if work.revision:
@@ -178,7 +184,7 @@ def commit_of(work: Work, row: dict[str, Any]) -> str:
 def is_readable(work: Work) -> bool:
     """Tell whether the filters of a question can be put into a search."""
     try:
-        listing_of(work)
+        make_listing_queries(work)
     except QueryError:
         return False
     return True

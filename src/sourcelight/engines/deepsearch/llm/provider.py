@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from sourcelight.core.errors import ConfigurationError, MissingExtra
 
 MODEL, ADDRESS, KEY = "SOURCELIGHT_MODEL", "SOURCELIGHT_MODEL_URL", "SOURCELIGHT_MODEL_KEY"
-MOST_COST = "SOURCELIGHT_MODEL_MAX_COST"
+MAX_COST = "SOURCELIGHT_MODEL_MAX_COST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class ModelConfig:
         try:
             from pydantic_ai.exceptions import UserError
             from pydantic_ai.models import infer_model
-        except ImportError as fault:
-            raise MissingExtra("sourcelight[llm]", "asking a model") from fault
+        except ImportError as exc:
+            raise MissingExtra("sourcelight[llm]", "asking a model") from exc
         try:
             if self.base_url:
                 from pydantic_ai.models.openai import OpenAIChatModel
@@ -65,21 +65,21 @@ class ModelConfig:
                 provider = OpenAIProvider(base_url=self.base_url, api_key=self.api_key or "none")
                 return OpenAIChatModel(self.name, provider=provider)
             return infer_model(self.name)
-        except ImportError as fault:
-            part = f"pydantic-ai-slim[{self.name.partition(':')[0].removesuffix('-chat')}]"
-            raise MissingExtra(part, f"asking {self.name}") from fault
-        except (UserError, ValueError) as fault:
-            raise ConfigurationError(f"the model {self.name} can't be used: {fault}") from fault
+        except ImportError as exc:
+            requirement = f"pydantic-ai-slim[{self.name.partition(':')[0].removesuffix('-chat')}]"
+            raise MissingExtra(requirement, f"asking {self.name}") from exc
+        except (UserError, ValueError) as exc:
+            raise ConfigurationError(f"the model {self.name} can't be used: {exc}") from exc
 
 
-def chosen_model(environ: Mapping[str, str] | None = None, *, name: str = "") -> ModelConfig | None:
+def choose_model(environ: Mapping[str, str] | None = None, *, name: str = "") -> ModelConfig | None:
     """Read the choice from the environment; None when no model is named. `name` wins over the variable."""
-    given = os.environ if environ is None else environ
-    chosen = name or given.get(MODEL, "")
-    return ModelConfig(chosen, given.get(ADDRESS, ""), given.get(KEY, "")) if chosen else None
+    environment = os.environ if environ is None else environ
+    model_name = name or environment.get(MODEL, "")
+    return ModelConfig(model_name, environment.get(ADDRESS, ""), environment.get(KEY, "")) if model_name else None
 
 
-def chosen_cost(environ: Mapping[str, str] | None = None) -> float | None:
+def choose_cost_limit(environ: Mapping[str, str] | None = None) -> float | None:
     """Read from the environment how many dollars a question may cost; None: no limit.
 
     Raises
@@ -87,7 +87,7 @@ def chosen_cost(environ: Mapping[str, str] | None = None) -> float | None:
     ConfigurationError
         When that is no number above 0.
     """
-    text = (os.environ if environ is None else environ).get(MOST_COST, "").strip()
+    text = (os.environ if environ is None else environ).get(MAX_COST, "").strip()
     if not text:
         return None
     try:
@@ -95,5 +95,5 @@ def chosen_cost(environ: Mapping[str, str] | None = None) -> float | None:
     except ValueError:
         cost = math.nan
     if not 0.0 < cost < math.inf:
-        raise ConfigurationError(f"{MOST_COST} is {text!r}: give dollars for a question, such as 0.5")
+        raise ConfigurationError(f"{MAX_COST} is {text!r}: give dollars for a question, such as 0.5")
     return cost

@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.citations import checked
+from sourcelight.engines.deepsearch.citations import check_citations
 from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.llm.provider import ModelConfig
 from sourcelight.engines.deepsearch.llm.toolbox import (
@@ -30,14 +30,14 @@ from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, Researc
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, ResearchBudget
 
-MOST_CORRECTIONS = 2
+MAX_CORRECTIONS = 2
 """How often a model is told that a citation does not hold, before what does not hold is taken out."""
 
 _DELTA_S = 0.25
 _WATCH_S = 0.05
 _LAST_S = 30.0
 _PACK = 8
-_MOST_FACTS = 8_000
+_MAX_FACTS = 8_000
 _FACTS = ("count", "unit", "complete", "not_applied", "changes")
 _SUGGESTED = re.compile(rf"\n*#+\s*{FOLLOW_UPS}\s*\n(.*)\Z", re.DOTALL | re.IGNORECASE)
 _BUDGETS = {
@@ -78,47 +78,47 @@ class ModelResearcher:
 
     def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         """Research a question; see `Researcher.research`."""
-        began = time.monotonic()
+        started_s = time.monotonic()
         run = _ModelRun(self.choice, inquiry, budget or self.budget, emit)
         try:
             run.take_facts(self.fallback.facts(inquiry, emit))
             quotes, commits = self.fallback.evidence(inquiry, emit)
-            pack = [run.ledger.add(quote) for quote in quotes[:_PACK]] + [run.ledger.add(one) for one in commits]
+            pack = [run.ledger.add(quote) for quote in quotes[:_PACK]] + [run.ledger.add(commit) for commit in commits]
             text = anyio.run(run.ask, pack)
         except Cancelled:
             raise
-        except Exception as fault:  # noqa: BLE001 - whatever a provider or its library does, there is an answer
+        except Exception as exc:  # noqa: BLE001 - whatever a provider or its library does, there is an answer
             inquiry.context.cancellation.check()
-            return self._without(inquiry, emit, run, fault)
+            return self._without(inquiry, emit, run, exc)
         draft = run.draft(text)
-        draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
+        draft.stats["time_millis"] = round((time.monotonic() - started_s) * 1000)
         return draft
 
-    def _without(self, inquiry: ResearchRequest, emit: Emit, run: _ModelRun, fault: Exception) -> Draft:
+    def _without(self, inquiry: ResearchRequest, emit: Emit, run: _ModelRun, exc: Exception) -> Draft:
         draft = self.fallback.research(inquiry, None, emit)
-        reason = reason_of(fault)
+        reason = reason_of(exc)
         note = f"The model {code(self.choice.name)} gave no answer ({inline(reason)}); this one was written without it."
         draft.parts.insert(0, Paragraph(note))
-        draft.parts = [_told_of_model(part, self.choice) for part in draft.parts]
+        draft.parts = [_mention_model(part, self.choice) for part in draft.parts]
         draft.stats |= {**run.stats(), "model_error": reason}
         draft.model = self.choice.name
         return draft
 
 
-def _told_of_model(part: Any, choice: ModelConfig) -> Any:
+def _mention_model(paragraph: Any, choice: ModelConfig) -> Any:
     """Correct what the extractive answer says of models: text may have been sent."""
-    if isinstance(part, Paragraph) and part.text.endswith("- No model was asked; nothing left this machine."):
-        head = part.text.removesuffix("- No model was asked; nothing left this machine.")
+    if isinstance(paragraph, Paragraph) and paragraph.text.endswith("- No model was asked; nothing left this machine."):
+        head = paragraph.text.removesuffix("- No model was asked; nothing left this machine.")
         return Paragraph(f"{head}- The question and code found for it may have been sent to {code(choice.place)}.")
-    return part
+    return paragraph
 
 
-def reason_of(fault: Exception) -> str:
+def reason_of(exc: Exception) -> str:
     """Say in words why a model gave no answer; nothing that a server wrote is repeated."""
-    status = getattr(fault, "status_code", None)
-    if isinstance(fault, SourcelightError):
-        return str(fault)
-    known = {
+    status = getattr(exc, "status_code", None)
+    if isinstance(exc, SourcelightError):
+        return str(exc)
+    reasons = {
         "UsageLimitExceeded": "its budget is used up",
         "RunTimedOut": "it took too long",
         "ModelConnectionError": "its server can't be reached",
@@ -134,10 +134,10 @@ def reason_of(fault: Exception) -> str:
         "UnexpectedModelBehavior": "it answered with nothing that could be used",
         "ModelContextWindowExceededError": "what it was to read is more than it takes",
     }
-    name = type(fault).__name__
-    text = known.get(name, name)
+    name = type(exc).__name__
+    text = reasons.get(name, name)
     if name == "UsageLimitExceeded":
-        text += next((f": {what}" for limit, what in _BUDGETS.items() if limit in str(fault)), "")
+        text += next((f": {budget}" for limit, budget in _BUDGETS.items() if limit in str(exc)), "")
     return f"{text}, status {status}" if status else text
 
 
@@ -145,10 +145,10 @@ def settled(messages: Sequence[Any]) -> list[Any]:
     """The messages of a run up to the last whose calls of tools are answered: no word can follow those that are not."""
     from pydantic_ai.messages import ModelResponse
 
-    kept = list(messages)
-    while kept and isinstance(kept[-1], ModelResponse) and kept[-1].tool_calls:
-        kept.pop()
-    return kept
+    messages_left = list(messages)
+    while messages_left and isinstance(messages_left[-1], ModelResponse) and messages_left[-1].tool_calls:
+        messages_left.pop()
+    return messages_left
 
 
 @dataclass(slots=True)
@@ -176,8 +176,8 @@ class _ModelRun:
             return
         names = {f"E{number}": self.ledger.add(item) for number, item in enumerate(facts.ledger.items, 1)}
 
-        def renamed(found: re.Match[str]) -> str:
-            ids = [names.get(name.strip().upper(), "") for name in found[1].split(",")]
+        def renamed(match: re.Match[str]) -> str:
+            ids = [names.get(name.strip().upper(), "") for name in match[1].split(",")]
             return f"[{', '.join(name for name in ids if name)}]"
 
         parts = [
@@ -189,7 +189,7 @@ class _ModelRun:
     def _facts_text(self) -> str:
         """What was counted, as text."""
         parts = self._facts.parts if self._facts is not None else []
-        return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MOST_FACTS]
+        return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MAX_FACTS]
 
     async def ask(self, pack: list[str]) -> str:
         """Let the model work; when a limit is hit, ask once more for an answer with what it has."""
@@ -200,7 +200,7 @@ class _ModelRun:
         self._usage = RunUsage()
         message = first_message(self.inquiry, self.ledger, pack, self.toolbox.boundary, self._facts_text())
         token = CancellationToken()
-        fault: Exception | None = None
+        error: Exception | None = None
         result: Any = None
         async with self.choice.open() as self._model, anyio.create_task_group() as group:
             group.start_soon(self._watch, token)
@@ -216,19 +216,19 @@ class _ModelRun:
                     )
                 except (UsageLimitExceeded, RunTimedOut) as limit:
                     self.cut_short = reason_of(limit)
-                except Exception as other:  # noqa: BLE001 - raised below: a task group would wrap it
-                    fault = other
+                except Exception as exc:  # noqa: BLE001 - raised below: a task group would wrap it
+                    error = exc
             if self.cut_short:
                 self.emit(ResearchEvent("turn", {"tool": "model", "result": f"told to end: {self.cut_short}"}))
                 try:
                     result = await self._last(list(messages), token)
-                except Exception as other:  # noqa: BLE001 - as above
-                    fault = other
+                except Exception as exc:  # noqa: BLE001 - as above
+                    error = exc
             group.cancel_scope.cancel()
-        if fault is not None and self.inquiry.context.cancellation.cancelled:
-            raise Cancelled("stopped on request") from fault
-        if fault is not None:
-            raise fault
+        if error is not None and self.inquiry.context.cancellation.cancelled:
+            raise Cancelled("stopped on request") from error
+        if error is not None:
+            raise error
         return str(result.output)
 
     async def _last(self, messages: list[Any], token: Any) -> Any:
@@ -237,7 +237,7 @@ class _ModelRun:
         return await self._agent(tools=False).run(
             LAST_WORDS,
             message_history=settled(messages),
-            usage_limits=UsageLimits(request_limit=1 + MOST_CORRECTIONS),
+            usage_limits=UsageLimits(request_limit=1 + MAX_CORRECTIONS),
             cancellation_token=token,
             timeout=min(_LAST_S, self.budget.wall_s),
         )
@@ -287,31 +287,31 @@ class _ModelRun:
             )
             for tool in (offered() if tools else [])
         ]
-        agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=held, retries=MOST_CORRECTIONS)
+        agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=held, retries=MAX_CORRECTIONS)
 
         @agent.output_validator  # type: ignore[untyped-decorator]
         def check(output: str) -> str:
-            wrong = self._wrong(output)
-            if wrong and self._corrections < MOST_CORRECTIONS:
+            wrong = self._find_mistakes(output)
+            if wrong and self._corrections < MAX_CORRECTIONS:
                 self._corrections += 1
                 raise ModelRetry(wrong)
             return output
 
         return agent
 
-    def _wrong(self, text: str) -> str:
+    def _find_mistakes(self, text: str) -> str:
         """Say what is wrong with the citations of an answer; empty when they hold."""
-        names = [name.strip().upper() for found in CITED.finditer(text) for name in found[1].split(",")]
+        names = [name.strip().upper() for match in CITED.finditer(text) for name in match[1].split(",")]
         if not names:
             return (
                 ""
                 if not self.ledger.items
                 else "Nothing is cited. Put the ids of what you read behind sentences: [E1]."
             )
-        known = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
-        citations = checked(list(known.values()), self.inquiry.pins, self.inquiry.context)
-        absent = [name for name in dict.fromkeys(names) if name not in known]
-        rejected = [name for name, citation in zip(known, citations, strict=True) if not citation.accepted]
+        cited = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
+        citations = check_citations(list(cited.values()), self.inquiry.pins, self.inquiry.context)
+        absent = [name for name in dict.fromkeys(names) if name not in cited]
+        rejected = [name for name, citation in zip(cited, citations, strict=True) if not citation.accepted]
         if not absent and not rejected:
             return ""
         return f"These ids can't be cited: {', '.join([*absent, *rejected])}. Use ids that a tool gave you, or none."
@@ -320,19 +320,19 @@ class _ModelRun:
         """Pass on text as it comes, a few times a second."""
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
-        waiting, told = "", time.monotonic()
+        pending, flushed_s = "", time.monotonic()
         async for event in events:
             if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-                waiting += event.part.content
+                pending += event.part.content
             elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-                waiting += event.delta.content_delta
-            if waiting and time.monotonic() - told >= _DELTA_S:
-                self._tell(waiting)
-                waiting, told = "", time.monotonic()
-        if waiting:
-            self._tell(waiting)
+                pending += event.delta.content_delta
+            if pending and time.monotonic() - flushed_s >= _DELTA_S:
+                self._notify(pending)
+                pending, flushed_s = "", time.monotonic()
+        if pending:
+            self._notify(pending)
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         from sourcelight.engines.deepsearch.redaction import redact
 
         self.emit(ResearchEvent("answer_delta", {"text": redact(text)}))
@@ -344,8 +344,8 @@ class _ModelRun:
         suggested = _SUGGESTED.search(text)
         if suggested is not None:
             text = text[: suggested.start()].rstrip()
-            asked = (line.strip() for line in suggested[1].split("\n"))
-            followups = [inline(line.lstrip("-*0123456789. "), 200) for line in asked if line][:3]
+            questions = (line.strip() for line in suggested[1].split("\n"))
+            followups = [inline(line.lstrip("-*0123456789. "), 200) for line in questions if line][:3]
         draft = Draft(ledger=self.ledger, followups=followups, researcher="model", model=self.choice.name)
         draft.parts.append(Paragraph(text))
         if self._facts is not None:
@@ -354,18 +354,20 @@ class _ModelRun:
             draft.stats |= {name: self._facts.stats[name] for name in _FACTS if name in self._facts.stats}
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
-        shown = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
-        more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-        lines = [f"- {shown}{more}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
+        listed = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
+        suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+        lines = [f"- {listed}{suffix}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
         if self.cut_short:
             lines.append(f"- The model was told to end: {self.cut_short}.")
         if self.toolbox.refused:
             lines.append(f"- {self.toolbox.refused} tool calls were refused: {self.budget.tool_calls} may be made.")
         if self.budget.cost is not None and self.cost is None:
-            most = f"{self.budget.cost:g} dollars"
-            lines.append(f"- What the model costs is in no price list: the limit of {most} could not be held.")
-        place = code(self.choice.place)
-        lines.append(f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {place}.")
+            limit = f"{self.budget.cost:g} dollars"
+            lines.append(f"- What the model costs is in no price list: the limit of {limit} could not be held.")
+        provider = code(self.choice.place)
+        lines.append(
+            f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {provider}."
+        )
         draft.parts.append(Paragraph("\n".join(lines)))
         draft.searches.append(" ".join(self.inquiry.question.split()))
         draft.searches += self._facts.searches if self._facts is not None else []
@@ -382,14 +384,14 @@ class _ModelRun:
     def stats(self) -> dict[str, Any]:
         """Counts of the run."""
         usage = self._usage
-        found: dict[str, Any] = {"tool_calls": self.toolbox.calls, "corrections": self._corrections}
+        stats: dict[str, Any] = {"tool_calls": self.toolbox.calls, "corrections": self._corrections}
         if usage is not None:
-            found |= {
+            stats |= {
                 "model_requests": usage.requests,
                 "total_input_tokens": usage.input_tokens,
                 "completion_tokens": usage.output_tokens,
                 "cached_tokens": usage.cache_read_tokens,
             }
         if self.cost is not None:
-            found["cost_dollars"] = round(self.cost, 6)
-        return found
+            stats["cost_dollars"] = round(self.cost, 6)
+        return stats

@@ -17,17 +17,17 @@ from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.tools.catalog import find_tool, mcp_tools
 from sourcelight.core.tools.tool import Scope, Tool
-from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, EvidenceLedger
+from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, EvidenceLedger
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
-from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
+from sourcelight.engines.deepsearch.redaction import frame_text, is_hidden_file, new_boundary, redact
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.protocol import ResearchBudget
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import call, render
 
 FOLLOW_UPS = "Follow-up questions"
-_MOST_BEFORE = 8_000
-_MOST_PINS = 100
+_MAX_BEFORE = 8_000
+_MAX_PINS = 100
 
 INSTRUCTIONS = f"""You answer questions about source code. You have tools that search and read the repositories in
 scope.
@@ -54,18 +54,18 @@ def first_message(
 ) -> str:
     """Write the first message: the question, the scope, what was said before, what was counted and found first."""
     pins = list(inquiry.pins)
-    names = [f"- {pin.repository} at {pin.commit[:12]}" for pin in pins[:_MOST_PINS]]
-    if len(pins) > _MOST_PINS:
-        names.append(f"- and {len(pins) - _MOST_PINS} more; list_repos names them")
+    names = [f"- {pin.repository} at {pin.commit[:12]}" for pin in pins[:_MAX_PINS]]
+    if len(pins) > _MAX_PINS:
+        names.append(f"- and {len(pins) - _MAX_PINS} more; list_repos names them")
     parts = [f"Question: {redact(inquiry.question)}", "Repositories in scope:\n" + "\n".join(names)]
-    before = "\n\n".join(f"Question: {each.question}\nAnswer:\n{each.answer}" for each in inquiry.previous[-3:])
+    before = "\n\n".join(f"Question: {turn.question}\nAnswer:\n{turn.answer}" for turn in inquiry.previous[-3:])
     if before:
-        parts.append("Earlier in this conversation (its links are no ids):\n" + before[-_MOST_BEFORE:])
+        parts.append("Earlier in this conversation (its links are no ids):\n" + before[-_MAX_BEFORE:])
     if facts:
-        parts.append("Counted by the engine:\n" + framed(redact(facts), "facts", boundary))
-    shown = [described(name, item, boundary) for name in pack if (item := ledger.get(name)) is not None]
-    if shown:
-        parts.append("A first search found:\n" + "\n".join(shown))
+        parts.append("Counted by the engine:\n" + frame_text(redact(facts), "facts", boundary))
+    described_items = [described(name, item, boundary) for name in pack if (item := ledger.get(name)) is not None]
+    if described_items:
+        parts.append("A first search found:\n" + "\n".join(described_items))
     return "\n\n".join(parts)
 
 
@@ -73,10 +73,10 @@ def described(name: str, item: Evidence, boundary: str) -> str:
     """Show a piece of evidence to a model: its id, where it is from, and its text in a frame."""
     if isinstance(item, CommitEvidence):
         text = f"{item.subject}\n\n{item.text}".strip()
-        return f"[{name}] " + framed(redact(text), f"{item.label}, {item.author}, {item.date}", boundary)
+        return f"[{name}] " + frame_text(redact(text), f"{item.label}, {item.author}, {item.date}", boundary)
     lines = redact(item.text).split("\n")
     numbered = "\n".join(f"{number}: {line}" for number, line in enumerate(lines, item.begin_line))
-    return f"[{name}] " + framed(numbered, item.label, boundary)
+    return f"[{name}] " + frame_text(numbered, item.label, boundary)
 
 
 RESULT_BYTES = 8_000
@@ -145,15 +145,15 @@ class Toolbox:
                 text = self._run(name, arguments)
             except Cancelled:
                 raise
-            except SourcelightError as fault:
-                text = f"Error: {fault}"
-            except Exception as fault:  # noqa: BLE001 - a fault of ours must not end the model's run
-                text = f"Error: the tool failed ({type(fault).__name__})"
+            except SourcelightError as exc:
+                text = f"Error: {exc}"
+            except Exception as exc:  # noqa: BLE001 - a fault of ours must not end the model's run
+                text = f"Error: the tool failed ({type(exc).__name__})"
             new = len(self.ledger.items) - before
-            seen = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
-            self._known[key] = seen
-            told = " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))
-            self.emit(ResearchEvent("turn", {"tool": name, "query": redact(told), "result": seen}))
+            result_text = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
+            self._known[key] = result_text
+            query = " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))
+            self.emit(ResearchEvent("turn", {"tool": name, "query": redact(query), "result": result_text}))
             return f"{text}\n{self._nudge(new=new > 0)}".rstrip()
 
     def _nudge(self, *, new: bool) -> str:
@@ -175,33 +175,35 @@ class Toolbox:
 
     def _scoped(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
         """Keep a call to the pinned commits; give a sentence when it asks for something else."""
-        given = dict(arguments)
+        scoped = dict(arguments)
         for key in _REPO_ARGUMENTS:
-            if key in given:
-                targets = self.inquiry.pins.of_any(str(given[key]))
+            if key in scoped:
+                targets = self.inquiry.pins.of_any(str(scoped[key]))
                 if not targets:
-                    return f"Error: {given[key]} is not in the scope of this question"
-                asked = str(given.get("revision", ""))
-                known = {target.revision: target for target in targets} | {target.commit: target for target in targets}
-                chosen = known.get(asked) if asked else targets[0]
-                if chosen is None and not any(target.commit.startswith(asked) for target in targets):
+                    return f"Error: {scoped[key]} is not in the scope of this question"
+                revision = str(scoped.get("revision", ""))
+                by_revision = {target.revision: target for target in targets} | {
+                    target.commit: target for target in targets
+                }
+                chosen = by_revision.get(revision) if revision else targets[0]
+                if chosen is None and not any(target.commit.startswith(revision) for target in targets):
                     return f"Error: only {', '.join(target.commit[:12] for target in targets)} is in scope"
                 chosen = chosen or targets[0]
-                given.pop("revision", None)
-                if chosen.revision and "base" not in given:
-                    given["revision"] = chosen.commit
-        if "repos" in given and isinstance(given["repos"], list):
-            outside = [name for name in given["repos"] if not self.inquiry.pins.of_any(str(name))]
+                scoped.pop("revision", None)
+                if chosen.revision and "base" not in scoped:
+                    scoped["revision"] = chosen.commit
+        if "repos" in scoped and isinstance(scoped["repos"], list):
+            outside = [name for name in scoped["repos"] if not self.inquiry.pins.of_any(str(name))]
             if outside:
                 return f"Error: {', '.join(map(str, outside))} is not in the scope of this question"
-        if "query" in given and "repo" not in given and self.inquiry.filters:
+        if "query" in scoped and "repo" not in scoped and self.inquiry.filters:
             if name != "keyword_search":  # a question, which may hold filters anywhere
-                return {**given, "query": f"{self.inquiry.filters} {given['query']}"}
+                return {**scoped, "query": f"{self.inquiry.filters} {scoped['query']}"}
             try:
-                given["query"] = conjoined(parse(str(given["query"]), "keyword"), self.inquiry.filters)
+                scoped["query"] = conjoined(parse(str(scoped["query"]), "keyword"), self.inquiry.filters)
             except QueryError as error:
                 return f"Error: {error.message}"
-        return given
+        return scoped
 
     def _evidence(self, answer: ToolResult) -> Iterator[Evidence]:
         texts = FileTexts(self.inquiry.context)
@@ -215,9 +217,9 @@ class Toolbox:
         else:
             for row in rows:
                 target = self._target(row)
-                begin, end = _lines(answer.columns, row)
-                if target is not None and begin:
-                    yield from _pieces(texts, target, row["path"], begin, end)
+                start, end = _lines(answer.columns, row)
+                if target is not None and start:
+                    yield from _pieces(texts, target, row["path"], start, end)
 
     def _target(self, row: Mapping[str, Any]) -> Target | None:
         if not row.get("path") or is_hidden_file(row["path"]):
@@ -235,8 +237,8 @@ class Toolbox:
         parts: list[str] = []
         size, left_out = 0, 0
         for item in items:
-            known = self.ledger.knows(item)
-            text = f"Already seen as {known}: {item.label}" if known else ""
+            is_known = self.ledger.knows(item)
+            text = f"Already seen as {is_known}: {item.label}" if is_known else ""
             if not text:
                 text = described(f"E{len(self.ledger.items) + 1}", item, self.boundary)
                 if size + len(text.encode()) > RESULT_BYTES and parts:
@@ -259,9 +261,9 @@ class Toolbox:
         else:
             text = render(find_tool(name), answer, self.inquiry.context)[1]
         raw = redact(text).encode()
-        cut = raw[:RESULT_BYTES].decode("utf-8", "ignore")
+        truncated = raw[:RESULT_BYTES].decode("utf-8", "ignore")
         note = "\n(The rest was left out to keep this short.)" if len(raw) > RESULT_BYTES else ""
-        return framed(cut, f"result of {name}", self.boundary) + note
+        return frame_text(truncated, f"result of {name}", self.boundary) + note
 
     def _in_scope(self, row: Mapping[str, Any]) -> bool:
         path = row.get("path")
@@ -286,10 +288,10 @@ def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
     return 0, 0
 
 
-def _pieces(texts: FileTexts, target: Target, path: str, begin: int, end: int) -> Iterator[Evidence]:
+def _pieces(texts: FileTexts, target: Target, path: str, start: int, end: int) -> Iterator[Evidence]:
     last = min(end, len(texts.lines(target, path)))
-    for low in range(begin, last + 1, MOST_LINES):
-        yield texts.evidence(target, path, low, min(low + MOST_LINES - 1, last), "read")
+    for block_start in range(start, last + 1, MAX_LINES):
+        yield texts.evidence(target, path, block_start, min(block_start + MAX_LINES - 1, last), "read")
 
 
 def _ids(first: int, last: int) -> str:

@@ -1,6 +1,6 @@
 """What a question wants: its scope, its intents, and the facts that it asks for."""
 
-from sourcelight.engines.deepsearch.question.intents import QuestionIntents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question.intents import QuestionIntents, intents_of, is_follow_up, with_follow_up
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
@@ -12,7 +12,7 @@ __all__ = [
     "RepositoryNames",
     "asks_for_facts",
     "intents_of",
-    "leans",
+    "is_follow_up",
     "read_request",
     "read_scope",
     "with_follow_up",

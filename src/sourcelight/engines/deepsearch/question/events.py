@@ -94,11 +94,11 @@ _MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|n
 _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 
-def read_event(marked: MarkedText, places: QuestionPaths) -> dict[str, Any] | None:
+def read_event(marked: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
     """Read a question for a person or a date; None for another one, or where it is about nothing that is named."""
     if marked.take(_TOP_PEOPLE) is not None:
         marked.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
-        return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked, places, of_history=True)}
+        return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked, paths, of_history=True)}
     asks = WHO.search(marked.text) or WHEN.search(marked.text)
     if asks is None:
         return None
@@ -107,7 +107,7 @@ def read_event(marked: MarkedText, places: QuestionPaths) -> dict[str, Any] | No
     marked.text = marked.text[: asks.start()] + " · " + marked.text[asks.end() :]
     if "since" in asks[0].lower() and _ADDED.search(marked.text) is None:
         marked.text += " added"
-    fields = _event(marked, kind, places)
+    fields = _event(marked, kind, paths)
     if fields is None:
         marked.text = before
         return None
@@ -115,18 +115,18 @@ def read_event(marked: MarkedText, places: QuestionPaths) -> dict[str, Any] | No
 
 
 def _event(  # noqa: PLR0911 - one for each form of question
-    marked: MarkedText, kind: str, places: QuestionPaths
+    marked: MarkedText, kind: str, paths: QuestionPaths
 ) -> dict[str, Any] | None:
-    marked.text = _MARKER.sub(lambda found: f" {marked.add(Mark('N', found[1].upper(), found[0]))} ", marked.text)
+    marked.text = _MARKER.sub(lambda match: f" {marked.add(Mark('N', match[1].upper(), match[0]))} ", marked.text)
     if kind == "who" and marked.take(_ARE_PEOPLE) is not None:
-        return {"event": "people", **take_paths(marked, places, of_history=True)}
+        return {"event": "people", **take_paths(marked, paths, of_history=True)}
     if kind == "who" and _WROTE_IT.fullmatch(marked.text) is not None:
         marked.text = ""
         return {"event": "most"}
     text = marked.text
     if kind == "when" and (tag := _TAG.search(text)) is not None:
-        name = marked.of_name(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
-        if places.is_revision(name):
+        name = marked.get_mark(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
+        if paths.is_revision(name):
             marked.take(_TAG)
             return {"event": "tag", "head": name}
     if kind == "who" and (top := _TOP.search(text)) is not None:
@@ -138,7 +138,7 @@ def _event(  # noqa: PLR0911 - one for each form of question
             "is_top": True,
             "is_fewest": fewest,
             "merges": merges,
-            **take_paths(marked, places, of_history=True),
+            **take_paths(marked, paths, of_history=True),
         }
     authors = take_authors(marked) if kind == "when" else ()
     if authors:
@@ -149,27 +149,27 @@ def _event(  # noqa: PLR0911 - one for each form of question
         ):
             pass
         last = which is not None and which["which"].lower() == "last"
-        return {"event": "commit", "is_last": last, "authors": authors, **_narrowed(marked, places, authors=False)}
+        return {"event": "commit", "is_last": last, "authors": authors, **_narrowed(marked, paths, authors=False)}
     if (found := _COMMIT.search(text)) is not None:
         marked.take(_COMMIT)
         last = found["which"].lower() in {"last", "latest", "newest", "most recent"}
         merges = True if found["noun"].lower() == "merge" else None
         marked.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
-        return {"event": "commit", "is_last": last, "merges": merges, **_narrowed(marked, places)}
+        return {"event": "commit", "is_last": last, "merges": merges, **_narrowed(marked, paths)}
     if kind == "who" and _MOST.search(text) is not None:
         marked.take(_MOST)
         marked.take(r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b")
-        return {"event": "most", **take_paths(marked, places, of_history=False)}
-    return _of_subject(marked, kind, places)
+        return {"event": "most", **take_paths(marked, paths, of_history=False)}
+    return _of_subject(marked, kind, paths)
 
 
-def _narrowed(marked: MarkedText, places: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
+def _narrowed(marked: MarkedText, paths: QuestionPaths, *, authors: bool = True) -> dict[str, Any]:
     fields: dict[str, Any] = {"authors": take_authors(marked)} if authors else {}
-    fields |= take_paths(marked, places, of_history=True)
+    fields |= take_paths(marked, paths, of_history=True)
     return fields | take_messages(marked)
 
 
-def _of_subject(marked: MarkedText, kind: str, places: QuestionPaths) -> dict[str, Any] | None:
+def _of_subject(marked: MarkedText, kind: str, paths: QuestionPaths) -> dict[str, Any] | None:
     """Who and when something was added, removed, changed; and whose it is."""
     text = marked.text
     event = next(
@@ -196,7 +196,7 @@ def _of_subject(marked: MarkedText, kind: str, places: QuestionPaths) -> dict[st
     names = re.search(rf"(?P<terms>{TERMS})", text)
     path = re.search(r"⟨P\d+⟩", text)
     if event in {"people", "owner"}:
-        scope = take_paths(marked, places, of_history=event == "people")
+        scope = take_paths(marked, paths, of_history=event == "people")
         if event == "owner" and not scope.get("paths"):
             return None
         marked.take(_OWNER if event == "owner" else _PEOPLE)
@@ -205,13 +205,13 @@ def _of_subject(marked: MarkedText, kind: str, places: QuestionPaths) -> dict[st
     if names is None and path is None:
         if event != "changed" or not last:
             return None
-        scope = take_paths(marked, places, of_history=True)
+        scope = take_paths(marked, paths, of_history=True)
     elif names is not None:
         terms = terms_of(marked, names["terms"])
         _take_subject(marked, names["terms"])
-        scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked, places, of_history=False)}
+        scope = {"terms": terms, "every": is_every(names["terms"]), **take_paths(marked, paths, of_history=False)}
     else:
-        scope = take_paths(marked, places, of_history=True, removed=event == "removed")
+        scope = take_paths(marked, paths, of_history=True, removed=event == "removed")
     pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED}[event]
     marked.take(pattern)
     if event == "changed":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sourcelight.engines.search.ranking.question import RankQuery, analyse
 
 SHORT = 6
-"""Content words below which a follow-up leans on the answer before it."""
+"""Content words below which a follow-up is_follow_up on the answer before it."""
 
 FOLLOW_UP_WEIGHT = 0.3
 """What a name or path cited by the answer before counts in a follow-up."""
@@ -59,21 +59,21 @@ def intents_of(question: RankQuery) -> QuestionIntents:
     )
 
 
-def leans(text: str) -> bool:
+def is_follow_up(text: str) -> bool:
     """Tell whether a question is so short, or points so, that it means what the answer before it was about."""
     question = analyse(text)
-    own = [term for term in question.terms if term not in question.optional]
-    return len(own) < SHORT or bool(_POINTING.search(text))
+    required = [term for term in question.terms if term not in question.optional]
+    return len(required) < SHORT or bool(_POINTING.search(text))
 
 
 def with_follow_up(question: RankQuery, cited: Sequence[str]) -> RankQuery:
     """Let a short or pointing question lean on what the answer before it cited: names and paths, at less weight."""
-    if not cited or not leans(question.text):
+    if not cited or not is_follow_up(question.text):
         return question
     before = analyse(" ".join(f"`{name}`" for name in cited))
     terms = dict(question.terms)
     for term, weight in before.terms.items():
         terms.setdefault(term, FOLLOW_UP_WEIGHT * weight)
-    shown = {**before.shown, **question.shown}
+    spellings = {**before.shown, **question.shown}
     optional = question.optional | frozenset(term for term in before.terms if term not in question.terms)
-    return replace(question, terms=terms, shown=shown, optional=optional)
+    return replace(question, terms=terms, shown=spellings, optional=optional)

@@ -22,7 +22,7 @@ class Mark:
 
     kind: str
     text: str
-    written: str
+    source_text: str
     quoted: bool = False
 
 
@@ -37,10 +37,10 @@ class MarkedText:
     marks: list[Mark] = field(default_factory=list)
 
     @classmethod
-    def of(cls, text: str) -> MarkedText:
+    def from_text(cls, text: str) -> MarkedText:
         """Mark what is in quotation marks or back quotes."""
         marked = cls(text.replace("⟨", "<").replace("⟩", ">").replace("·", " "))
-        marked.mark(_QUOTED, "Q", lambda found: next(group for group in found.groups() if group is not None).strip())
+        marked.mark(_QUOTED, "Q", lambda match: next(group for group in match.groups() if group is not None).strip())
         return marked
 
     def mark(
@@ -48,13 +48,13 @@ class MarkedText:
     ) -> None:
         """Put a mark in place of each match (or of a group of it) for which `value` gives a text."""
 
-        def replace(found: re.Match[str]) -> str:
-            text = value(found)
-            if not text or "⟨" in found[group]:
-                return found[0]
-            start, end = found.start(group) - found.start(), found.end(group) - found.start()
-            name = self.add(Mark(kind, text, found[group].strip(), kind == "Q"))
-            return f"{found[0][:start]} {name} {found[0][end:]}"
+        def replace(match: re.Match[str]) -> str:
+            text = value(match)
+            if not text or "⟨" in match[group]:
+                return match[0]
+            start, end = match.start(group) - match.start(), match.end(group) - match.start()
+            name = self.add(Mark(kind, text, match[group].strip(), kind == "Q"))
+            return f"{match[0][:start]} {name} {match[0][end:]}"
 
         self.text = pattern.sub(replace, self.text)
 
@@ -65,19 +65,19 @@ class MarkedText:
 
     def take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """Take the first match out of the text; None where there is none."""
-        found = re.search(pattern, self.text, re.IGNORECASE) if isinstance(pattern, str) else pattern.search(self.text)
-        if found is not None:
-            self.text = self.text[: found.start()] + GAP + self.text[found.end() :]
-        return found
+        match = re.search(pattern, self.text, re.IGNORECASE) if isinstance(pattern, str) else pattern.search(self.text)
+        if match is not None:
+            self.text = self.text[: match.start()] + GAP + self.text[match.end() :]
+        return match
 
-    def of_name(self, name: str) -> Mark:
+    def get_mark(self, name: str) -> Mark:
         """Give the mark of a name such as ``⟨L0⟩``."""
-        return self.of_names(name)[0]
+        return self.get_marks(name)[0]
 
-    def of_names(self, text: str) -> list[Mark]:
+    def get_marks(self, text: str) -> list[Mark]:
         """Give the marks that stand in a piece of the text."""
-        return [self.marks[int(found[2])] for found in _MARK.finditer(text)]
+        return [self.marks[int(match[2])] for match in _MARK.finditer(text)]
 
-    def written(self) -> str:
+    def to_text(self) -> str:
         """Give what is left of the question, as it was written."""
-        return _MARK.sub(lambda found: self.marks[int(found[2])].written, self.text)
+        return _MARK.sub(lambda match: self.marks[int(match[2])].source_text, self.text)

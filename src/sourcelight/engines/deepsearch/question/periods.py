@@ -52,13 +52,13 @@ class Period:
 
     start: datetime | None = None
     end: datetime | None = None
-    moves: bool = False
+    is_relative: bool = False
 
     @property
     def text(self) -> str:
         """The span in words."""
-        start = f"from {_shown(self.start)} on" if self.start is not None else ""
-        end = f"before {_shown(self.end)}" if self.end is not None else ""
+        start = f"from {_format_date(self.start)} on" if self.start is not None else ""
+        end = f"before {_format_date(self.end)}" if self.end is not None else ""
         return f"{start} and {end}" if start and end else start or end
 
     @property
@@ -71,32 +71,32 @@ class Period:
         """As `after`."""
         return "" if self.end is None else _instant(self.end)
 
-    def both(self, other: Period) -> Period:
+    def intersect(self, second: Period) -> Period:
         """Give the part that both spans have."""
-        starts = [one.start for one in (self, other) if one.start is not None]
-        ends = [one.end for one in (self, other) if one.end is not None]
-        return Period(max(starts, default=None), min(ends, default=None), self.moves or other.moves)
+        starts = [period.start for period in (self, second) if period.start is not None]
+        end_dates = [period.end for period in (self, second) if period.end is not None]
+        return Period(max(starts, default=None), min(end_dates, default=None), self.is_relative or second.is_relative)
 
 
 def take_period(marked: MarkedText, now: datetime) -> Period:
     """Take all spans of time out of a question."""
     period = Period()
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Period]], ...] = (
-        (_BETWEEN, lambda found: Period(_span(found[1], now)[0], _span(found[2], now)[1])),
-        (_RECENT, lambda found: Period(_ago(found[1], found[2], now), None)),
-        (_THIS, lambda found: _this(found[1], found[2], now)),
-        (_SINCE, lambda found: Period(_span(found[1], now)[0], None)),
-        (_AFTER, lambda found: Period(_span(found[1], now)[1], None)),
-        (_BEFORE, lambda found: Period(None, _span(found[1], now)[0])),
-        (_UNTIL, lambda found: Period(None, _span(found[1], now)[1])),
-        (_IN, lambda found: Period(*_span(found[1], now))),
+        (_BETWEEN, lambda match: Period(_span(match[1], now)[0], _span(match[2], now)[1])),
+        (_RECENT, lambda match: Period(_ago(match[1], match[2], now), None)),
+        (_THIS, lambda match: _this(match[1], match[2], now)),
+        (_SINCE, lambda match: Period(_span(match[1], now)[0], None)),
+        (_AFTER, lambda match: Period(_span(match[1], now)[1], None)),
+        (_BEFORE, lambda match: Period(None, _span(match[1], now)[0])),
+        (_UNTIL, lambda match: Period(None, _span(match[1], now)[1])),
+        (_IN, lambda match: Period(*_span(match[1], now))),
     )
-    for pattern, read in readers:
+    for pattern, reader in readers:
         while (found := pattern.search(marked.text)) is not None:
             try:
-                span = read(found)
+                span = reader(found)
                 moves = pattern in {_RECENT, _THIS} or re.search(r"today|yesterday|\bago\b", found[0], re.IGNORECASE)
-                period = period.both(replace(span, moves=bool(moves)))
+                period = period.intersect(replace(span, is_relative=bool(moves)))
             except (ValueError, OverflowError):
                 break
             marked.take(pattern)
@@ -106,23 +106,23 @@ def take_period(marked: MarkedText, now: datetime) -> Period:
 def _span(text: str, now: datetime) -> tuple[datetime, datetime]:  # noqa: PLR0911 - one for each form of date
     """Give the first instant of a date and the one after it; raises ValueError."""
     text = " ".join(text.lower().replace(",", " ").split()).removeprefix("the year ")
-    if found := re.fullmatch(_YEAR, text):
-        return _months(int(found[0]), 1, 12)
-    if found := re.fullmatch(rf"q([1-4]) (?:of )?({_YEAR})", text):
-        return _months(int(found[2]), 3 * int(found[1]) - 2, 3)
-    if found := re.fullmatch(rf"({_YEAR})[-/.](\d\d?)", text):
-        return _months(int(found[1]), int(found[2]), 1)
-    if found := re.fullmatch(rf"({_MONTH}) (?:of )?({_YEAR})", text):
-        return _months(int(found[2]), _MONTHS[found[1].rstrip(".")], 1)
-    if found := re.fullmatch(rf"({_YEAR}-\d\d-\d\dt\d\d:\d\d)(:\d\d)?z?", text):
-        start = datetime.fromisoformat(found[1] + (found[2] or ":00")).replace(tzinfo=UTC)
+    if match := re.fullmatch(_YEAR, text):
+        return _months(int(match[0]), 1, 12)
+    if match := re.fullmatch(rf"q([1-4]) (?:of )?({_YEAR})", text):
+        return _months(int(match[2]), 3 * int(match[1]) - 2, 3)
+    if match := re.fullmatch(rf"({_YEAR})[-/.](\d\d?)", text):
+        return _months(int(match[1]), int(match[2]), 1)
+    if match := re.fullmatch(rf"({_MONTH}) (?:of )?({_YEAR})", text):
+        return _months(int(match[2]), _MONTHS[match[1].rstrip(".")], 1)
+    if match := re.fullmatch(rf"({_YEAR}-\d\d-\d\dt\d\d:\d\d)(:\d\d)?z?", text):
+        start = datetime.fromisoformat(match[1] + (match[2] or ":00")).replace(tzinfo=UTC)
         return start, start
     if text == "today":
         start = now.replace(hour=0, minute=0, second=0, microsecond=0)
         return start, start + timedelta(days=1)
-    words = text.split()
-    if words[0] in _NUMBERS:
-        text = " ".join([str(_NUMBERS[words[0]]), *words[1:]])
+    parts = text.split()
+    if parts[0] in _NUMBERS:
+        text = " ".join([str(_NUMBERS[parts[0]]), *parts[1:]])
     start = parse_date(text.replace(" of ", " ").replace(".", ""), now)
     return start, start + timedelta(days=1)
 
@@ -160,6 +160,6 @@ def _instant(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _shown(moment: datetime) -> str:
+def _format_date(moment: datetime) -> str:
     midnight = moment.hour == moment.minute == moment.second == 0
     return moment.strftime("%Y-%m-%d") if midnight else moment.strftime("%Y-%m-%d %H:%M:%S")

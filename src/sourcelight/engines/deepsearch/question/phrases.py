@@ -219,13 +219,13 @@ _LARGEST = re.compile(
     rf"|\b(?:is|are)\s+(?:the\s+)?(?P<size>{_SIZES})\b(?=[\W·]*$)",
     re.IGNORECASE,
 )
-_MOST_CHANGED = re.compile(
+_MAX_CHANGED = re.compile(
     r"\b(?:the\s+)?most\s+(?:frequently\s+|often\s+)?(?:changed|modified|edited|touched)\s+(?=files?\b)"
     r"|\b(?:(?:was|were|is|are|has|have|been|get|gets)\s+)*(?:changed|changes?|modified|edited|touched)\s+(?:the\s+)?most"
     r"(?:\s+(?:often|frequently))?\b",
     re.IGNORECASE,
 )
-_MOST_HOLDING = re.compile(
+_MAX_HOLDING = re.compile(
     r"\b(?:the\s+)?(?P<top>most|least|fewest)(?:\s+(?:often|frequently|times))?(?=[\W·]*$)", re.IGNORECASE
 )
 _BOUND = re.compile(
@@ -244,13 +244,13 @@ _MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
 
 def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
     """Give the texts of marks, or of a bare word: quoted and dotted ones are literals, others whole words."""
-    marks = marked.of_names(text)
+    marks = marked.get_marks(text)
     if marks:
         return tuple(Term(mark.text, mark.kind == "N" and mark.text.replace("_", "a").isalnum()) for mark in marks)
     return (Term(" ".join(text.split()), is_word=True, is_bare=True),)
 
 
-def listed_terms(marked: MarkedText, text: str) -> tuple[Term, ...]:
+def read_terms(marked: MarkedText, text: str) -> tuple[Term, ...]:
     """Give the texts of a list in which words without marks stand too: "Errorf, Sprintf and `fmt`"."""
     items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", text.strip())
     return tuple(terms_of(marked, item)[0] if item.startswith("⟨") else Term(item, is_word=True) for item in items)
@@ -264,87 +264,87 @@ def is_every(text: str) -> bool:
 def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
     """Take "which author has the most commits" and "authors with more than ten commits"."""
     fields: dict[str, Any] = {}
-    if is_list and _MOST_HOLDING.search(marked.text) is not None:
+    if is_list and _MAX_HOLDING.search(marked.text) is not None:
         group = NOUN.match(marked.text, len(marked.text) - len(marked.text.lstrip(" ·")))
         if group is not None and kind_of_noun(group) in {"files", "repositories"}:
-            few = marked.take(_MOST_HOLDING)
-            marked.text = f" · {_left_of_group(group)}{marked.text[group.end() :]}"
+            few = marked.take(_MAX_HOLDING)
+            marked.text = f" · {_kept_group_words(group)}{marked.text[group.end() :]}"
             is_fewest = few is not None and few["top"].lower() != "most"
             return {"is_top": True, "is_fewest": is_fewest, "group": kind_of_noun(group), "kind": "occurrences"}
-    if is_list and (found := marked.take(_LARGEST)) is not None:
-        small = (found["size"] or found["before"] or "").lower() in {"smallest", "shortest"}
+    if is_list and (match := marked.take(_LARGEST)) is not None:
+        small = (match["size"] or match["before"] or "").lower() in {"smallest", "shortest"}
         marked.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
-    if is_list and marked.take(_MOST_CHANGED) is not None:
+    if is_list and marked.take(_MAX_CHANGED) is not None:
         marked.take(r"\b(?:source\s+)?files?\b")
         return {"is_top": True, "group": "files", "kind": "commits"}
-    if (found := marked.take(_PER)) is not None:
-        word = found["noun"].lower().rstrip("s")
+    if (match := marked.take(_PER)) is not None:
+        word = match["noun"].lower().rstrip("s")
         noun = NOUN.fullmatch(word)
         return {"group": f"{word}s" if noun is None else kind_of_noun(noun)}
     for pattern in (_SUPERLATIVE, _BOUND):
-        found = pattern.search(marked.text)
-        if found is None:
+        match = pattern.search(marked.text)
+        if match is None:
             continue
         noun = re.compile(rf"\s*(?:⟨[GN]\d+⟩\s*)?(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(
-            marked.text, found.end() - 1
+            marked.text, match.end() - 1
         )
-        group = NOUN.search(marked.text[: found.start()])
+        group = NOUN.search(marked.text[: match.start()])
         if noun is None or group is None:
             continue
-        measure, of = kind_of_noun(noun), kind_of_noun(group)
-        if measure not in _MEASURES or of not in _GROUPS:
+        measure, group_kind = kind_of_noun(noun), kind_of_noun(group)
+        if measure not in _MEASURES or group_kind not in _GROUPS:
             continue
         if pattern is _SUPERLATIVE:
             if not is_list:
                 continue
-            fields |= {"is_top": True, "is_fewest": found["top"].lower().startswith(("few", "least", "low"))}
+            fields |= {"is_top": True, "is_fewest": match["top"].lower().startswith(("few", "least", "low"))}
         else:
-            fields["threshold"] = _threshold(found)
-        kept = marked.text[noun.start() : noun.start("noun")]
+            fields["threshold"] = _read_threshold(match)
+        marks_before = marked.text[noun.start() : noun.start("noun")]
         marked.text = (
             marked.text[: group.start()]
-            + f" · {_left_of_group(group)}"
-            + marked.text[group.end() : found.start()]
+            + f" · {_kept_group_words(group)}"
+            + marked.text[group.end() : match.start()]
             + " · "
-            + kept
+            + marks_before
             + marked.text[noun.end() :]
         )
-        return fields | {"group": of, "kind": measure}
+        return fields | {"group": group_kind, "kind": measure}
     return fields
 
 
-def _left_of_group(group: re.Match[str]) -> str:
+def _kept_group_words(group: re.Match[str]) -> str:
     """Keep "headers" in the text, so that it is named: as a group it would stand for all files."""
     is_plain = kind_of_noun(group) != "files" or re.fullmatch(r"files?", group[0], re.IGNORECASE) is not None
     return "" if is_plain else f"{group[0]} · "
 
 
-def _threshold(found: re.Match[str]) -> Threshold:
-    number = _NUMBERS.get(found["number"].lower()) or int(found["number"].replace(",", ""))
-    how = found["how"].lower()
-    if how in {"more than", "over"}:
+def _read_threshold(match: re.Match[str]) -> Threshold:
+    number = _NUMBERS.get(match["number"].lower()) or int(match["number"].replace(",", ""))
+    comparison = match["how"].lower()
+    if comparison in {"more than", "over"}:
         return Threshold(number + 1)
-    if how in {"fewer than", "less than", "under"}:
+    if comparison in {"fewer than", "less than", "under"}:
         return Threshold(None, number - 1)
-    if how in {"exactly", "only", "just"}:
+    if comparison in {"exactly", "only", "just"}:
         return Threshold(number, number)
-    return Threshold(number) if how in {"at least", "no fewer than", "no less than"} else Threshold(None, number)
+    return Threshold(number) if comparison in {"at least", "no fewer than", "no less than"} else Threshold(None, number)
 
 
-def take_range(marked: MarkedText, places: QuestionPaths) -> tuple[str, str]:
+def take_range(marked: MarkedText, paths: QuestionPaths) -> tuple[str, str]:
     """Take a span of revisions: "between v1 and v2", "since v1"; empty texts for none."""
 
     def revision(text: str) -> str:
-        return marked.of_name(text).text if text.startswith("⟨") else text
+        return marked.get_mark(text).text if text.startswith("⟨") else text
 
     for pattern in (_SPAN, _DOTS, _NOT_IN, _OF_COMMIT, _SINCE, _UNTIL):
-        found = pattern.search(marked.text)
-        if found is None:
+        match = pattern.search(marked.text)
+        if match is None:
             continue
-        names = {name: revision(text) for name, text in found.groupdict().items() if text}
-        if all(places.is_revision(name) for name in names.values()):
-            marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+        names = {name: revision(text) for name, text in match.groupdict().items() if text}
+        if all(paths.is_revision(name) for name in names.values()):
+            marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
             if pattern is _OF_COMMIT:
                 return f"{names['head']}~1", names["head"]
             return names.get("base", ""), names.get("head", "")
@@ -353,109 +353,118 @@ def take_range(marked: MarkedText, places: QuestionPaths) -> tuple[str, str]:
 
 def take_authors(marked: MarkedText) -> tuple[str, ...]:
     """Take the people whose commits are meant."""
-    found: list[str] = []
+    authors: list[str] = []
     for pattern in (_BY, _BY_HANDLE, _DID, _POSSESSIVE, _FROM):
         match = pattern.search(marked.text)
         if match is None:
             continue
         groups = match.groupdict()
         person = groups["person"] or groups["plain"]
-        found.append(marked.of_name(person).text if person.startswith("⟨") else person)
+        authors.append(marked.get_mark(person).text if person.startswith("⟨") else person)
         end = match.start("verb") if pattern is _DID else match.end()
-        kept = "commits " if pattern is _FROM else f"{match['adverb'] or ''} " if pattern is _DID else ""
-        marked.text = f"{marked.text[: match.start()]} · {kept}{marked.text[end:]}"
-    return tuple(dict.fromkeys(found))
+        left_text = "commits " if pattern is _FROM else f"{match['adverb'] or ''} " if pattern is _DID else ""
+        marked.text = f"{marked.text[: match.start()]} · {left_text}{marked.text[end:]}"
+    return tuple(dict.fromkeys(authors))
 
 
 def take_messages(marked: MarkedText) -> dict[str, Any]:
     """Take texts that messages of commits hold, and whether each message has to hold all of them."""
-    found = marked.take(_MESSAGE)
-    if found is None:
+    match = marked.take(_MESSAGE)
+    if match is None:
         return {"messages": ()}
-    return {"messages": terms_of(marked, found["terms"]), "every_message": is_every(found["terms"])}
+    return {"messages": terms_of(marked, match["terms"]), "every_message": is_every(match["terms"])}
 
 
 def take_changed_text(marked: MarkedText) -> dict[str, Any]:
     """Take texts that a commit adds or removes, and which of both; nothing where there are none."""
-    found = marked.take(_CHANGED_TEXT)
-    if found is None:
+    match = marked.take(_CHANGED_TEXT)
+    if match is None:
         return {}
-    verb = found["verb"].lower()
+    verb = match["verb"].lower()
     side = "added" if verb.startswith(("add", "intro")) else "removed" if verb.startswith(("remov", "delet")) else ""
-    terms = terms_of(marked, found["terms"])
-    return {"relation": "change", "terms": terms, "every": is_every(found["terms"]), "side": side}
+    terms = terms_of(marked, match["terms"])
+    return {"relation": "change", "terms": terms, "every": is_every(match["terms"]), "side": side}
 
 
-def take_paths(marked: MarkedText, places: QuestionPaths, *, of_history: bool, removed: bool = False) -> dict[str, Any]:
+def take_paths(
+    marked: MarkedText, question_paths: QuestionPaths, *, of_history: bool, removed: bool = False
+) -> dict[str, Any]:
     """Take which files count: paths and folders, tests, languages; and which don't.
 
     A path that no commit searched has counts where history is asked; otherwise it is left in the text. Where a
     removal is asked for (`removed`), a path that was there once is meant before today's paths that end with it.
     """
     fields: dict[str, Any] = {}
-    _take_without(marked, places, fields)
+    _take_without(marked, question_paths, fields)
     paths: list[PathScope] = []
     position = 0
-    while (found := _IN_PATH.search(marked.text, position)) is not None:
+    while (match := _IN_PATH.search(marked.text, position)) is not None:
         scopes = [
-            _scope(places, mark.text, of_history=of_history, removed=removed) for mark in marked.of_names(found["path"])
+            _find_scope(question_paths, mark.text, of_history=of_history, removed=removed)
+            for mark in marked.get_marks(match["path"])
         ]
         if all(
-            scope.exists or (of_history and (is_path(scope.written, strict=True) or scope.was_there))
+            scope.exists or (of_history and (is_path(scope.source_text, strict=True) or scope.was_there))
             for scope in scopes
         ):
             paths += scopes
-            marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+            marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
         else:
-            position = found.end()
+            position = match.end()
     for pattern in (_IN_FOLDER, _IN_WORD):
         position = 0
-        while (found := pattern.search(marked.text, position)) is not None:
-            written = next(group for group in found.groups() if group)
-            word = marked.of_name(written).text if written.startswith("⟨") else written
-            scope = places.find(f"{word}/") if places.is_folder(word) else places.find(word) if "." in word else None
+        while (match := pattern.search(marked.text, position)) is not None:
+            word_text = next(group for group in match.groups() if group)
+            word = marked.get_mark(word_text).text if word_text.startswith("⟨") else word_text
+            scope = (
+                question_paths.find(f"{word}/")
+                if question_paths.is_folder(word)
+                else question_paths.find(word)
+                if "." in word
+                else None
+            )
             if scope is None:
-                position = found.end()
+                position = match.end()
                 continue
             paths.append(scope)
-            marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+            marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
     if paths:
         fields["paths"] = tuple(dict.fromkeys(paths))
     if "tests" not in fields and marked.take(_TESTS) is not None:
         fields["tests"] = True
     languages: list[str] = []
-    while (found := marked.take(_LANGUAGES)) is not None:
-        languages += [mark.text for mark in marked.of_names(found["marks"])]
+    while (match := marked.take(_LANGUAGES)) is not None:
+        languages += [mark.text for mark in marked.get_marks(match["marks"])]
     if languages:
         fields["languages"] = tuple(dict.fromkeys(languages))
     return fields
 
 
-def _take_without(marked: MarkedText, places: QuestionPaths, fields: dict[str, Any]) -> None:
+def _take_without(marked: MarkedText, question_paths: QuestionPaths, fields: dict[str, Any]) -> None:
     without: list[PathScope] = []
     position = 0
-    while (found := _WITHOUT.search(marked.text, position)) is not None:
+    while (match := _WITHOUT.search(marked.text, position)) is not None:
         scope: PathScope | None = None
-        if found["path"]:
-            scope = places.find(marked.of_name(found["path"]).text)
-        elif found["word"] and places.is_folder(found["word"]):
-            scope = places.find(f"{found['word']}/")
-        if found["tests"] or found["non"]:
+        if match["path"]:
+            scope = question_paths.find(marked.get_mark(match["path"]).text)
+        elif match["word"] and question_paths.is_folder(match["word"]):
+            scope = question_paths.find(f"{match['word']}/")
+        if match["tests"] or match["non"]:
             fields["tests"] = False
         elif scope is not None:
             without.append(scope)
         else:
-            position = found.end()
+            position = match.end()
             continue
-        marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+        marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
     if without:
         fields["without"] = tuple(without)
 
 
-def _scope(places: QuestionPaths, text: str, *, of_history: bool, removed: bool) -> PathScope:
+def _find_scope(question_paths: QuestionPaths, text: str, *, of_history: bool, removed: bool) -> PathScope:
     """Give the files of a path: today's, those of history, or files that never were."""
-    scope = places.find(text)
+    scope = question_paths.find(text)
     is_exact = scope is not None and scope.pattern.startswith("^")
     if of_history and (scope is None or (removed and not is_exact)):
-        scope = places.find_past(text) or scope
+        scope = question_paths.find_past(text) or scope
     return scope or past_scope(text, text)

@@ -56,7 +56,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     TERMS,
     VERBS_OF_CONTENT,
     is_every,
-    listed_terms,
+    read_terms,
     take_authors,
     take_changed_text,
     take_group,
@@ -88,38 +88,38 @@ _OF_PAST = re.compile(
 """Questions in which a path may be one that is gone; for others no history is opened."""
 
 
-def read_request(text: str, places: QuestionPaths, now: datetime) -> FactRequest | None:
+def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest | None:
     """Read a question, of which names of repositories were taken; None when it asks for no such facts."""
     if len(text) > MAX_CHARACTERS:
         return None
-    marked = MarkedText.of(POLITE.sub("", text))
+    marked = MarkedText.from_text(POLITE.sub("", text))
     mark_paths(marked)
-    unmarked = _unmark_absent(marked, places)
+    unmarked = _unmark_absent(marked, paths)
     period = take_period(marked, now)
-    base, head = take_range(marked, places)
+    base, head = take_range(marked, paths)
     mark_names(marked)
     mark_languages(marked)
     shared: dict[str, Any] = {"period": period, "base": base, "head": head}
-    fields = _dependencies(marked)
+    fields = _read_dependencies(marked)
     if fields is None:
-        fields = read_event(marked, places)
+        fields = read_event(marked, paths)
     if fields is None:
-        fields = _Counted(marked, places).read()
+        fields = _CountReader(marked, paths).read()
     if fields is None:
         return None
     texts = {term.text for term in (*fields.get("terms", ()), *fields.get("messages", ()))}
     shared["as_text"] = tuple(text for text in unmarked if text in texts)
-    return _with_rest(marked, {**shared, **fields}, places)
+    return _with_rest(marked, {**shared, **fields}, paths)
 
 
-def _unmark_absent(marked: MarkedText, places: QuestionPaths) -> list[str]:
+def _unmark_absent(marked: MarkedText, paths: QuestionPaths) -> list[str]:
     """Read as texts what has a slash and no file's ending, and is no path of what is searched: HTTP/2; give these."""
     of_past = _OF_PAST.search(marked.text) is not None
     unmarked = []
     for number, mark in enumerate(marked.marks):
-        if mark.kind != "P" or is_path(mark.text, strict=True) or places.find(mark.text) is not None:
+        if mark.kind != "P" or is_path(mark.text, strict=True) or paths.find(mark.text) is not None:
             continue
-        if of_past and places.find_past(mark.text) is not None:
+        if of_past and paths.find_past(mark.text) is not None:
             continue
         unmarked.append(mark.text)
         marked.marks[number] = replace(mark, kind="N")
@@ -136,10 +136,10 @@ def asks_for_facts(text: str) -> bool:
     return any(pattern.search(text) is not None for pattern in patterns)
 
 
-def _with_rest(marked: MarkedText, fields: dict[str, Any], places: QuestionPaths) -> FactRequest:
+def _with_rest(marked: MarkedText, fields: dict[str, Any], paths: QuestionPaths) -> FactRequest:
     """Take which files count where nothing did so before, and name what is left."""
     of_history = fields["kind"] in {"commits", "authors", "who", "when", "changed_lines"}
-    for name, value in take_paths(marked, places, of_history=of_history).items():
+    for name, value in take_paths(marked, paths, of_history=of_history).items():
         if isinstance(value, tuple):
             fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *value)))
         else:
@@ -149,11 +149,13 @@ def _with_rest(marked: MarkedText, fields: dict[str, Any], places: QuestionPaths
 
 def ignored_words(marked: MarkedText) -> tuple[str, ...]:
     """Give the words that are left and say something."""
-    rest = re.sub(
-        r"⟨[A-Z](\d+)⟩", lambda found: f" {marked.marks[int(found[1])].written.replace(' ', chr(160))} ", marked.text
+    remaining = re.sub(
+        r"⟨[A-Z](\d+)⟩",
+        lambda match: f" {marked.marks[int(match[1])].source_text.replace(' ', chr(160))} ",
+        marked.text,
     )
-    rest = rest.replace("\u2019", "'")
-    words = [word.strip(".,;:!?()[]'\"“”\u2019") for word in re.split(r"[ \n\t·]+", rest)]
+    remaining = remaining.replace("\u2019", "'")
+    words = [word.strip(".,;:!?()[]'\"“”\u2019") for word in re.split(r"[ \n\t·]+", remaining)]
     return tuple(
         dict.fromkeys(
             word.replace(chr(160), " ")
@@ -163,31 +165,31 @@ def ignored_words(marked: MarkedText) -> tuple[str, ...]:
     )
 
 
-def _dependencies(marked: MarkedText) -> dict[str, Any] | None:
+def _read_dependencies(marked: MarkedText) -> dict[str, Any] | None:
     """Questions for what depends on something, and what something depends on."""
-    if (found := WHAT_DEPENDS.search(marked.text)) is not None:
-        noun = NOUN.search(found["noun"] or "")
+    if (match := WHAT_DEPENDS.search(marked.text)) is not None:
+        noun = NOUN.search(match["noun"] or "")
         kind = kind_of_noun(noun) if noun is not None else "repositories"
-        if (found["noun"] and noun is None) or kind not in {"repositories", "files"}:
+        if (match["noun"] and noun is None) or kind not in {"repositories", "files"}:
             return None
-        marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+        marked.text = marked.text[: match.start()] + " · " + marked.text[match.end() :]
         return {
             "kind": kind if noun is not None else "dependents",
             "relation": "import",
-            "terms": _modules(marked, found["terms"]),
-            "every": is_every(found["terms"]),
+            "terms": _read_modules(marked, match["terms"]),
+            "every": is_every(match["terms"]),
             "is_list": True,
         }
-    if (found := WHAT_DOES.search(marked.text)) is not None:
-        marked.text = f" · {found['rest']} · "
+    if (match := WHAT_DOES.search(marked.text)) is not None:
+        marked.text = f" · {match['rest']} · "
         return {"kind": "dependencies", "is_list": True}
     return None
 
 
-def _modules(marked: MarkedText, text: str) -> tuple[Term, ...]:
+def _read_modules(marked: MarkedText, text: str) -> tuple[Term, ...]:
     items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", text.strip())
     return tuple(
-        Term(marked.of_name(item).text if item.startswith("⟨") else item.strip('<>"')) for item in items if item
+        Term(marked.get_mark(item).text if item.startswith("⟨") else item.strip('<>"')) for item in items if item
     )
 
 
@@ -195,16 +197,16 @@ HEADERS = r"\.(?:h|hh|hpp|hxx)$"
 
 
 def _kind_of(noun: str) -> str:
-    found = NOUN.fullmatch(noun)
-    return kind_of_noun(found) if found is not None else ""
+    match = NOUN.fullmatch(noun)
+    return kind_of_noun(match) if match is not None else ""
 
 
-class _Counted:
+class _CountReader:
     """Reads a question for a number or a list."""
 
-    def __init__(self, marked: MarkedText, places: QuestionPaths) -> None:
+    def __init__(self, marked: MarkedText, paths: QuestionPaths) -> None:
         self.marked = marked
-        self.places = places
+        self.places = paths
         self.fields: dict[str, Any] = {}
         self.noun = ""
 
@@ -243,10 +245,10 @@ class _Counted:
         word = self.noun.lower()
         if _kind_of(word) != "files" or word in {"file", "files"}:
             return self.fields
-        rest = take_paths(
+        scope = take_paths(
             self.marked, self.places, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
         )
-        for name, value in rest.items():
+        for name, value in scope.items():
             self.fields[name] = (*self.fields.get(name, ()), *value) if isinstance(value, tuple) else value
         if "header" in word and not self.fields.get("paths"):
             self.fields["paths"] = (PathScope(self.noun, HEADERS, "*.{h,hh,hpp,hxx}", is_file=True, exists=False),)
@@ -257,32 +259,32 @@ class _Counted:
             self.marked.text += f" · {self.marked.add(Mark('N', word, self.noun))} "
         return self.fields
 
-    def _todo(self, found: re.Match[str]) -> str:
+    def _todo(self, match: re.Match[str]) -> str:
         """A TODO is a word to look for; as a thing, in "TODO comments" or "TODOs", it is a line that has it."""
-        words = re.findall(r"TODO|FIXME|XXX|HACK", found["word"].upper())
-        name = " or ".join(self.marked.add(Mark("N", word, word)) for word in words)
-        if not (found["noun"] or found["many"]):
+        markers = re.findall(r"TODO|FIXME|XXX|HACK", match["word"].upper())
+        name = " or ".join(self.marked.add(Mark("N", word, word)) for word in markers)
+        if not (match["noun"] or match["many"]):
             return f" {name} "
         if re.search(
             r"\b(?:with|contain\w*|have|has|most|mention\w*|more than|at least|than)\s+(?:the\s+|\d+\s+|most\s+)*$",
-            self.marked.text[: found.start()],
+            self.marked.text[: match.start()],
             re.IGNORECASE,
         ):
             return (
                 f" {name} "
                 if not re.search(
-                    r"\b(?:most|more than|at least|than)\s+(?:\d+\s+)?$", self.marked.text[: found.start()]
+                    r"\b(?:most|more than|at least|than)\s+(?:\d+\s+)?$", self.marked.text[: match.start()]
                 )
                 else f" {name} lines "
             )
         return f" lines with {name} "
 
     def _kind(self, trigger: re.Match[str]) -> str | None:
-        said = trigger[0].lower()
-        self.often = said.startswith(("how often", "how freq"))
+        trigger_text = trigger[0].lower()
+        self.often = trigger_text.startswith(("how often", "how freq"))
         if self.often:
             return "occurrences"
-        if said.startswith(("how big", "how large", "how long")):
+        if trigger_text.startswith(("how big", "how large", "how long")):
             return "lines"
         group = take_group(self.marked, is_list=bool(self.fields["is_list"]))
         self.fields |= group
@@ -308,15 +310,15 @@ class _Counted:
                 break
             if kind == "lines" and kind_of_noun(noun) == "other":
                 break
-            found = kind_of_noun(noun)
+            noun_kind = kind_of_noun(noun)
             position = noun.end()
-            if kind == "tests" and found == "files":
+            if kind == "tests" and noun_kind == "files":
                 self.fields["tests"] = True
-            elif kind in SYMBOLS and found == "definition":
-                found = kind
-            elif kind is not None and (kind, found) not in TOGETHER:
+            elif kind in SYMBOLS and noun_kind == "definition":
+                noun_kind = kind
+            elif kind is not None and (kind, noun_kind) not in TOGETHER:
                 text = text[:before] + self.noun + text[before + len(self.noun) :]
-            self.noun, kind = noun["noun"], found
+            self.noun, kind = noun["noun"], noun_kind
             before = noun.start("noun")
             text = text[:before] + " " * (noun.end() - before) + text[noun.end() :]
         self.marked.text = text
@@ -330,13 +332,15 @@ class _Counted:
         elif kind in SYMBOLS:
             fields |= {"kind": "definitions", "symbol_kinds": () if kind == "definition" else (kind,)}
             while (
-                more := re.compile(rf"^[\s·]*(?:and|or|,)\s+(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(marked.text)
+                next_noun := re.compile(rf"^[\s·]*(?:and|or|,)\s+(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(
+                    marked.text
+                )
             ) is not None:
-                other = kind_of_noun(more)
-                if other not in SYMBOLS:
+                next_kind = kind_of_noun(next_noun)
+                if next_kind not in SYMBOLS:
                     break
-                fields["symbol_kinds"] = (*fields["symbol_kinds"], other)
-                marked.text = marked.text[more.end() :]
+                fields["symbol_kinds"] = (*fields["symbol_kinds"], next_kind)
+                marked.text = marked.text[next_noun.end() :]
         if (
             fields["kind"] in {"commits", "authors"}
             and marked.take(
@@ -365,37 +369,37 @@ class _Counted:
         elif kind in {"lines", "occurrences"}:
             self._lines()
 
-    def _use(self, relation: str, found: re.Match[str] | None, text: str | None = None) -> bool:
-        if found is None:
+    def _use(self, relation: str, match: re.Match[str] | None, text: str | None = None) -> bool:
+        if match is None:
             return False
-        written = text or found["terms"]
-        self.fields |= {"relation": relation, "terms": terms_of(self.marked, written), "every": is_every(written)}
+        terms_text = text or match["terms"]
+        self.fields |= {"relation": relation, "terms": terms_of(self.marked, terms_text), "every": is_every(terms_text)}
         return True
 
     def _content(self) -> bool:
         for relation, patterns in (("call", CALL), ("contain", VERBS_OF_CONTENT)):
             for pattern in patterns:
-                found = pattern.search(self.marked.text)
-                if found is None:
+                match = pattern.search(self.marked.text)
+                if match is None:
                     continue
-                groups = found.groupdict()
+                groups = match.groupdict()
                 self.marked.take(pattern)
                 if groups.get("listed"):
-                    terms = listed_terms(self.marked, groups["listed"])
+                    terms = read_terms(self.marked, groups["listed"])
                     self.fields |= {"relation": relation, "terms": terms, "every": is_every(groups["listed"])}
                     return True
-                return self._use(relation, found, groups.get("terms") or groups.get("bare"))
+                return self._use(relation, match, groups.get("terms") or groups.get("bare"))
         return False
 
     def _lacking(self) -> tuple[Term, ...]:
         """Take the texts of "but not `b`" behind a verb of content."""
-        found = LACKING.search(self.marked.text)
-        if found is None or not any(
-            pattern.search(self.marked.text[: found.start()]) for pattern in (*CALL, *VERBS_OF_CONTENT)
+        match = LACKING.search(self.marked.text)
+        if match is None or not any(
+            pattern.search(self.marked.text[: match.start()]) for pattern in (*CALL, *VERBS_OF_CONTENT)
         ):
             return ()
-        self.marked.text = f"{self.marked.text[: found.start()]} · {self.marked.text[found.end() :]}"
-        return terms_of(self.marked, found["terms"] or found["bare"])
+        self.marked.text = f"{self.marked.text[: match.start()]} · {self.marked.text[match.end() :]}"
+        return terms_of(self.marked, match["terms"] or match["bare"])
 
     def _named(self) -> bool:
         for relation, pattern in (
@@ -405,18 +409,18 @@ class _Counted:
             ("part", WHOSE),
             ("name", NAMED),
         ):
-            if (found := self.marked.take(pattern)) is not None:
-                return self._use(relation, found)
+            if (match := self.marked.take(pattern)) is not None:
+                return self._use(relation, match)
         return False
 
     def _import(self, pattern: re.Pattern[str]) -> bool:
-        found = self.marked.take(pattern)
-        if found is None:
+        match = self.marked.take(pattern)
+        if match is None:
             return False
         self.fields |= {
             "relation": "import",
-            "terms": _modules(self.marked, found["terms"]),
-            "every": is_every(found["terms"]),
+            "terms": _read_modules(self.marked, match["terms"]),
+            "every": is_every(match["terms"]),
         }
         return True
 
@@ -432,22 +436,22 @@ class _Counted:
         marked.take(MADE)
 
     def _definitions(self) -> None:
-        if "class" in self.fields["symbol_kinds"] and (found := INHERIT.search(self.marked.text)) is not None:
+        if "class" in self.fields["symbol_kinds"] and (match := INHERIT.search(self.marked.text)) is not None:
             sub = "sub" in self.noun.lower()
-            if found["terms"] or sub:
+            if match["terms"] or sub:
                 self.marked.take(INHERIT)
-                self._use("inherit", found, found["terms"] or found["of"])
+                self._use("inherit", match, match["terms"] or match["of"])
                 return
         if self._named():
             return
         if (
             set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
-            and (found := MEMBER.search(self.marked.text)) is not None
+            and (match := MEMBER.search(self.marked.text)) is not None
         ):
             self.marked.take(MEMBER)
-            self._use("member", found, found["first"] or found["second"] or found["third"])
+            self._use("member", match, match["first"] or match["second"] or match["third"])
             return
-        call = next((found for pattern in CALL if (found := pattern.search(self.marked.text)) is not None), None)
+        call = next((match for pattern in CALL if (match := pattern.search(self.marked.text)) is not None), None)
         if call is not None:
             self._content()
             return
@@ -464,8 +468,8 @@ class _Counted:
         if self._imports_or_has():
             return
         pattern = IS_DEFINED if IS_DEFINED.search(marked.text) is not None else DEFINES
-        if (found := marked.take(pattern)) is not None:
-            self._use("define", found)
+        if (match := marked.take(pattern)) is not None:
+            self._use("define", match)
             return
         if fields["kind"] == "files" and self._named():
             if fields["relation"] == "name" and fields["terms"][0].text == "":
@@ -510,10 +514,10 @@ class _Counted:
 
     def _having(self) -> bool:
         """Take the files that a repository has."""
-        if self.fields["kind"] != "repositories" or (found := self.marked.take(HAVING)) is None:
+        if self.fields["kind"] != "repositories" or (match := self.marked.take(HAVING)) is None:
             return False
-        self._use("name", found)
-        self.fields["terms"] = tuple(Term(mark.text) for mark in self.marked.of_names(found["terms"]))
+        self._use("name", match)
+        self.fields["terms"] = tuple(Term(mark.text) for mark in self.marked.get_marks(match["terms"]))
         return True
 
     def _has_terms(self) -> bool:
@@ -539,23 +543,23 @@ class _Counted:
             return
         if (
             self.noun.lower().startswith(("call", "invocation"))
-            and (found := re.search(rf"\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)", marked.text, re.IGNORECASE))
+            and (match := re.search(rf"\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)", marked.text, re.IGNORECASE))
             is not None
         ):
-            marked.text = f"{marked.text[: found.start()]} · {marked.text[found.end() :]}"
-            self._use("call", found)
+            marked.text = f"{marked.text[: match.start()]} · {marked.text[match.end() :]}"
+            self._use("call", match)
             return
         if (
             fields["kind"] == "occurrences"
             and (
-                found := re.search(
+                match := re.search(
                     rf"\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)", marked.text, re.IGNORECASE
                 )
             )
             is not None
         ):
-            marked.text = f"{marked.text[: found.start()]} · {marked.text[found.end() :]}"
-            self._use("contain", found)
+            marked.text = f"{marked.text[: match.start()]} · {marked.text[match.end() :]}"
+            self._use("contain", match)
             return
         if self._content():
             return
@@ -575,8 +579,8 @@ class _Counted:
                 )
                 fields |= {"kind": "changed_lines", "authors": authors, "side": side}
                 return
-            found = re.search(rf"(?P<terms>{TERMS})", marked.text)
-            if found is not None:
-                marked.text = f"{marked.text[: found.start()]} · {marked.text[found.end() :]}"
-                self._use("contain", found)
+            match = re.search(rf"(?P<terms>{TERMS})", marked.text)
+            if match is not None:
+                marked.text = f"{marked.text[: match.start()]} · {marked.text[match.end() :]}"
+                self._use("contain", match)
             marked.take(r"\blong\b")

@@ -35,7 +35,7 @@ class PathScope:
 
     Attributes
     ----------
-    written
+    source_text
         As it stands in the question.
     pattern
         A regular expression for ``file:``.
@@ -53,7 +53,7 @@ class PathScope:
         Whether the question names the repository as its first directory, so that no other one counts.
     """
 
-    written: str
+    source_text: str
     pattern: str
     glob: str
     is_file: bool

@@ -48,11 +48,11 @@ _RANGED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ScopePart:
     """A part of a question that became scope: what was written, and what it stands for."""
 
     kind: str
-    written: str
+    source_text: str
     values: tuple[str, ...]
 
 
@@ -64,17 +64,17 @@ class QuestionScope:
     ----------
     filters
         A query that chooses repositories and revisions; empty for none.
-    taken
+    parts
         What was read as such.
-    rest
+    remaining_text
         The question without it.
     notes
         What could not be taken, a sentence each.
     """
 
     filters: str = ""
-    taken: tuple[Taken, ...] = ()
-    rest: str = ""
+    parts: tuple[ScopePart, ...] = ()
+    remaining_text: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -86,35 +86,35 @@ class RepositoryNames:
     ----------
     names
         Full names of repositories.
-    usual
+    default_names
         Those that are searched unless others are named: no forks and no archived ones.
     """
 
     names: Sequence[str]
-    usual: frozenset[str]
+    default_names: frozenset[str]
 
-    def called(self, text: str) -> tuple[str, ...]:
+    def find_by_name(self, text: str) -> tuple[str, ...]:
         """Give the repositories of a name, or of the end of one; of several, those that are usually searched."""
-        wanted = text.casefold()
-        names = [name for name in self.names if name.casefold() == wanted]
-        names = names or [name for name in self.names if name.casefold().endswith("/" + wanted)]
-        return tuple([name for name in names if name in self.usual] or names)
+        folded = text.casefold()
+        names = [name for name in self.names if name.casefold() == folded]
+        names = names or [name for name in self.names if name.casefold().endswith("/" + folded)]
+        return tuple([name for name in names if name in self.default_names] or names)
 
-    def owned(self, text: str) -> tuple[str, ...]:
+    def find_by_owner(self, text: str) -> tuple[str, ...]:
         """Give the repositories of an owner, which is all of a name before its last part, or the end of that."""
-        wanted = text.casefold().strip("/")
+        folded = text.casefold().strip("/")
         owners = ((name, name.casefold().rpartition("/")[0]) for name in self.names)
-        names = [name for name, owner in owners if owner == wanted or owner.endswith("/" + wanted)]
-        return tuple([name for name in names if name in self.usual] or names)
+        names = [name for name, owner in owners if owner == folded or owner.endswith("/" + folded)]
+        return tuple([name for name in names if name in self.default_names] or names)
 
     def spellings(self) -> list[str]:
         """Give all ways to name a repository or an owner, the longest first."""
-        found: set[str] = set()
+        spellings: set[str] = set()
         for name in self.names:
             parts = name.split("/")
-            found.update("/".join(parts[start:]) for start in range(len(parts)))
-            found.update("/".join(parts[start:-1]) for start in range(len(parts) - 1))
-        return sorted(found, key=lambda text: (-len(text), text))
+            spellings.update("/".join(parts[start:]) for start in range(len(parts)))
+            spellings.update("/".join(parts[start:-1]) for start in range(len(parts) - 1))
+        return sorted(spellings, key=lambda text: (-len(text), text))
 
 
 def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionScope:
@@ -130,17 +130,17 @@ def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionS
         Whether the last part of a name counts as a name where its place in the sentence says so. Otherwise only
         names with an owner do, and those that are called repositories: in prose, `requests` may be any requests.
     """
-    marked = MarkedText.of(text)
+    marked = MarkedText.from_text(text)
     taken = _repositories(marked, names, by_word=by_word)
     revision = _revision(marked) if by_word or taken else None
-    repositories = sorted({name for part in taken for name in part.values})
+    repositories = sorted({name for taken_part in taken for name in taken_part.values})
     filters = []
     if repositories:
         filters.append(repository_filter(repositories))
     if revision is not None:
         filters += [*([] if repositories else ["repo:."]), f"rev:{quote_value(revision.values[0])}"]
         taken.append(revision)
-    return QuestionScope(" ".join(filters), tuple(taken), " ".join(marked.written().split()))
+    return QuestionScope(" ".join(filters), tuple(taken), " ".join(marked.to_text().split()))
 
 
 def repository_filter(names: Sequence[str]) -> str:
@@ -152,42 +152,42 @@ def repository_filter(names: Sequence[str]) -> str:
     return f"repo:{quote_value(f'^(?:{anyone})$')} fork:yes archived:yes"
 
 
-def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[Taken]:
-    taken: list[Taken] = []
+def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[ScopePart]:
+    taken: list[ScopePart] = []
     spellings = names.spellings()
     folded = marked.text.casefold()
     present = [text for text in spellings if text.casefold() in folded]
     present = [text for text in present if re.search(_word(text), marked.text, re.IGNORECASE)]
-    quoted = [mark for mark in marked.marks if names.called(mark.text)]
+    quoted = [mark for mark in marked.marks if names.find_by_name(mark.text)]
     count = -1
     while count < len(taken):  # taking a name makes room for the next one of a list
         count = len(taken)
         for pattern, spelling in _patterns(present, by_word=by_word):
-            found = _first(pattern, marked.text)
-            part = found and _taken(found["name"], spelling, names, owner="(?P<owner>" in pattern)
-            if found is not None and part is not None:
-                taken.append(part)
-                _cut(marked, found, present)
+            match = _first_match(pattern, marked.text)
+            taken_part = match and _make_part(match["name"], spelling, names, owner="(?P<owner>" in pattern)
+            if match is not None and taken_part is not None:
+                taken.append(taken_part)
+                _remove(marked, match, present)
     for mark in quoted:
         name = re.escape(f"⟨Q{marked.marks.index(mark)}⟩")
-        if (found := _first(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked.text)) is not None:
-            taken.append(Taken("repository", mark.text, names.called(mark.text)))
-            _cut(marked, found, present)
+        if (match := _first_match(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked.text)) is not None:
+            taken.append(ScopePart("repository", mark.text, names.find_by_name(mark.text)))
+            _remove(marked, match, present)
     return taken
 
 
-def _cut(marked: MarkedText, found: re.Match[str], names: Sequence[str]) -> None:
+def _remove(marked: MarkedText, match: re.Match[str], names: Sequence[str]) -> None:
     """Take a name out. Another name that follows after "and" is meant in the same way, and gets the same word."""
-    rest = marked.text[found.end() :]
+    remaining = marked.text[match.end() :]
     following = "|".join(_word(name) for name in names)
-    listed = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", rest, re.IGNORECASE)
-    verb = re.match(r"\w+\s+", found[0])
-    kept = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
+    listed = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", remaining, re.IGNORECASE)
+    verb = re.match(r"\w+\s+", match[0])
+    verb_text = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
     # What follows may be a folder of it: "in the hub docs", "the hub's docs".
-    within = re.match(r"(?:in|of|from|within|inside|across)\b", found[0], re.IGNORECASE) is not None
-    own = within or found[0].endswith(("'s", "\u2019s", "s'")) or listed is not None
-    rest = rest if listed is None else rest[listed.end() :]
-    marked.text = f"{marked.text[: found.start()]}{kept}{GAP}{' in ' if own else ''}{rest}"
+    within = re.match(r"(?:in|of|from|within|inside|across)\b", match[0], re.IGNORECASE) is not None
+    is_directory_next = within or match[0].endswith(("'s", "\u2019s", "s'")) or listed is not None
+    remaining = remaining if listed is None else remaining[listed.end() :]
+    marked.text = f"{marked.text[: match.start()]}{verb_text}{GAP}{' in ' if is_directory_next else ''}{remaining}"
 
 
 def _word(text: str) -> str:
@@ -217,36 +217,36 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
         yield rf"{name}(?=\s+{_KINDS}\b)", spelling
 
 
-def _first(pattern: str, text: str) -> re.Match[str] | None:
+def _first_match(pattern: str, text: str) -> re.Match[str] | None:
     """Find the first match whose name is not what a verb such as "use" or "depend on" is about."""
-    for found in re.finditer(pattern, text, re.IGNORECASE):
-        if not _OBJECT.search(text[: found.start("name")]):
-            return found
+    for match in re.finditer(pattern, text, re.IGNORECASE):
+        if not _OBJECT.search(text[: match.start("name")]):
+            return match
     return None
 
 
-def _taken(written: str, spelling: str, names: RepositoryNames, *, owner: bool) -> Taken | None:
-    repositories = () if owner else names.called(spelling)
+def _make_part(written: str, spelling: str, names: RepositoryNames, *, owner: bool) -> ScopePart | None:
+    repositories = () if owner else names.find_by_name(spelling)
     if repositories:
-        return Taken("repository", written, repositories)
-    owned = names.owned(spelling)
-    return Taken("owner", written, owned) if owned else None
+        return ScopePart("repository", written, repositories)
+    owned = names.find_by_owner(spelling)
+    return ScopePart("owner", written, owned) if owned else None
 
 
-def _revision(marked: MarkedText) -> Taken | None:
+def _revision(marked: MarkedText) -> ScopePart | None:
     """Take the one revision at which files are asked for; a span between two of them is of history."""
     if _RANGED.search(marked.text):
         return None
     for pattern in (_NAMED_REVISION, _BRANCH, _AT):
-        found = pattern.search(marked.text)
-        if found is None:
+        match = pattern.search(marked.text)
+        if match is None:
             continue
-        if "commit " in found[0].lower() and _CHANGED.search(marked.text) is not None:
+        if "commit " in match[0].lower() and _CHANGED.search(marked.text) is not None:
             continue
-        written = next(group for group in found.groups() if group)
-        value = marked.of_name(written).text if written.startswith("⟨") else written
+        name = next(group for group in match.groups() if group)
+        value = marked.get_mark(name).text if name.startswith("⟨") else name
         if pattern is _BRANCH and value.lower() in {"the", "a", "each", "every", "this", "that", "which", "default"}:
             continue
-        marked.text = marked.text[: found.start()] + GAP + marked.text[found.end() :]
-        return Taken("revision", value, (value,))
+        marked.text = marked.text[: match.start()] + GAP + marked.text[match.end() :]
+        return ScopePart("revision", value, (value,))
     return None

@@ -124,9 +124,9 @@ _PLAIN_CAPITALS = frozenset(
 )
 
 
-def kind_of_noun(found: re.Match[str]) -> str:
+def kind_of_noun(match: re.Match[str]) -> str:
     """Give what a match of `NOUN` counts."""
-    number = next(int(name[1:]) for name, text in found.groupdict().items() if text and name[1:].isdigit())
+    number = next(int(name[1:]) for name, text in match.groupdict().items() if text and name[1:].isdigit())
     return list(NOUNS.values())[number]
 
 
@@ -141,10 +141,10 @@ def is_path(text: str, *, strict: bool = False) -> bool:
 
 def mark_paths(marked: MarkedText) -> None:
     """Mark paths, names of files, folders that end with a slash, and endings such as ``*.go``."""
-    marked.mark(_ENDING, "P", lambda found: f"*.{found[1]}")
+    marked.mark(_ENDING, "P", lambda match: f"*.{match[1]}")
 
-    def path(found: re.Match[str]) -> str | None:
-        text = found[0].rstrip(".")
+    def path(match: re.Match[str]) -> str | None:
+        text = match[0].rstrip(".")
         if "://" in text or text in {"and/or", "read/write", "his/her"} or not is_path(text):
             return None
         return text.removeprefix("./") if _EMAIL.fullmatch(text) is None else None
@@ -155,9 +155,9 @@ def mark_paths(marked: MarkedText) -> None:
 def mark_names(marked: MarkedText) -> None:
     """Mark what can only be names of code: parts joined by signs, capitals within, all capitals."""
 
-    def name(found: re.Match[str]) -> str | None:
-        text = found[0]
-        if text in _PLAIN_CAPITALS or text.rstrip("s") in MARKERS or _EMAIL.match(marked.text, found.start()):
+    def name(match: re.Match[str]) -> str | None:
+        text = match[0]
+        if text in _PLAIN_CAPITALS or text.rstrip("s") in MARKERS or _EMAIL.match(marked.text, match.start()):
             return None
         if find_language(text) is not None and text.lower() in _COMMON:
             return None
@@ -169,12 +169,14 @@ def mark_names(marked: MarkedText) -> None:
 def mark_languages(marked: MarkedText) -> None:
     """Mark names of languages where their place in the sentence says that they are."""
 
-    def language(found: re.Match[str]) -> str | None:
-        text = found["name"]
-        known = find_language(text)
-        if known is None or not (text.lower() in _COMMON or (text == known and text != "Text")):
+    def language(match: re.Match[str]) -> str | None:
+        text = match["name"]
+        programming_language = find_language(text)
+        if programming_language is None or not (
+            text.lower() in _COMMON or (text == programming_language and text != "Text")
+        ):
             return None
-        return known
+        return programming_language
 
     for pattern in (*_LANGUAGE, *_LANGUAGE):  # twice, since a mark makes room for its neighbour
         marked.mark(pattern, "G", language, "name")

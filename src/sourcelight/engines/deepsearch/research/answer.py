@@ -47,7 +47,7 @@ class AnswerSegment:
     repositories: tuple[str, ...] = ()
 
 
-def joined(segments: Iterable[AnswerSegment]) -> str:
+def join_segments(segments: Iterable[AnswerSegment]) -> str:
     """Write segments as Markdown; a heading with nothing below it is left out."""
     blocks: list[str] = []
     heading = ""
@@ -59,17 +59,17 @@ def joined(segments: Iterable[AnswerSegment]) -> str:
             blocks.append(f"{heading}\n")
             heading = ""
         blocks.append(segment.text if segment.kind == "line" else f"{segment.text}\n")
-    return "\n".join(_spaced(blocks)).strip("\n") + "\n" if blocks else ""
+    return "\n".join(_add_spaces(blocks)).strip("\n") + "\n" if blocks else ""
 
 
-def _spaced(blocks: Sequence[str]) -> list[str]:
+def _add_spaces(blocks: Sequence[str]) -> list[str]:
     """Put an empty line between the last of some lines and what follows them."""
-    found: list[str] = []
-    for at, block in enumerate(blocks):
+    spaced: list[str] = []
+    for index, block in enumerate(blocks):
         single = not block.endswith("\n")
-        last = at + 1 == len(blocks) or blocks[at + 1].endswith("\n")
-        found.append(f"{block}\n" if single and last else block)
-    return found
+        last = index + 1 == len(blocks) or blocks[index + 1].endswith("\n")
+        spaced.append(f"{block}\n" if single and last else block)
+    return spaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +91,23 @@ class FinishedAnswer:
     @property
     def markdown(self) -> str:
         """The answer."""
-        return joined(self.segments)
+        return join_segments(self.segments)
 
 
 def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer:
     """Check every citation of a draft and write its Markdown; nothing that was rejected is in it."""
-    wanted = _cited(draft)
+    cited_names = _cited_names(draft)
     checked: dict[str, Citation] = {}
-    named = [(name, item) for name in wanted if (item := draft.ledger.get(name)) is not None]
-    results = citations.checked([item for _, item in named], inquiry.pins, inquiry.context)
-    for (name, item), citation in zip(named, results, strict=True):
+    cited_items = [(name, item) for name in cited_names if (item := draft.ledger.get(name)) is not None]
+    results = citations.check_citations([item for _, item in cited_items], inquiry.pins, inquiry.context)
+    for (name, item), citation in zip(cited_items, results, strict=True):
         checked[name] = citation
         if citation.accepted:
             emit(ResearchEvent("evidence", {"id": name, "label": item.label, "status": citation.status}))
-    segments = _written(draft, checked, inquiry)
+    segments = _make_segments(draft, checked, inquiry)
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)
-    invented = tuple(name for name in wanted if name not in checked)
+    invented = tuple(name for name in cited_names if name not in checked)
     stats = {
         **draft.stats,
         "citations": len(accepted),
@@ -127,88 +127,90 @@ def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer
     )
 
 
-def _cited(draft: Draft) -> list[str]:
-    found: list[str] = []
+def _cited_names(draft: Draft) -> list[str]:
+    names: list[str] = []
     for part in draft.parts:
         if isinstance(part, Paragraph):
             for match in markdown.CITED.finditer(part.text):
-                found += [name.strip().upper() for name in match[1].split(",")]
+                names += [name.strip().upper() for name in match[1].split(",")]
         elif not isinstance(part, Heading):
-            found.append(part.evidence)
-    return list(dict.fromkeys(found))
+            names.append(part.evidence)
+    return list(dict.fromkeys(names))
 
 
-def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: ResearchRequest) -> list[AnswerSegment]:
-    found: list[AnswerSegment] = []
+def _make_segments(draft: Draft, checked: Mapping[str, Citation], inquiry: ResearchRequest) -> list[AnswerSegment]:
+    segments: list[AnswerSegment] = []
     names = sorted({pin.repository for pin in inquiry.pins})
     base_url = inquiry.context.base_url
     for part in draft.parts:
         if isinstance(part, Heading):
-            found.append(AnswerSegment("heading", f"## {part.text}"))
+            segments.append(AnswerSegment("heading", f"## {part.text}"))
         elif isinstance(part, Paragraph) and draft.researcher != "extractive":
             # One piece, since none of it can be said to rest on one repository alone.
-            shown = markdown.written_by_model(redact(_marked(part.text, checked)), checked, base_url)
+            rendered = markdown.render_model_text(redact(_mark_unverified(part.text, checked)), checked, base_url)
             about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
-            found.append(AnswerSegment("block", shown.rstrip("\n"), tuple(sorted(about))))
+            segments.append(AnswerSegment("block", rendered.rstrip("\n"), tuple(sorted(about))))
         elif isinstance(part, Paragraph):
-            for kind, piece in _pieces(part.text):
+            for kind, block in _split_blocks(part.text):
                 cited = [
-                    name.strip().upper() for match in markdown.CITED.finditer(piece) for name in match[1].split(",")
+                    name.strip().upper() for match in markdown.CITED.finditer(block) for name in match[1].split(",")
                 ]
                 about = {checked[name].evidence.repository for name in cited if name in checked}
-                about |= {name for name in names if name in piece} | set(part.about)
-                shown = markdown.with_citations(piece, checked, base_url)
-                found.append(AnswerSegment(kind, shown, tuple(sorted(about))))
+                about |= {name for name in names if name in block} | set(part.about)
+                rendered = markdown.link_citations(block, checked, base_url)
+                segments.append(AnswerSegment(kind, rendered, tuple(sorted(about))))
         else:
             citation = checked.get(part.evidence)
             if citation is not None and citation.accepted:
-                found.append(
+                segments.append(
                     AnswerSegment("block", markdown.quote(citation, base_url), (citation.evidence.repository,))
                 )
-    return found
+    return segments
 
 
-def _pieces(text: str) -> list[tuple[str, str]]:
+def _split_blocks(text: str) -> list[tuple[str, str]]:
     """Cut a paragraph where it may be cut: lists and tables at lines, the rest between paragraphs."""
     if "```" in text:
         return [("block", text)]
-    found: list[tuple[str, str]] = []
+    blocks: list[tuple[str, str]] = []
     for block in re.split(r"\n{2,}", text.strip("\n")):
         lines = block.split("\n")
         if len(lines) > 1 and all(line.startswith(("- ", "* ", "|")) for line in lines):
-            found += [("line", line) for line in lines]
+            blocks += [("line", line) for line in lines]
         elif block.startswith("#"):
-            found.append(("heading", block))
+            blocks.append(("heading", block))
         elif block.strip():
-            found.append(("line" if block.startswith(("- ", "* ")) else "block", block))
-    return found
+            blocks.append(("line" if block.startswith(("- ", "* ")) else "block", block))
+    return blocks
 
 
-def _marked(text: str, checked: Mapping[str, Citation]) -> str:
+def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> str:
     """Mark sentences none of whose citations held; code in fences is left as it is."""
 
     def judge(found: re.Match[str]) -> str:
-        sentence = found[0]
-        names = [name.strip().upper() for match in markdown.CITED.finditer(sentence) for name in match[1].split(",")]
+        text_of_sentence = found[0]
+        names = [
+            name.strip().upper() for match in markdown.CITED.finditer(text_of_sentence) for name in match[1].split(",")
+        ]
         if not names or any(name in checked and checked[name].accepted for name in names):
-            return sentence
-        ending = sentence[len(sentence.rstrip()) :]
-        bare = _BEFORE_CITED.sub("", sentence).rstrip()
-        stop = bare[-1:] if bare[-1:] in {".", "!", "?"} else ""
-        return f"{bare.removesuffix(stop)} {UNVERIFIED}{stop}{ending}"
+            return text_of_sentence
+        ending = text_of_sentence[len(text_of_sentence.rstrip()) :]
+        bare = _BEFORE_CITED.sub("", text_of_sentence).rstrip()
+        punctuation = bare[-1:] if bare[-1:] in {".", "!", "?"} else ""
+        return f"{bare.removesuffix(punctuation)} {UNVERIFIED}{punctuation}{ending}"
 
-    pieces = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
-    return "".join(piece if piece.startswith("```") else _SENTENCE.sub(judge, piece) for piece in pieces)
+    blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
+    return "".join(block if block.startswith("```") else _SENTENCE.sub(judge, block) for block in blocks)
 
 
 def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, ...]) -> list[AnswerSource]:
     base = inquiry.context.base_url
-    found = [
+    sources = [
         AnswerSource("search", query, f"{base}/search?q={percent('patterntype:nls ' + query)}")
         for query in draft.searches
     ]
     cited = {citation.evidence.repository for citation in accepted}
-    found += [
+    sources += [
         AnswerSource("repository", pin.repository, repository_url(base, pin.repository), pin.repository, pin.commit)
         for pin in inquiry.pins
         if pin.repository in cited
@@ -217,7 +219,7 @@ def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, .
         item = citation.evidence
         if isinstance(item, FileEvidence):
             label = f"{item.repository}/{item.path}@{item.commit[:7]}?L{item.begin_line}-{item.end_line}"
-            found.append(
+            sources.append(
                 AnswerSource(
                     "file",
                     label,
@@ -230,5 +232,5 @@ def _sources(draft: Draft, inquiry: ResearchRequest, accepted: tuple[Citation, .
                 )
             )
         else:
-            found.append(AnswerSource("commit", item.label, item.link(base), item.repository, item.commit))
-    return list(dict.fromkeys(found))
+            sources.append(AnswerSource("commit", item.label, item.link(base), item.repository, item.commit))
+    return list(dict.fromkeys(sources))

@@ -10,8 +10,8 @@ from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
-from sourcelight.engines.deepsearch.facts.files import left_out
-from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows
+from sourcelight.engines.deepsearch.facts.files import excluded_repositories
+from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
@@ -28,13 +28,13 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
 
     Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
     """
-    found = find_facts(inquiry, emit)
-    if found is None:
+    counted = find_facts(inquiry, emit)
+    if counted is None:
         return None
-    request, fact = found
+    request, fact = counted
     if fact is None:
         if not request.is_list and request.kind not in {"who", "when"}:
-            draft.parts.append(Paragraph(_refusal(request)))
+            draft.parts.append(Paragraph(_format_refusal(request)))
         return request
     lay_out(request, fact, inquiry, draft)
     return request
@@ -45,39 +45,39 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: D
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
-    turned = [] if fact.number is None else [word for word in unapplied if _turns(word, request)]
-    if turned:
+    changed_words = [] if fact.number is None else [word for word in unapplied if _changes_meaning(word, request)]
+    if changed_words:
         # Without such a word, the number is of something else, often of the opposite: it is no answer.
-        words = ", ".join(code(word) for word in turned)
-        was = "was" if len(turned) == 1 else "were"
-        draft.parts.append(Paragraph(f"This can't be counted as asked: {words} {was} not read.", about))
+        listed_words = ", ".join(code(word) for word in changed_words)
+        was = "was" if len(changed_words) == 1 else "were"
+        draft.parts.append(Paragraph(f"This can't be counted as asked: {listed_words} {was} not read.", about))
         draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
     else:
         number = "" if fact.number is None else f"**{fact.number:,}** "
         draft.parts.append(Paragraph(f"{number}{fact.subject}{links}.", about))
-    draft.parts.append(Paragraph(_claim(request, fact, unapplied), about))
-    if fact.more or fact.beside:
-        draft.parts.append(Paragraph(" ".join([*fact.more, *fact.beside]), about))
+    draft.parts.append(Paragraph(_format_claim(request, fact, unapplied), about))
+    if fact.sentences or fact.search_notices:
+        draft.parts.append(Paragraph(" ".join([*fact.sentences, *fact.search_notices]), about))
     heading = "Counted" if fact.number is not None else "Looked up"
     draft.parts.append(Heading(heading))
-    draft.parts.append(Paragraph("\n".join(_how(request, fact, inquiry, unapplied)), about))
+    draft.parts.append(Paragraph("\n".join(_format_method(request, fact, inquiry, unapplied)), about))
     _write_repositories(fact, draft, about)
     for table in fact.tables:
         is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
-        _write_rows(table, fact, inquiry, draft, shown=is_row)
+        _write_rows(table, fact, inquiry, draft, is_visible=is_row)
     if fact.notes:
         draft.parts.append(Heading("Not counted"))
         draft.parts.append(Paragraph("\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))))
     draft.parts.append(Heading("Searched"))
-    draft.parts.append(Paragraph(_searched(inquiry)))
+    draft.parts.append(Paragraph(_format_searched(inquiry)))
     draft.searches.append(fact.query)
     draft.stats |= {
         "tool_calls": 1,
         "unit": fact.unit,
-        "changes": _changes(request, inquiry.scope),
+        "changes": _may_change(request, inquiry.scope),
         "complete": not (unapplied or fact.notes),
         "not_applied": list(unapplied),
-        **({"count": fact.number} if fact.number is not None and not turned else {}),
+        **({"count": fact.number} if fact.number is not None and not changed_words else {}),
     }
     draft.confident = not unapplied
 
@@ -88,18 +88,18 @@ _TURNING = re.compile(
 )
 
 
-def _turns(word: str, request: FactRequest) -> bool:
+def _changes_meaning(word: str, request: FactRequest) -> bool:
     """Tell whether a word of a question, when it is left out, makes another question of it: a "not", a year."""
     return _TURNING.fullmatch(word) is not None or word == request.period.text
 
 
-def _changes(request: FactRequest, scope: QuestionScope) -> bool:
+def _may_change(request: FactRequest, scope: QuestionScope) -> bool:
     """Tell whether the same question over the same commits may have another answer later, by the date or by refs."""
-    named = request.base or request.head or any(part.kind == "revision" for part in scope.taken)
-    return bool(named) or request.period.moves or request.kind in {"branches", "tags"}
+    has_revision = request.base or request.head or any(taken_part.kind == "revision" for taken_part in scope.parts)
+    return bool(has_revision) or request.period.is_relative or request.kind in {"branches", "tags"}
 
 
-def _claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
+def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
     """Say whether this is the whole answer: a word of the question that was not applied keeps it from being that."""
     sentences = []
     words = [word for word in unapplied if word in request.ignored]
@@ -140,26 +140,26 @@ def _filter_name(word: str, request: FactRequest) -> str:
         "the text of messages": [term.text for term in request.messages],
         "the revision": (request.base, request.head),
         "the language": request.languages,
-        "the path": [path.written for path in (*request.paths, *request.without)],
+        "the path": [path.source_text for path in (*request.paths, *request.without)],
         "the text": [term.text for term in request.terms],
         "the group": (f"by {request.group}",),
     }
     return next((name for name, values in names.items() if word in values), "the filter")
 
 
-def _how(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: Sequence[str]) -> list[str]:
+def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: Sequence[str]) -> list[str]:
     """Say what was taken out of the question, what counts, and how to get it again."""
     lines = [f"- {text}" for text in scope_lines(request, inquiry.scope, unapplied)]
-    others = (
+    excluded = (
         []
         if inquiry.filters or request.paths or (fact.unit == "repositories" and request.relation == "")
-        else left_out(inquiry)
+        else excluded_repositories(inquiry)
     )
-    if others:
-        names = ", ".join(code(name) for name in others[:_NAMED_REPOSITORIES])
-        more = f" and {len(others) - _NAMED_REPOSITORIES:,} more" if len(others) > _NAMED_REPOSITORIES else ""
+    if excluded:
+        names = ", ".join(code(name) for name in excluded[:_NAMED_REPOSITORIES])
+        suffix = f" and {len(excluded) - _NAMED_REPOSITORIES:,} more" if len(excluded) > _NAMED_REPOSITORIES else ""
         lines.append(
-            f"- Left out, since forks and archived repositories count only where they are named: {names}{more}."
+            f"- Left out, since forks and archived repositories count only where they are named: {names}{suffix}."
         )
     if fact.query:
         lines.append(f"- To get it again: {code(fact.query)}")
@@ -171,19 +171,25 @@ def _how(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: 
 def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Sequence[str] = ()) -> list[str]:
     """Say which words of a question became scope; `unapplied` are those that the count did not take in."""
     lines = []
-    for part in scope.taken:
-        values = ", ".join(code(value) for value in part.values[:_NAMED_REPOSITORIES])
-        more = f" and {len(part.values) - _NAMED_REPOSITORIES:,} more" if len(part.values) > _NAMED_REPOSITORIES else ""
-        lines.append(f"{code(part.written)} in the question is the {part.kind} {values}{more}.")
+    for taken_part in scope.parts:
+        values = ", ".join(code(value) for value in taken_part.values[:_NAMED_REPOSITORIES])
+        suffix = (
+            f" and {len(taken_part.values) - _NAMED_REPOSITORIES:,} more"
+            if len(taken_part.values) > _NAMED_REPOSITORIES
+            else ""
+        )
+        lines.append(f"{code(taken_part.source_text)} in the question is the {taken_part.kind} {values}{suffix}.")
     lines += scope.notes
     if request is None:
         return lines
     for path in (*request.paths, *request.without):
-        if path.written in unapplied:
+        if path.source_text in unapplied:
             continue
-        where = ", ".join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])
+        repositories = ", ".join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])
         kind = "file" if path.is_file else "folder"
-        lines.append(f"{code(path.written)} is the {kind} {code(path.glob)}{f' of {where}' if where else ''}.")
+        lines.append(
+            f"{code(path.source_text)} is the {kind} {code(path.glob)}{f' of {repositories}' if repositories else ''}."
+        )
     if request.languages and not set(request.languages) & set(unapplied):
         lines.append(f"Files of {', '.join(request.languages)} count.")
     if request.tests is not None and "tests" not in unapplied:
@@ -193,15 +199,15 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
     return lines
 
 
-def _refusal(request: FactRequest) -> str:
+def _format_refusal(request: FactRequest) -> str:
     """Say that a question for a number gets none, and why."""
     if request.kind == "unsupported":
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
     if request.kind == "unknown":
         return "This can't be counted exactly: the question names nothing that is counted."
-    words = ", ".join(code(word) for word in request.ignored)
-    because = f": nothing that is counted is called {words}" if words else ""
+    listed_words = ", ".join(code(word) for word in request.ignored)
+    because = f": nothing that is counted is called {listed_words}" if listed_words else ""
     return f"This can't be counted exactly{because}."
 
 
@@ -214,41 +220,41 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> Non
     columns = ("repository", unit)
     draft.tables.append(CountTable("By repository", fact.query, columns, tuple(per), len(per)))
     draft.parts.append(Heading("By repository"))
-    shown = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
-    draft.parts.append(Paragraph(_markup(columns, shown)))
-    if len(per) > len(shown):
-        draft.parts.append(Paragraph(f"The first {len(shown)} of {len(per):,} rows are shown.", about))
+    visible_rows = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
+    draft.parts.append(Paragraph(_format_table(columns, visible_rows)))
+    if len(per) > len(visible_rows):
+        draft.parts.append(Paragraph(f"The first {len(visible_rows)} of {len(per):,} rows are shown.", about))
 
 
-def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, shown: bool) -> None:
+def _write_rows(table: Rows, fact: Fact, inquiry: ResearchRequest, draft: Draft, *, is_visible: bool) -> None:
     if not table.rows:
         return
     draft.tables.append(CountTable(table.title, fact.query, table.columns, tuple(table.rows), table.total))
-    if not shown:
+    if not is_visible:
         return
     texts = FileTexts(inquiry.context)
     links = any(cited is not None for cited in table.cited)
     lines = []
-    for at, (row, cited) in enumerate(zip(table.rows[:SHOWN_ROWS], table.cited, strict=False)):
-        cells = [_cell(value) for value in row]
+    for index, (row, cited) in enumerate(zip(table.rows[:SHOWN_ROWS], table.cited, strict=False)):
+        cells = [_format_cell(value) for value in row]
         if links:
-            cells.append(_cite(cited, inquiry, draft, texts) if at < _CITED_ROWS else "")
+            cells.append(_cite(cited, inquiry, draft, texts) if index < _CITED_ROWS else "")
         lines.append(tuple(cells))
     draft.parts.append(Heading(table.title))
-    draft.parts.append(Paragraph(_markup((*table.columns, "source") if links else table.columns, lines)))
+    draft.parts.append(Paragraph(_format_table((*table.columns, "source") if links else table.columns, lines)))
     if table.total > SHOWN_ROWS:
-        cut = "" if len(table.rows) == table.total else f"; the table keeps the first {len(table.rows):,}"
+        truncation = "" if len(table.rows) == table.total else f"; the table keeps the first {len(table.rows):,}"
         about = tuple(sorted(fact.repositories))
-        draft.parts.append(Paragraph(f"The first {SHOWN_ROWS} of {table.total:,} rows are shown{cut}.", about))
+        draft.parts.append(Paragraph(f"The first {SHOWN_ROWS} of {table.total:,} rows are shown{truncation}.", about))
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return inline("" if value is None else str(value), 160)
 
 
-def _cite(cited: LineOf | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
+def _cite(cited: CitedLine | CommitEvidence | None, inquiry: ResearchRequest, draft: Draft, texts: FileTexts) -> str:
     if isinstance(cited, CommitEvidence):
         return f"[{draft.ledger.add(cited)}]"
     target = inquiry.pins.of(cited.repository, cited.commit) if cited is not None else None
@@ -257,16 +263,17 @@ def _cite(cited: LineOf | CommitEvidence | None, inquiry: ResearchRequest, draft
     return f"[{draft.ledger.add(texts.evidence(target, cited.path, cited.line, cited.line, 'read'))}]"
 
 
-def _searched(inquiry: ResearchRequest) -> str:
+def _format_searched(inquiry: ResearchRequest) -> str:
     pins = list(inquiry.pins)
-    named = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
-    more = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""
+    listed = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
+    suffix = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""
     failed = [
-        f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(inquiry.pins.failed.items())
+        f"- {inline(name)} could not be searched: {inline(reason)}."
+        for name, reason in sorted(inquiry.pins.failed.items())
     ]
-    return "\n".join([f"- {named}{more}.", *failed, "- No model was asked; nothing left this machine."])
+    return "\n".join([f"- {listed}{suffix}.", *failed, "- No model was asked; nothing left this machine."])
 
 
-def _markup(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = f"| {' | '.join(columns)} |\n|{'|'.join('---' for _ in columns)}|"
     return "\n".join([head, *(f"| {' | '.join(row)} |" for row in rows)])

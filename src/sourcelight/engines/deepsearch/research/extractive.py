@@ -14,12 +14,12 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.commits import ASKING, HistoryEvidence
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, EvidenceLedger, FileEvidence
-from sourcelight.engines.deepsearch.evidence.pins import StepRequest, away
+from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, FileTexts, QuoteSelector
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
-from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, definitions_asked, paragraph_of
+from sourcelight.engines.deepsearch.evidence.surroundings import DefinitionExcerpt, find_asked_definitions, paragraph_of
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question import QuestionIntents, intents_of, is_follow_up, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
@@ -37,20 +37,20 @@ MOST = 3
 
 def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: QuestionIntents) -> list[str]:
     """Give up to three questions about what was found and not shown."""
-    found: list[str] = []
+    questions: list[str] = []
     if defined:
         name = defined[0].definition.name
         if not intents.usage:
-            found.append(f"Where is `{name}` used?")
+            questions.append(f"Where is `{name}` used?")
         if not intents.history:
-            found.append(f"When and why was `{name}` last changed?")
+            questions.append(f"When and why was `{name}` last changed?")
         if not intents.tests:
-            found.append(f"Which tests cover `{name}`?")
-    named = {each.path for each in defined}
-    other = next((file for file in ranking.files if file.kind == "code" and file.path not in named), None)
-    if other is not None:
-        found.append(f"What does `{other.path}` do?")
-    return found[:MOST]
+            questions.append(f"Which tests cover `{name}`?")
+    defined_paths = {each.path for each in defined}
+    other_file = next((file for file in ranking.files if file.kind == "code" and file.path not in defined_paths), None)
+    if other_file is not None:
+        questions.append(f"What does `{other_file.path}` do?")
+    return questions[:MOST]
 
 
 WEAK = 0.25
@@ -87,39 +87,41 @@ class ExtractiveResearcher:
 
     def research(self, inquiry: ResearchRequest, budget: ResearchBudget | None, emit: Emit) -> Draft:
         """Research a question; see `Researcher.research`."""
-        elsewhere = away("research", _asked(inquiry), inquiry.context, emit)
-        if elsewhere is not None:
-            given: Draft = elsewhere.value
-            return given
-        began = time.monotonic()
+        remote = run_step("research", _step_request(inquiry), inquiry.context, emit)
+        if remote is not None:
+            remote_draft: Draft = remote.value
+            return remote_draft
+        started_s = time.monotonic()
         draft = Draft()
         request = count(inquiry, draft, emit)
-        answered = "unit" in draft.stats
-        if not answered or (request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)):
+        is_counted = "unit" in draft.stats
+        if not is_counted or (
+            request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)
+        ):
             findings = self.find(inquiry, budget or self.budget, emit)
             unread = _unread(request, inquiry)
-            _lay_out(findings, inquiry, draft, lead=not answered, answered=answered, unread=unread)
+            _lay_out(findings, inquiry, draft, lead=not is_counted, is_counted=is_counted, unread=unread)
             draft.followups = followups(findings.ranking, findings.defined, findings.intents)
-        draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
+        draft.stats["time_millis"] = round((time.monotonic() - started_s) * 1000)
         draft.stats.setdefault("tool_calls", 1)
         return draft
 
     def facts(self, inquiry: ResearchRequest, emit: Emit) -> Draft | None:
         """Count what a question asks for; None where it asks for nothing that can be counted."""
-        elsewhere = away("facts", _asked(inquiry), inquiry.context, emit)
-        if elsewhere is not None:
-            given: Draft | None = elsewhere.value
-            return given
+        remote = run_step("facts", _step_request(inquiry), inquiry.context, emit)
+        if remote is not None:
+            remote_draft: Draft | None = remote.value
+            return remote_draft
         draft = Draft()
         count(inquiry, draft, emit)
         return draft if "unit" in draft.stats else None
 
     def evidence(self, inquiry: ResearchRequest, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
         """Find quotes and commits: the first pack that a model is given."""
-        elsewhere = away("evidence", _asked(inquiry), inquiry.context, emit)
-        if elsewhere is not None:
-            given: tuple[list[FileEvidence], list[CommitEvidence]] = elsewhere.value
-            return given
+        remote = run_step("evidence", _step_request(inquiry), inquiry.context, emit)
+        if remote is not None:
+            remote_evidence: tuple[list[FileEvidence], list[CommitEvidence]] = remote.value
+            return remote_evidence
         findings = self.find(inquiry, self.budget, emit)
         return findings.quotes, list(findings.past.found) if findings.past is not None else []
 
@@ -134,7 +136,7 @@ class ExtractiveResearcher:
         if intents.history:
             question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
         past = HistoryEvidence(engine, inquiry.pins, context.cancellation, context.observer)
-        past.prepare(asked=intents.history)
+        past.prepare(is_asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
         request = natural_language.RankedSearch(
             inquiry.question, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
@@ -152,12 +154,12 @@ class ExtractiveResearcher:
         texts = FileTexts(context)
         weights = _weights(question, ranking)
         chooser = QuoteSelector(texts, weights, budget.quoted_lines - _KEPT_LINES)
-        code_chunks = _led([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
-        most = _QUOTES_BESIDE_HISTORY if past.found else QUOTES
-        findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", most)
+        code_chunks = _lead_first([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
+        limit = _QUOTES_BESIDE_HISTORY if past.found else QUOTES
+        findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", limit)
         chooser.most_lines = budget.quoted_lines
-        own = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
-        findings.defined = definitions_asked(texts, own, weights, question.names, 2)
+        best_chunks = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
+        findings.defined = find_asked_definitions(texts, best_chunks, weights, question.names, 2)
         if not findings.weak:
             if not intents.tests:
                 tests = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
@@ -175,27 +177,27 @@ def _wants_code(request: FactRequest, inquiry: ResearchRequest) -> bool:
     return bool(request.terms or request.ignored or _WHY.search(inquiry.question))
 
 
-def _asked(inquiry: ResearchRequest) -> StepRequest:
+def _step_request(inquiry: ResearchRequest) -> StepRequest:
     previous = tuple(inquiry.previous)
-    return StepRequest.of(
+    return StepRequest.from_pins(
         inquiry.pins, question=inquiry.question, filters=inquiry.filters, previous=previous, scope=inquiry.scope
     )
 
 
 def _names_before(inquiry: ResearchRequest) -> tuple[str, ...]:
-    """Names that the answer before cited, where the question leans on it."""
+    """Names that the answer before cited, where the question is_follow_up on it."""
     cited = inquiry.previous[-1].cited if inquiry.previous else ()
-    return tuple(name for name in cited if name.isidentifier())[:1] if leans(inquiry.question) else ()
+    return tuple(name for name in cited if name.isidentifier())[:1] if is_follow_up(inquiry.question) else ()
 
 
 def _is_body(chunk: RankedChunk, intents: QuestionIntents) -> bool:
-    wanted = (
+    body_kinds = (
         {"code", "config", "vendored"} | ({"test"} if intents.tests else set()) | ({"docs"} if intents.docs else set())
     )
-    return chunk.kind in wanted
+    return chunk.kind in body_kinds
 
 
-def _led(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[RankedChunk]:
+def _lead_first(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[RankedChunk]:
     """The chunks, the best one of the best file first: a file is judged by more than one of its chunks."""
     for file in files:
         first = next((chunk for chunk in chunks if (chunk.target, chunk.path) == (file.target, file.path)), None)
@@ -228,19 +230,19 @@ def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts
         return []
     rows = answer.table.to_pylist()
     emit(ResearchEvent("turn", {"tool": "find_references", "query": name, "result": f"{len(rows)} places"}))
-    found: list[FileEvidence] = []
+    uses: list[FileEvidence] = []
     per_file: dict[str, int] = {}
     for row in rows:
         target = inquiry.pins.of(row["repository"], row["commit"] or "")
-        if target is None or row["role"] in {"definition", "import"} or len(found) == _USES:
+        if target is None or row["role"] in {"definition", "import"} or len(uses) == _USES:
             continue
         if natural_language.kind_of(row["path"]) != "code" or per_file.get(row["path"], 0) >= 2:
             continue
         per_file[row["path"]] = per_file.get(row["path"], 0) + 1
         line = row["line_number"]
         container = (row["container"],) if row["container"] else ()
-        found.append(texts.evidence(target, row["path"], line, line, "usage", row["score"] or 0.0, container))
-    return found
+        uses.append(texts.evidence(target, row["path"], line, line, "usage", row["score"] or 0.0, container))
+    return uses
 
 
 def _lay_out(
@@ -249,17 +251,17 @@ def _lay_out(
     draft: Draft,
     *,
     lead: bool = True,
-    answered: bool = False,
+    is_counted: bool = False,
     unread: Sequence[str] | None = None,
 ) -> None:
     """Put what was found in the order of an answer.
 
     Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
     """
-    if answered:
+    if is_counted:
         del draft.parts[-2:]
     parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
-    draft.confident = answered or not findings.weak
+    draft.confident = is_counted or not findings.weak
     past = findings.past.found if findings.past is not None else []
     if lead:
         parts.append(Paragraph(_lead(findings, past, ledger, unread)))
@@ -285,7 +287,7 @@ def _lay_out(
         parts.append(Heading("Not found"))
         parts.append(Paragraph("Nothing searched has " + ", ".join(code(word) for word in ranking.unknown) + "."))
     parts.append(Heading("Searched"))
-    parts.append(Paragraph("\n".join(_searched(findings, inquiry))))
+    parts.append(Paragraph("\n".join(_format_searched(findings, inquiry))))
     draft.searches.append(" ".join(inquiry.question.split()))
     draft.stats |= {
         "coverage": round(ranking.coverage, 4),
@@ -296,15 +298,15 @@ def _lay_out(
 
 
 def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
-    why = f", {item.note}" if item.note else ""
-    return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{why} [{ledger.add(item)}]"
+    note = f", {item.note}" if item.note else ""
+    return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{note} [{ledger.add(item)}]"
 
 
 def _unread(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[str] | None:
     """Give the words that kept a question for a person, a date or a list from being read; None for another question."""
     if request is None:
         asks = WHO.search(inquiry.question) or WHEN.search(inquiry.question)
-        return ignored_words(MarkedText.of(inquiry.question)) if asks is not None else None
+        return ignored_words(MarkedText.from_text(inquiry.question)) if asks is not None else None
     if request.kind not in {"who", "when"} and not request.is_list:
         return None
     return tuple(dict.fromkeys((*request.ignored, *([request.period.text] if request.period.text else []))))
@@ -320,9 +322,9 @@ def _lead(
         fits = f"commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
         if unread is None:
             return f"The {fits}"
-        words = ", ".join(code(word) for word in unread) or "what it asks about"
+        unread_words = ", ".join(code(word) for word in unread) or "what it asks about"
         were = "were" if len(unread) > 1 else "was"
-        return f"This can't be answered as asked: {words} {were} not read. By words, the {fits}"
+        return f"This can't be answered as asked: {unread_words} {were} not read. By words, the {fits}"
     if not findings.quotes and not findings.defined:
         return "No direct answer found: no file searched shares a word with the question."
     if findings.weak:
@@ -331,59 +333,64 @@ def _lead(
             if (findings.quotes)
             else "No direct answer found."
         )
-    best = _definition_asked(findings)
+    best = _find_asked_definition(findings)
     if best is not None:
-        where = f"{code(best.path)} of {code(best.target.repository.name)}"
-        return f"The closest answer is {code(best.definition.name)} in {where} [{ledger.add(best.evidence)}]."
+        place_text = f"{code(best.path)} of {code(best.target.repository.name)}"
+        return f"The closest answer is {code(best.definition.name)} in {place_text} [{ledger.add(best.evidence)}]."
     first = findings.quotes[0]
-    more = (
+    suffix = (
         f", first of {ranking.matched_files:,} files that share words with the question"
         if ranking.matched_files
         else ""
     )
-    return f"The closest answer is in {code(first.path)} of {code(first.repository)}{more} [{ledger.add(first)}]."
+    return f"The closest answer is in {code(first.path)} of {code(first.repository)}{suffix} [{ledger.add(first)}]."
 
 
-def _definition_asked(findings: Findings) -> DefinitionExcerpt | None:
+def _find_asked_definition(findings: Findings) -> DefinitionExcerpt | None:
     """The definition to name: one that the question names, else one in the file of the first quote."""
     first = next(iter(findings.defined), None)
     if first is None or not findings.quotes or first.definition.name in findings.ranking.question.names:
         return first
     quote = findings.quotes[0]
-    place = quote.repository, quote.path
-    return next((each for each in findings.defined if (each.target.repository.name, each.path) == place), None)
+    file = quote.repository, quote.path
+    return next(
+        (excerpt for excerpt in findings.defined if (excerpt.target.repository.name, excerpt.path) == file), None
+    )
 
 
-def _definition(each: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
-    said = f": “{inline(each.said)}”" if each.said else ""
-    held = f" of {code(each.definition.container)}" if each.definition.container else ""
-    return f"- {code(each.definition.name)}, a {each.definition.kind}{held}{said} [{ledger.add(each.evidence)}]"
+def _definition(excerpt: DefinitionExcerpt, ledger: EvidenceLedger) -> str:
+    description = f": “{inline(excerpt.said)}”" if excerpt.said else ""
+    container = f" of {code(excerpt.definition.container)}" if excerpt.definition.container else ""
+    link = f"[{ledger.add(excerpt.evidence)}]"
+    return f"- {code(excerpt.definition.name)}, a {excerpt.definition.kind}{container}{description} {link}"
 
 
 def _use(use: FileEvidence, ledger: EvidenceLedger) -> str:
-    inside = f" in {code(use.symbols[0])}" if use.symbols else ""
-    return f"- {code(use.text.strip()[:160])}{inside} [{ledger.add(use)}]"
+    scope = f" in {code(use.symbols[0])}" if use.symbols else ""
+    return f"- {code(use.text.strip()[:160])}{scope} [{ledger.add(use)}]"
 
 
-def _document(each: FileEvidence, ledger: EvidenceLedger) -> str:
-    said = paragraph_of(each)
-    told = f"“{inline(said, 400)}”" if said else code(each.path)
-    return f"- {told} [{ledger.add(each)}]"
+def _document(chunk: FileEvidence, ledger: EvidenceLedger) -> str:
+    paragraph = paragraph_of(chunk)
+    text = f"“{inline(paragraph, 400)}”" if paragraph else code(chunk.path)
+    return f"- {text} [{ledger.add(chunk)}]"
 
 
-def _searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
+def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     ranking, pins = findings.ranking, list(inquiry.pins)
-    words = inline(inquiry.question, 200)
+    question = inline(inquiry.question, 200)
     counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"
-    lines = [f"- “{words}”: {counts} share words with it."]
-    shown = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
-    more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-    lines.append(f"- Searched {', '.join(shown)}{more}.")
+    lines = [f"- “{question}”: {counts} share words with it."]
+    listed = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
+    suffix = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+    lines.append(f"- Searched {', '.join(listed)}{suffix}.")
     lines += [
-        f"- {inline(name)} was not searched in full: {inline(why)}." for name, why in sorted(ranking.failed.items())
+        f"- {inline(name)} was not searched in full: {inline(reason)}."
+        for name, reason in sorted(ranking.failed.items())
     ]
     lines += [
-        f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(inquiry.pins.failed.items())
+        f"- {inline(name)} could not be searched: {inline(reason)}."
+        for name, reason in sorted(inquiry.pins.failed.items())
     ]
     if findings.past is not None:
         lines += [f"- {note}" for note in findings.past.notes]

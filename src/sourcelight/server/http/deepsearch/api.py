@@ -129,7 +129,9 @@ class Api:
                 return {"conversations": [], "page_info": _page(None)}
             # The desk says what orders there are; the records are read by the same rule.
             desk.list(context, order=order, first=1)
-            held = desk.store.of_owner(context.viewer.name, starred=starred, order=order, first=first + 1, skip=skip)
+            held = desk.store.list_for_owner(
+                context.viewer.name, starred=starred, order=order, first=first + 1, skip=skip
+            )
             more = str(skip + first) if len(held) > first else None
             return {
                 "conversations": [conversation_json(asking, each) for each in held[:first]],

@@ -18,8 +18,8 @@ from starlette.responses import JSONResponse, Response
 
 from sourcelight.core.errors import ClusterError, QueryError, StateFull, ToolError
 from sourcelight.engines.deepsearch.conversations import records
-from sourcelight.engines.deepsearch.conversations.records import RUNNING, ConversationRecord, QuestionRecord, shown_to
-from sourcelight.engines.deepsearch.redaction import without_text
+from sourcelight.engines.deepsearch.conversations.records import RUNNING, ConversationRecord, QuestionRecord, visible_to
+from sourcelight.engines.deepsearch.redaction import format_error
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.identity import Authenticator, Principal, Refusal
@@ -118,7 +118,7 @@ class ConversationAccess:
                 return told(503, fault.for_callers)
             except Exception as fault:  # noqa: BLE001 - the log has it, its text left out
                 number = secrets.token_hex(6)
-                said = without_text(fault)
+                said = format_error(fault)
                 log.error("request failed, id %s: %s", number, said)  # noqa: TRY400 - no text of questions in logs
                 return told(500, f"internal error, id {number}: the log of the service says more")
 
@@ -213,7 +213,7 @@ def conversation_json(asking: ConversationRequest, conversation: ConversationRec
 
 def question_json(asking: ConversationRequest, question: QuestionRecord) -> dict[str, Any]:
     """A question as this reader may see it."""
-    shown = shown_to(question, asking.context.viewer, asking.context.engine.catalog)
+    shown = visible_to(question, asking.context.viewer, asking.context.engine.catalog)
     running = question.status in RUNNING
     found: dict[str, Any] = {
         "id": question.id,
@@ -261,7 +261,7 @@ def turns_of(asking: ConversationRequest, question: QuestionRecord) -> Sequence[
 
 def hides(asking: ConversationRequest, question: QuestionRecord) -> bool:
     """Whether a question was about repositories that its reader may not see, or no longer."""
-    return shown_to(question, asking.context.viewer, asking.context.engine.catalog).is_partial
+    return visible_to(question, asking.context.viewer, asking.context.engine.catalog).is_partial
 
 
 def turn_text(payload: Mapping[str, Any]) -> str:
