@@ -41,7 +41,7 @@ _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"
 
 
 def ranked(
-    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace, *, most: int = 10
+    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace, *, limit: int = 10
 ) -> list[ResolvedDefinition]:
     """Give the definitions of a name, the likeliest for this use first.
 
@@ -66,14 +66,14 @@ def ranked(
     count = len(ordered)
     reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
     return [
-        ResolvedDefinition(one.document, one.start, one.end, one.kind, "name", _belief(count, place), reason)
-        for place, one in enumerate(ordered[:most])
+        ResolvedDefinition(one.document, one.start, one.end, one.kind, "name", _belief(count, rank), reason)
+        for rank, one in enumerate(ordered[:limit])
     ]
 
 
-def _belief(count: int, place: int) -> float:
+def _belief(count: int, rank: int) -> float:
     """Give a score: a single candidate is likelier right than the best of many, as measured roughly."""
-    return round((0.6 if count == 1 else 0.45 if count <= 3 else 0.35) / (1 + place), 3)
+    return round((0.6 if count == 1 else 0.45 if count <= 3 else 0.35) / (1 + rank), 3)
 
 
 def family(language: str) -> str:
@@ -84,33 +84,33 @@ def family(language: str) -> str:
 
 
 def _score(
-    document: Document, occurrence: Occurrence, one: NamedDefinition, imported: frozenset[tuple[str, str, bytes]]
+    document: Document, occurrence: Occurrence, candidate: NamedDefinition, imported: frozenset[tuple[str, str, bytes]]
 ) -> float:
-    score = 3.0 if one.document.project.key == document.project.key else 0.0
-    score -= 0.35 * min(_distance(document.path, one.document.path), _FARTHEST)
-    score += 2.0 * (one.document.key in imported)
-    score += 2.0 * (one.kind in _TYPES)
+    score = 3.0 if candidate.document.project.key == document.project.key else 0.0
+    score -= 0.35 * min(_distance(document.path, candidate.document.path), _FARTHEST)
+    score += 2.0 * (candidate.document.key in imported)
+    score += 2.0 * (candidate.kind in _TYPES)
     if occurrence.role == "attribute":
-        if one.is_member:
+        if candidate.is_member:
             score += 1.5
-        elif one.is_variable:
+        elif candidate.is_variable:
             score -= 1.0
-    if occurrence.called and one.kind in {"function", "method"}:
+    if occurrence.called and candidate.kind in {"function", "method"}:
         score += 1.0
-    theirs, ours = is_test(one.document.path), is_test(document.path)
-    same = one.document == document
-    if theirs and not ours:
+    candidate_is_test, is_in_test = is_test(candidate.document.path), is_test(document.path)
+    is_same_file = candidate.document == document
+    if candidate_is_test and not is_in_test:
         score -= 4.0
-    elif theirs and not same:
+    elif candidate_is_test and not is_same_file:
         score -= 1.5
-    if same:
+    if is_same_file:
         score += 1.0 if occurrence.role == "attribute" else 4.0
-    return score - 0.25 * one.declaration
+    return score - 0.25 * candidate.declaration
 
 
-def _distance(one: bytes, other: bytes) -> int:
+def _distance(path: bytes, other_path: bytes) -> int:
     """Count the folders to go up and down from one file to the other."""
-    left, right = one.split(b"/")[:-1], other.split(b"/")[:-1]
+    left, right = path.split(b"/")[:-1], other_path.split(b"/")[:-1]
     common = 0
     for a, b in zip(left, right, strict=False):
         if a != b:
@@ -144,43 +144,49 @@ def in_same_file(
 ) -> list[ResolvedDefinition]:
     """Give what a name means by the scopes of its file, the innermost first; empty where they don't tell."""
     outline = outline_of(document, workspace)
-    shown = name.decode(errors="replace")
-    if not any(one.name == shown for one in outline):
+    shown_name = name.decode(errors="replace")
+    if not any(definition.name == shown_name for definition in outline):
         return []
     text = document.text
     line = line_of(text, occurrence.start)
-    own_receiver = text[: occurrence.start].endswith(_SELF)
-    if occurrence.role == "attribute" and not own_receiver:
+    is_on_self = text[: occurrence.start].endswith(_SELF)
+    if occurrence.role == "attribute" and not is_on_self:
         return []
-    found: list[tuple[int, Definition]] = []
-    for one in outline:
-        if one.name != shown:
+    in_scope: list[tuple[int, Definition]] = []
+    for definition in outline:
+        if definition.name != shown_name:
             continue
-        if one.offset == occurrence.start:
-            found = [(0, one)]
+        if definition.offset == occurrence.start:
+            in_scope = [(0, definition)]
             break
-        holders = list(_holders(outline, one))
+        holders = list(_holders(outline, definition))
         if not all(holder.begin_line <= line <= holder.end_line for holder in holders):
             continue
-        member = bool(holders) and holders[0].kind in _HOLDERS and one.kind in _MEMBERS
-        if member if own_receiver else not (member and document.language in _MEMBERS_NEED_SELF):
-            found.append((len(holders), one))
-    found.sort(key=lambda pair: -pair[0])
+        is_member = bool(holders) and holders[0].kind in _HOLDERS and definition.kind in _MEMBERS
+        if is_member if is_on_self else not (is_member and document.language in _MEMBERS_NEED_SELF):
+            in_scope.append((len(holders), definition))
+    in_scope.sort(key=lambda pair: -pair[0])
     return [
         ResolvedDefinition(
-            document, one.offset, one.offset + len(name), one.kind, "scope", SCORE, "declared around it in this file"
+            document,
+            definition.offset,
+            definition.offset + len(name),
+            definition.kind,
+            "scope",
+            SCORE,
+            "declared around it in this file",
         )
-        for _, one in found
+        for _, definition in in_scope
     ]
 
 
-def _holders(outline: list[Definition], one: Definition) -> list[Definition]:
+def _holders(outline: list[Definition], definition: Definition) -> list[Definition]:
     """Give what holds a definition, the nearest first."""
-    found: list[Definition] = []
-    while one.parent >= 0 and len(found) < len(outline):
-        one = outline[one.parent]
-        found.append(one)
-    return found
+    holders: list[Definition] = []
+    while definition.parent >= 0 and len(holders) < len(outline):
+        definition = outline[definition.parent]
+        holders.append(definition)
+    return holders
 
 
 MOST_CANDIDATES = 10
@@ -219,19 +225,23 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     return plain_occurrences(document.text, name)
 
 
-def asked_occurrences(asked: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
+def asked_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
     """Give the occurrences that a question means: all of the name, those of a line, or the one at a column."""
-    found = occurrences_in(asked.document, asked.name.encode(), workspace)
-    if asked.line_number is None:
-        return found
-    text = asked.document.text
-    if asked.column is not None:
-        offset = offset_of(text, asked.line_number, asked.column)
-        at = [o for o in found if offset is not None and o.start <= offset <= o.end]
-        if at:
-            return at[:1]
-    low, high = offset_of(text, asked.line_number, 0), offset_of(text, asked.line_number + 1, 0)
-    return [o for o in found if low is not None and low <= o.start and (high is None or o.start < high)]
+    occurrences = occurrences_in(query.document, query.name.encode(), workspace)
+    if query.line_number is None:
+        return occurrences
+    text = query.document.text
+    if query.column is not None:
+        offset = offset_of(text, query.line_number, query.column)
+        covering = [o for o in occurrences if offset is not None and o.start <= offset <= o.end]
+        if covering:
+            return covering[:1]
+    line_start, line_end = offset_of(text, query.line_number, 0), offset_of(text, query.line_number + 1, 0)
+    return [
+        o
+        for o in occurrences
+        if line_start is not None and line_start <= o.start and (line_end is None or o.start < line_end)
+    ]
 
 
 def resolve(
@@ -239,11 +249,11 @@ def resolve(
 ) -> Sequence[ResolvedDefinition]:
     """Give the definitions of one occurrence, best first: by an index file, by rules, then by rank."""
     precise = precise_definitions(document, occurrence, workspace)
-    found = by_rules(document, occurrence, workspace)
+    by_rule = by_rules(document, occurrence, workspace)
     if precise:
-        places = {one.place for one in precise}
-        return [*precise, *(one for one in found if one.place not in places)]
-    return found or by_rank(document, occurrence, name, workspace)
+        precise_keys = {one.place for one in precise}
+        return [*precise, *(one for one in by_rule if one.place not in precise_keys)]
+    return by_rule or by_rank(document, occurrence, name, workspace)
 
 
 def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
@@ -266,17 +276,19 @@ def by_rank(
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
         return []
-    found = ranked(document, occurrence, name, workspace)
-    if document.language in LANGUAGES or found:
-        return found
-    first = next((o for o in plain_occurrences(document.text, name)), None)
-    if first is None:
+    candidates = ranked(document, occurrence, name, workspace)
+    if document.language in LANGUAGES or candidates:
+        return candidates
+    occurrence_in_text = next((o for o in plain_occurrences(document.text, name)), None)
+    if occurrence_in_text is None:
         return []
     reason = f"first occurrence; {document.language or 'this kind of file'} has no grammar here"
-    return [ResolvedDefinition(document, first.start, first.end, "string", "text", 0.1, reason)]
+    return [
+        ResolvedDefinition(document, occurrence_in_text.start, occurrence_in_text.end, "string", "text", 0.1, reason)
+    ]
 
 
-def definitions_of(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
+def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     """Give up to `MOST_CANDIDATES` definitions of what is asked for, best first.
 
     Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
@@ -284,30 +296,30 @@ def definitions_of(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDef
     """
     with time_limit(MOST_SECONDS):
         try:
-            return _definitions_of(asked, workspace)
+            return _definitions_of(query, workspace)
         except TimeSpent:
             pass
-    workspace.notice("time", _TIME.format(asked.document.shown_path, "definitions are ranked by name"))
-    name = asked.name.encode()
-    first = next(iter(plain_occurrences(asked.document.text, name)), Occurrence(0, 0))
+    workspace.notice("time", _TIME.format(query.document.shown_path, "definitions are ranked by name"))
+    name = query.name.encode()
+    any_occurrence = next(iter(plain_occurrences(query.document.text, name)), Occurrence(0, 0))
     with time_limit(MOST_SECONDS / 2):
         try:
-            return list(by_rank(asked.document, first, name, workspace))[:MOST_CANDIDATES]
+            return list(by_rank(query.document, any_occurrence, name, workspace))[:MOST_CANDIDATES]
         except TimeSpent:
             return []
 
 
-def _definitions_of(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
-    name = asked.name.encode()
-    voters = asked_occurrences(asked, workspace)
+def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
+    name = query.name.encode()
+    voters = asked_occurrences(query, workspace)
     if not voters:
-        return _elsewhere(asked, workspace)
+        return _elsewhere(query, workspace)
     if len(voters) > MOST_VOTERS:
         workspace.notice(
-            "voters", f"{asked.name} occurs {len(voters):,} times here; the first {MOST_VOTERS} were looked at."
+            "voters", f"{query.name} occurs {len(voters):,} times here; the first {MOST_VOTERS} were looked at."
         )
     votes: dict[object, list[float]] = {}
-    found: dict[object, ResolvedDefinition] = {}
+    answers_by_key: dict[object, ResolvedDefinition] = {}
     unresolved: Occurrence | None = None
     for occurrence in voters[:MOST_VOTERS]:
         workspace.budget.check()
@@ -316,83 +328,92 @@ def _definitions_of(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
             break
         try:
             check_time()
-            answers = precise_definitions(asked.document, occurrence, workspace) or by_rules(
-                asked.document, occurrence, workspace
+            answers = precise_definitions(query.document, occurrence, workspace) or by_rules(
+                query.document, occurrence, workspace
             )
         except TimeSpent:
-            if not found:
+            if not answers_by_key:
                 raise
-            workspace.notice("time", _TIME.format(asked.document.shown_path, "not every occurrence was resolved"))
+            workspace.notice("time", _TIME.format(query.document.shown_path, "not every occurrence was resolved"))
             break
         if not answers:
             unresolved = unresolved or occurrence
             continue
         weight = 0.5 if occurrence.binding else 1.0
-        for place, one in enumerate(answers[:3]):
-            held = found.get(one.place)
-            if held is None or held.score < one.score:
-                found[one.place] = one
-            votes.setdefault(one.place, []).append(weight * (_LATER if place else 1.0))
-    ordered = sorted(found.values(), key=lambda one: (-sum(votes[one.place]) * _WEIGHTS.get(one.kind, 1.0), -one.score))
+        for rank, answer in enumerate(answers[:3]):
+            existing = answers_by_key.get(answer.place)
+            if existing is None or existing.score < answer.score:
+                answers_by_key[answer.place] = answer
+            votes.setdefault(answer.place, []).append(weight * (_LATER if rank else 1.0))
+    ordered = sorted(
+        answers_by_key.values(),
+        key=lambda answer: (-sum(votes[answer.place]) * _WEIGHTS.get(answer.kind, 1.0), -answer.score),
+    )
     if unresolved is not None and len(ordered) < MOST_CANDIDATES:
-        held_places = set(found)
-        ordered += [one for one in by_rank(asked.document, unresolved, name, workspace) if one.place not in held_places]
-    if asked.column is None and len(ordered) > 1:
-        ordered = [_shared(one, votes) for one in ordered]
+        held_places = set(answers_by_key)
+        ordered += [
+            answer for answer in by_rank(query.document, unresolved, name, workspace) if answer.place not in held_places
+        ]
+    if query.column is None and len(ordered) > 1:
+        ordered = [_shared(answer, votes) for answer in ordered]
     return _bodies_first(ordered[:MOST_CANDIDATES], workspace)[:MOST_CANDIDATES]
 
 
 def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -> list[ResolvedDefinition]:
     """Put what a prototype announces before it: who asks for a definition wants to see what it does."""
-    placed: dict[object, ResolvedDefinition] = {}
-    for one in ordered:
-        for body in _bodies(one, ordered, workspace) if one.place not in placed else ():
-            known = next((other for other in ordered if other.place == body.place), body)
-            placed.setdefault(body.place, known)
-        placed.setdefault(one.place, one)
-    return list(placed.values())
+    by_key: dict[object, ResolvedDefinition] = {}
+    for definition in ordered:
+        for body in _bodies(definition, ordered, workspace) if definition.place not in by_key else ():
+            existing = next((other for other in ordered if other.place == body.place), body)
+            by_key.setdefault(body.place, existing)
+        by_key.setdefault(definition.place, definition)
+    return list(by_key.values())
 
 
 def _bodies(
-    one: ResolvedDefinition, ordered: Sequence[ResolvedDefinition], workspace: Workspace
+    definition: ResolvedDefinition, ordered: Sequence[ResolvedDefinition], workspace: Workspace
 ) -> list[ResolvedDefinition]:
     """Give the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
-    resolver = resolver_of(one.document.language)
-    if resolver is None or one.kind not in {"function", "method"} or not _is_prototype(one, workspace):
+    resolver = resolver_of(definition.document.language)
+    if resolver is None or definition.kind not in {"function", "method"} or not _is_prototype(definition, workspace):
         return []
-    same = [other for other in resolver.bindings(one, workspace) if not _is_prototype(other, workspace)]
-    if not same:
-        return [other for other in ordered if other.kind == one.kind and not _is_prototype(other, workspace)]
-    return [replace(other, reason="announced by the prototype that was found") for other in same]
+    bindings = [other for other in resolver.bindings(definition, workspace) if not _is_prototype(other, workspace)]
+    if not bindings:
+        return [other for other in ordered if other.kind == definition.kind and not _is_prototype(other, workspace)]
+    return [replace(other, reason="announced by the prototype that was found") for other in bindings]
 
 
-def _is_prototype(one: ResolvedDefinition, workspace: Workspace) -> bool:
-    return any(row.offset == one.start and row.declaration for row in outline_of(one.document, workspace))
+def _is_prototype(definition: ResolvedDefinition, workspace: Workspace) -> bool:
+    return any(row.offset == definition.start and row.declaration for row in outline_of(definition.document, workspace))
 
 
-def _shared(one: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
+def _shared(definition: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
     """Lower the score of one of several candidates to its share of the votes."""
     total = sum(sum(held) for held in votes.values())
-    own = sum(votes.get(one.place, [0.0]))
-    return one if not own or not total else replace(one, score=round(one.score * own / total, 3))
+    votes_for_it = sum(votes.get(definition.place, [0.0]))
+    return (
+        definition
+        if not votes_for_it or not total
+        else replace(definition, score=round(definition.score * votes_for_it / total, 3))
+    )
 
 
-def _elsewhere(asked: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
+def _elsewhere(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     """Say where a name that is not in the file occurs, and rank its definitions."""
-    name = asked.name.encode()
-    places = []
-    for number, document in enumerate(files_with(asked.document.project, name, workspace)):
+    name = query.name.encode()
+    paths = []
+    for number, document in enumerate(files_with(query.document.project, name, workspace)):
         if number >= MOST_CANDIDATES:
-            places.append("…")
+            paths.append("…")
             break
-        places.append(document.shown_path)
-    where = f"line {asked.line_number} of " if asked.line_number is not None else ""
-    if asked.line_number is not None and occurrences_in(asked.document, name, workspace):
-        lines = [str(line_of(asked.document.text, o.start)) for o in occurrences_in(asked.document, name, workspace)]
-        held = f"it is on line {', '.join(lines[:MOST_CANDIDATES])}"
-    elif places:
-        held = f"in this repository it occurs in {', '.join(places)}"
+        paths.append(document.shown_path)
+    scope = f"line {query.line_number} of " if query.line_number is not None else ""
+    if query.line_number is not None and occurrences_in(query.document, name, workspace):
+        lines = [str(line_of(query.document.text, o.start)) for o in occurrences_in(query.document, name, workspace)]
+        location = f"it is on line {', '.join(lines[:MOST_CANDIDATES])}"
+    elif paths:
+        location = f"in this repository it occurs in {', '.join(paths)}"
     else:
-        held = "nor anywhere else in this repository"
-    workspace.notice("absent", f"{asked.name} does not occur in {where}{asked.document.shown_path}; {held}.")
-    return list(ranked(asked.document, Occurrence(0, 0), name, workspace, most=MOST_CANDIDATES))
+        location = "nor anywhere else in this repository"
+    workspace.notice("absent", f"{query.name} does not occur in {scope}{query.document.shown_path}; {location}.")
+    return list(ranked(query.document, Occurrence(0, 0), name, workspace, limit=MOST_CANDIDATES))

@@ -52,120 +52,134 @@ class CallSite:
     score: float
 
 
-def callers(asked: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
+def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls of a function, then those of the functions that call it, and so on.
 
     A function that calls itself, directly or over others, is asked once.
     """
-    waiting = [(asked, 1)]
-    known: set[Key] = set()
-    given = 0
-    while waiting:
-        question, level = waiting.pop(0)
+    pending = [(query, 1)]
+    seen: set[Key] = set()
+    count = 0
+    while pending:
+        question, level = pending.pop(0)
         search = References(question, workspace)
-        for found in search.found():
-            called = [one for one in found if one.occurrence.called and not one.is_definition]
-            around = enclosing(found[0].document, [one.occurrence.start for one in called], workspace)
-            for one, caller in zip(called, around, strict=True):
-                given += 1
-                if given > MOST_CALLS:
+        for references in search.found():
+            calls = [call for call in references if call.occurrence.called and not call.is_definition]
+            enclosing_definitions = enclosing(
+                references[0].document, [call.occurrence.start for call in calls], workspace
+            )
+            for call, caller in zip(calls, enclosing_definitions, strict=True):
+                count += 1
+                if count > MOST_CALLS:
                     workspace.notice("limit", f"The first {MOST_CALLS:,} calls are given; there are more.")
                     return
-                yield CallSite(level, caller, one.document, one.occurrence, search.definitions[0], one.how, one.score)
-                if caller is None or level >= depth or (caller.document.key, caller.start) in known:
+                yield CallSite(
+                    level, caller, call.document, call.occurrence, search.definitions[0], call.how, call.score
+                )
+                if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
                     continue
-                known.add((caller.document.key, caller.start))
-                waiting.append((_of(caller), level + 1))
+                seen.add((caller.document.key, caller.start))
+                pending.append((_of(caller), level + 1))
 
 
-def callees(asked: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
+def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
     """Yield the calls in the bodies of what is asked for, then those in the bodies of what these call, and so on."""
-    search = References(asked, workspace)
+    search = References(query, workspace)
     search.prepare()
-    waiting: list[tuple[NamedDefinition, int]] = []
-    known: set[Key] = set()
-    for one in search.definitions:
-        held = body_of(one, workspace)
-        if held is not None:
-            waiting.append((held, 1))
-            known.add((held.document.key, held.start))
-    given = 0
-    while waiting:
-        caller, level = waiting.pop(0)
+    pending: list[tuple[NamedDefinition, int]] = []
+    seen: set[Key] = set()
+    for definition in search.definitions:
+        body = body_of(definition, workspace)
+        if body is not None:
+            pending.append((body, 1))
+            seen.add((body.document.key, body.start))
+    count = 0
+    while pending:
+        caller, level = pending.pop(0)
         for occurrence in calls_in(caller):
             workspace.budget.check()
             name = caller.document.text[occurrence.start : occurrence.end]
-            for one in resolve(caller.document, occurrence, name, workspace)[:1]:
-                given += 1
-                if given > MOST_CALLS:
+            for definition in resolve(caller.document, occurrence, name, workspace)[:1]:
+                count += 1
+                if count > MOST_CALLS:
                     workspace.notice("limit", f"The first {MOST_CALLS:,} calls are given; there are more.")
                     return
-                held = body_of(one, workspace)
-                yield CallSite(level, caller, caller.document, occurrence, held or one, one.how, one.score)
-                if held is None or level >= depth or one.how == "name" or (held.document.key, held.start) in known:
+                body = body_of(definition, workspace)
+                yield CallSite(
+                    level, caller, caller.document, occurrence, body or definition, definition.how, definition.score
+                )
+                if (
+                    body is None
+                    or level >= depth
+                    or definition.how == "name"
+                    or (body.document.key, body.start) in seen
+                ):
                     continue
-                known.add((held.document.key, held.start))
-                waiting.append((held, level + 1))
+                seen.add((body.document.key, body.start))
+                pending.append((body, level + 1))
 
 
-def _of(one: NamedDefinition) -> SymbolQuery:
-    text = one.document.text
-    low = text.rfind(b"\n", 0, one.start) + 1
-    name = text[one.start : one.end].decode(errors="replace")
+def _of(definition: NamedDefinition) -> SymbolQuery:
+    text = definition.document.text
+    line_start = text.rfind(b"\n", 0, definition.start) + 1
+    name = text[definition.start : definition.end].decode(errors="replace")
     return SymbolQuery(
-        one.document, name, line_of(text, one.start), len(text[low : one.start].decode(errors="replace"))
+        definition.document,
+        name,
+        line_of(text, definition.start),
+        len(text[line_start : definition.start].decode(errors="replace")),
     )
 
 
-def body_of(one: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
+def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
     """Give the whole definition that a place names, if it is one that can be called."""
-    if one.kind in {"module", "parameter"}:
+    if definition.kind in {"module", "parameter"}:
         return None
-    for row in outline_of(one.document, workspace):
-        if row.offset == one.start and row.kind in _CALLABLE:
-            return of_definition(one.document, row)
+    for row in outline_of(definition.document, workspace):
+        if row.offset == definition.start and row.kind in _CALLABLE:
+            return of_definition(definition.document, row)
     return None
 
 
-def calls_in(one: NamedDefinition) -> list[Occurrence]:
+def calls_in(definition: NamedDefinition) -> list[Occurrence]:
     """Give the names that are called between the first and the last line of a definition, in order."""
     import time
 
     from sourcelight.engines.symbols import LANGUAGES, parse_tree
 
-    document = one.document
+    document = definition.document
     text = document.text
     tree = parse_tree(document.language, text, time.monotonic() + 2.0) if document.language in LANGUAGES else None
     if tree is None:
         return []
-    found = []
-    waiting = [tree.root_node]
-    first, last = one.begin_line - 1, one.end_line - 1
-    while waiting:
-        node = waiting.pop()
+    occurrences = []
+    pending = [tree.root_node]
+    first, last = definition.begin_line - 1, definition.end_line - 1
+    while pending:
+        node = pending.pop()
         if node.end_point[0] < first or node.start_point[0] > last:
             continue
-        waiting += reversed(node.named_children)
+        pending += reversed(node.named_children)
         if "call" not in node.type and "invocation" not in node.type and node.type != "new_expression":
             continue
         if node.start_point[0] < first:
             continue
-        called = next(
+        callee = next(
             (
-                held
+                named_child
                 for field in ("function", "name", "method", "constructor", "macro")
-                if (held := node.child_by_field_name(field)) is not None
+                if (named_child := node.child_by_field_name(field)) is not None
             ),
             None,
         )
-        while called is not None and called.type not in _IDENTIFIERS:
-            inner = [child for child in called.named_children if "argument" not in child.type]
-            called = inner[-1] if inner and called.type not in {"call", "call_expression"} else None
-        if called is not None:
-            member = text[called.start_byte - 1 : called.start_byte] in {b".", b">", b":"}
-            role = "attribute" if member else "name"
-            found.append(Occurrence(called.start_byte, called.end_byte, role, called=True))  # type: ignore[arg-type]
-    return sorted(found, key=lambda occurrence: occurrence.start)
+        while callee is not None and callee.type not in _IDENTIFIERS:
+            inner = [child for child in callee.named_children if "argument" not in child.type]
+            callee = inner[-1] if inner and callee.type not in {"call", "call_expression"} else None
+        if callee is not None:
+            is_member = text[callee.start_byte - 1 : callee.start_byte] in {b".", b">", b":"}
+            role = "attribute" if is_member else "name"
+            occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, called=True))  # type: ignore[arg-type]
+    return sorted(occurrences, key=lambda occurrence: occurrence.start)
 
 
 _SEPARATORS = {"Go": "/", "Rust": "::", "PHP": "\\"}
@@ -186,7 +200,7 @@ def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImpo
     for document in _importing(project, workspace):
         workspace.budget.check()
         resolver = resolver_of(document.language)
-        found = []
+        file_imports = []
         for stated in imports_of(document, workspace):
             target = None
             if resolver is not None:
@@ -195,9 +209,9 @@ def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImpo
                 if key not in targets:
                     targets[key] = resolver.import_target(document, stated.module, stated.member, workspace)
                 target = targets[key]
-            found.append(FileImport(document, stated, target))
-        if found:
-            yield found
+            file_imports.append(FileImport(document, stated, target))
+        if file_imports:
+            yield file_imports
 
 
 def _importing(project: Project, workspace: Workspace) -> Iterator[Document]:
@@ -215,8 +229,8 @@ def _importing(project: Project, workspace: Workspace) -> Iterator[Document]:
     for shard, table in enumerate(tables):
         if table is not None:
             placement = snapshot.placement(shard)
-            held = table.importing[placement.documents]
-            numbers += placement.files[held].tolist()
+            importing_documents = table.importing[placement.documents]
+            numbers += placement.files[importing_documents].tolist()
     for number in sorted(numbers):
         yield project.document_at(number)
 
@@ -238,18 +252,20 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
     for project in projects:
         files: dict[tuple[str, str, bool], set[int]] = defaultdict(set)
         counts: dict[tuple[str, str, bool], int] = defaultdict(int)
-        for found in imports_in(project, workspace):
-            for one in found:
-                if one.target is not None and one.target.project.key == project.key:
+        for file_imports in imports_in(project, workspace):
+            for file_import in file_imports:
+                if file_import.target is not None and file_import.target.project.key == project.key:
                     continue
-                if one.target is None and one.stated.module.startswith((".", '"', "/", "self", "super", "crate")):
+                if file_import.target is None and file_import.stated.module.startswith(
+                    (".", '"', "/", "self", "super", "crate")
+                ):
                     continue
-                top = top_module(one.document.language, one.stated.module)
-                if one.target is None and not top:
+                top = top_module(file_import.document.language, file_import.stated.module)
+                if file_import.target is None and not top:
                     continue
-                target = one.target.project.name if one.target is not None else top
-                key = target, top, one.target is None
-                files[key].add(one.document.number)
+                target = file_import.target.project.name if file_import.target is not None else top
+                key = target, top, file_import.target is None
+                files[key].add(file_import.document.number)
                 counts[key] += 1
         edges = [
             Edge(project.name, target, module, external, len(files[target, module, external]), count)

@@ -62,39 +62,41 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
     Of a line longer than `LONGEST_LINE` only what stands around the name is given, since generated files have thousands
     of names in one line of megabytes; `start` and `end` are then places in that part.
     """
-    found = []
-    number, counted, low, high = 1, 0, 0, -1
+    locations = []
+    number, counted_to, line_start, line_end = 1, 0, 0, -1
     for start, end in spans:
-        number, counted = number + text.count(b"\n", counted, start), start
-        if start > high:
-            low = text.rfind(b"\n", 0, start) + 1
-            high = text.find(b"\n", end)
-            high = len(text) if high < 0 else high
-        first, last = low, high
-        if last - first > LONGEST_LINE:
-            first, last = max(low, start - LONGEST_LINE // 2), min(high, end + LONGEST_LINE // 2)
-            while first < start and text[first] & 0xC0 == 0x80:
-                first += 1
-            while last > end and last < high and text[last] & 0xC0 == 0x80:
-                last -= 1
-        line = text[first:last].removesuffix(b"\r")
-        before = text[first:start].decode(errors="replace")
+        number, counted_to = number + text.count(b"\n", counted_to, start), start
+        if start > line_end:
+            line_start = text.rfind(b"\n", 0, start) + 1
+            line_end = text.find(b"\n", end)
+            line_end = len(text) if line_end < 0 else line_end
+        start_byte, end_byte = line_start, line_end
+        if end_byte - start_byte > LONGEST_LINE:
+            start_byte, end_byte = max(line_start, start - LONGEST_LINE // 2), min(line_end, end + LONGEST_LINE // 2)
+            while start_byte < start and text[start_byte] & 0xC0 == 0x80:
+                start_byte += 1
+            while end_byte > end and end_byte < line_end and text[end_byte] & 0xC0 == 0x80:
+                end_byte -= 1
+        line = text[start_byte:end_byte].removesuffix(b"\r")
+        before = text[start_byte:start].decode(errors="replace")
         name = text[start:end].decode(errors="replace")
-        cut = last - first < high - low
-        found.append(SourceLocation(number, len(before), len(before) + len(name), line.decode(errors="replace"), cut))
-    return found
+        is_cut = end_byte - start_byte < line_end - line_start
+        locations.append(
+            SourceLocation(number, len(before), len(before) + len(name), line.decode(errors="replace"), is_cut)
+        )
+    return locations
 
 
 def offset_of(text: bytes, line_number: int, column: int) -> int | None:
     """Give the byte offset of a 1-based line and a column in code points; None beyond the text."""
-    low = 0
+    line_start = 0
     for _ in range(line_number - 1):
-        low = text.find(b"\n", low) + 1
-        if not low:
+        line_start = text.find(b"\n", line_start) + 1
+        if not line_start:
             return None
-    high = text.find(b"\n", low)
-    line = text[low : len(text) if high < 0 else high].decode(errors="replace")
-    return low + len(line[:column].encode()) if column <= len(line) else None
+    line_end = text.find(b"\n", line_start)
+    line = text[line_start : len(text) if line_end < 0 else line_end].decode(errors="replace")
+    return line_start + len(line[:column].encode()) if column <= len(line) else None
 
 
 class LineTable:
@@ -104,16 +106,16 @@ class LineTable:
         self._text = text
         self._starts = [0, *(match.end() for match in re.finditer(b"\n", text))]
 
-    def between(self, first: int, last: int, most: int = MOST_SHOWN) -> list[str]:
-        """Give lines `first` to `last`, at most `most`; what is longer than 2,000 bytes is cut there."""
+    def between(self, first: int, last: int, limit: int = MOST_SHOWN) -> list[str]:
+        """Give lines `first` to `last`, at most `limit`; what is longer than 2,000 bytes is cut there."""
         starts = self._starts
-        stop = min(last, first + most - 1, len(starts) - (starts[-1] == len(self._text)))
-        found = []
-        for number in range(first, stop + 1):
+        last_number = min(last, first + limit - 1, len(starts) - (starts[-1] == len(self._text)))
+        lines = []
+        for number in range(first, last_number + 1):
             end = starts[number] - 1 if number < len(starts) else len(self._text)
             part = self._text[starts[number - 1] : min(end, starts[number - 1] + LONGEST_LINE)]
-            found.append(part.decode(errors="replace").removesuffix("\r"))
-        return found
+            lines.append(part.decode(errors="replace").removesuffix("\r"))
+        return lines
 
 
 def signature_of(lines: list[str], kind: str) -> str:
@@ -124,23 +126,24 @@ def signature_of(lines: list[str], kind: str) -> str:
     text = ""
     depth = 0
     for line in lines[:_MOST_SIGNATURE]:
-        for at, sign in enumerate(line):
+        for index, sign in enumerate(line):
             if sign in _OPENERS:
                 depth += 1
             elif sign in _OPENERS.values():
                 depth -= 1
-            elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, at, kind))):
-                return _folded(text + " " + line[:at])
+            elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, index, kind))):
+                return _folded(text + " " + line[:index])
         text += " " + line
         if depth <= 0 and not line.rstrip().endswith(("\\", ",")):
             break
     return _folded(text)
 
 
-def _ends_head(line: str, at: int, kind: str) -> bool:
+def _ends_head(line: str, column: int, kind: str) -> bool:
     """Tell whether a colon begins a body, as in Python."""
     return (
-        kind in {"function", "method", "class", "constructor"} and not line[at + 1 :].split("#", maxsplit=1)[0].strip()
+        kind in {"function", "method", "class", "constructor"}
+        and not line[column + 1 :].split("#", maxsplit=1)[0].strip()
     )
 
 
@@ -149,19 +152,19 @@ def _folded(text: str) -> str:
     return text.replace("( ", "(").replace(",)", ")").replace(", )", ")").replace(" )", ")")
 
 
-def documentation_of(language: str, lines: LineTable, one: Definition) -> str:
+def documentation_of(language: str, lines: LineTable, definition: Definition) -> str:
     """Give the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
     if language == "Python":
-        return _docstring("\n".join(lines.between(one.line, one.end_line)))
-    above: list[str] = []
-    number = one.begin_line - 1
-    while number > 0 and len(above) < MOST_SHOWN:
+        return _docstring("\n".join(lines.between(definition.line, definition.end_line)))
+    comment_lines: list[str] = []
+    number = definition.begin_line - 1
+    while number > 0 and len(comment_lines) < MOST_SHOWN:
         line = "".join(lines.between(number, number))
         if not _COMMENT.match(line.encode()):
             break
-        above.append(_MARKS.sub("", line))
+        comment_lines.append(_MARKS.sub("", line))
         number -= 1
-    return "\n".join(reversed(above)).strip()
+    return "\n".join(reversed(comment_lines)).strip()
 
 
 _DOCSTRING = re.compile(r':\s*(?:#[^\n]*)?\n\s*[rRuU]?("""|\'\'\'|"|\')(.*?)(?:\1|\Z)', re.DOTALL)
@@ -169,23 +172,23 @@ _DOCSTRING = re.compile(r':\s*(?:#[^\n]*)?\n\s*[rRuU]?("""|\'\'\'|"|\')(.*?)(?:\
 
 def _docstring(text: str) -> str:
     head = signature_end(text)
-    found = _DOCSTRING.match(text, head) if head >= 0 else None
-    if found is None:
+    match = _DOCSTRING.match(text, head) if head >= 0 else None
+    if match is None:
         return ""
-    lines = found[2].strip().splitlines()
+    lines = match[2].strip().splitlines()
     return "\n".join([lines[0].strip(), *(line.strip() for line in lines[1:])]) if lines else ""
 
 
 def signature_end(text: str) -> int:
     """Give the place of the colon that ends the head of a Python definition, -1 for none."""
     depth = 0
-    for at, sign in enumerate(text):
+    for index, sign in enumerate(text):
         if sign in "([{":
             depth += 1
         elif sign in ")]}":
             depth -= 1
         elif sign == ":" and depth <= 0:
-            return at
+            return index
     return -1
 
 
@@ -210,93 +213,97 @@ def file_columns(document: Document, revision: str = "") -> Row:
 
 
 def definition_rows(
-    symbol: str, found: Iterable[ResolvedDefinition], workspace: Workspace, revisions: Mapping[str, str]
+    symbol: str, definitions: Iterable[ResolvedDefinition], workspace: Workspace, revisions: Mapping[str, str]
 ) -> list[Row]:
     """Give the rows of `definitions`, in the order given."""
     rows = []
-    for rank, one in enumerate(found, 1):
-        document, text = one.document, one.document.text
-        place, lines = place_of(text, one.start, one.end), LineTable(text)
-        _tell_cut([place], workspace)
-        held = _definition_at(one, workspace)
-        begin, last = (held.begin_line, held.end_line) if held else (place.line_number, place.line_number)
+    for rank, definition in enumerate(definitions, 1):
+        document, text = definition.document, definition.document.text
+        location, lines = place_of(text, definition.start, definition.end), LineTable(text)
+        _tell_cut([location], workspace)
+        declared = _definition_at(definition, workspace)
+        start_line, end_line = (
+            (declared.begin_line, declared.end_line) if declared else (location.line_number, location.line_number)
+        )
         rows.append(
             {
                 "rank": rank,
                 **file_columns(document, revisions.get(document.project.key, "")),
-                "line_number": place.line_number,
-                "line": place.line,
-                "start": place.start,
-                "end": place.end,
+                "line_number": location.line_number,
+                "line": location.line,
+                "start": location.start,
+                "end": location.end,
                 "symbol": symbol,
-                "kind": held.kind if held and one.kind not in {"module", "parameter"} else one.kind,
-                "container": held.container if held else "",
-                **described(document.language, lines, held),
-                "start_line": begin,
-                "end_line": last,
-                "code": "\n".join(lines.between(begin, last)),
-                "how": one.how,
-                "precise": one.how == "scip",
-                "score": one.score,
-                "reason": one.reason,
+                "kind": declared.kind
+                if declared and definition.kind not in {"module", "parameter"}
+                else definition.kind,
+                "container": declared.container if declared else "",
+                **described(document.language, lines, declared),
+                "start_line": start_line,
+                "end_line": end_line,
+                "code": "\n".join(lines.between(start_line, end_line)),
+                "how": definition.how,
+                "precise": definition.how == "scip",
+                "score": definition.score,
+                "reason": definition.reason,
             }
         )
     return rows
 
 
-def _definition_at(one: ResolvedDefinition, workspace: Workspace) -> Definition | None:
-    if one.kind == "module":
+def _definition_at(definition: ResolvedDefinition, workspace: Workspace) -> Definition | None:
+    if definition.kind == "module":
         return None
-    return next((row for row in outline_of(one.document, workspace) if row.offset == one.start), None)
+    return next((row for row in outline_of(definition.document, workspace) if row.offset == definition.start), None)
 
 
-def described(language: str, lines: LineTable, one: Definition | None) -> Row:
+def described(language: str, lines: LineTable, definition: Definition | None) -> Row:
     """Give signature and documentation of a definition; empty where it has none."""
-    if one is None:
+    if definition is None:
         return {"signature": "", "documentation": ""}
-    head = signature_of(lines.between(one.line, one.end_line), one.kind)
-    return {"signature": head, "documentation": documentation_of(language, lines, one)}
+    head = signature_of(lines.between(definition.line, definition.end_line), definition.kind)
+    return {"signature": head, "documentation": documentation_of(language, lines, definition)}
 
 
 def reference_rows(
-    symbol: str, found: Sequence[Reference], workspace: Workspace, revisions: Mapping[str, str]
+    symbol: str, references: Sequence[Reference], workspace: Workspace, revisions: Mapping[str, str]
 ) -> list[Row]:
-    """Give the rows of `references` for the uses in one file, in order of the text."""
-    document = found[0].document
+    """Give the rows of `references` for the uses in reference file, in order of the text."""
+    document = references[0].document
     text = document.text
-    ordered = sorted(found, key=lambda one: one.occurrence.start)
-    around = enclosing(document, [one.occurrence.start for one in ordered], workspace)
-    where = file_columns(document, revisions.get(document.project.key, ""))
+    ordered = sorted(references, key=lambda reference: reference.occurrence.start)
+    enclosing_definitions = enclosing(document, [reference.occurrence.start for reference in ordered], workspace)
+    columns = file_columns(document, revisions.get(document.project.key, ""))
     rows = []
-    places = places_of(text, [(one.occurrence.start, one.occurrence.end) for one in ordered])
-    _tell_cut(places, workspace)
-    for one, holder, place in zip(ordered, around, places, strict=True):
-        role: str = one.occurrence.role
-        if one.is_definition:
+    locations = places_of(text, [(reference.occurrence.start, reference.occurrence.end) for reference in ordered])
+    _tell_cut(locations, workspace)
+    for reference, holder, location in zip(ordered, enclosing_definitions, locations, strict=True):
+        role: str = reference.occurrence.role
+        if reference.is_definition:
             role = "definition"
-        elif one.occurrence.called:
+        elif reference.occurrence.called:
             role = "call"
         rows.append(
             {
-                **where,
-                "line_number": place.line_number,
-                "line": place.line,
-                "start": place.start,
-                "end": place.end,
+                **columns,
+                "line_number": location.line_number,
+                "line": location.line,
+                "start": location.start,
+                "end": location.end,
                 "symbol": symbol,
                 "role": role,
                 "container": text[holder.start : holder.end].decode(errors="replace") if holder else "",
-                "how": one.how,
-                "precise": one.how == "scip",
-                "score": one.score,
-                "reason": one.reason,
+                "how": reference.how,
+                "precise": reference.how == "scip",
+                "score": reference.score,
+                "reason": reference.reason,
             }
         )
     return rows
 
 
-def _tell_cut(places: Sequence[SourceLocation], workspace: Workspace) -> None:
-    if any(place.cut for place in places):
+def _tell_cut(locations: Sequence[SourceLocation], workspace: Workspace) -> None:
+    if any(place.cut for place in locations):
         workspace.notice("long-lines", f"Lines above {LONGEST_LINE:,} bytes are cut to what is around the name.")
 
 
@@ -307,23 +314,23 @@ def name_of(document: Document, start: int, end: int) -> str:
 
 def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -> list[Row]:
     """Give the rows of `symbols` for definitions of one file."""
-    where = file_columns(document, revision)
+    columns = file_columns(document, revision)
     lines = LineTable(document.text)
     depths: list[int] = []
-    found = []
-    for one in rows:
-        depths.append(depths[one.parent] + 1 if 0 <= one.parent < len(depths) else 0)
-        found.append(
+    symbols = []
+    for definition in rows:
+        depths.append(depths[definition.parent] + 1 if 0 <= definition.parent < len(depths) else 0)
+        symbols.append(
             {
-                **where,
-                "line_number": one.line,
-                "symbol": one.name,
-                "kind": one.kind,
-                "container": one.container,
+                **columns,
+                "line_number": definition.line,
+                "symbol": definition.name,
+                "kind": definition.kind,
+                "container": definition.container,
                 "depth": depths[-1],
-                **described(document.language, lines, one),
-                "start_line": one.begin_line,
-                "end_line": one.end_line,
+                **described(document.language, lines, definition),
+                "start_line": definition.begin_line,
+                "end_line": definition.end_line,
             }
         )
-    return found
+    return symbols

@@ -186,11 +186,11 @@ class Project:
 
     def document_at(self, number: int) -> Document:
         """Give a file by its place among the paths."""
-        found = self._documents.get(number)
-        if found is None:
+        document = self._documents.get(number)
+        if document is None:
             path = self.paths[number]
-            found = self._documents[number] = Document(self, number, path, shown_language(path))
-        return found
+            document = self._documents[number] = Document(self, number, path, shown_language(path))
+        return document
 
     def first(self, paths: Sequence[bytes]) -> Document | None:
         """Give the first of these files that exists."""
@@ -207,10 +207,10 @@ class Project:
     def folders(self) -> dict[bytes, list[int]]:
         """Give every folder that holds files directly, with their numbers."""
         if self._folders is None:
-            found: dict[bytes, list[int]] = {}
+            by_directory: dict[bytes, list[int]] = {}
             for number, path in enumerate(self.paths):
-                found.setdefault(path.rpartition(b"/")[0], []).append(number)
-            self._folders = found
+                by_directory.setdefault(path.rpartition(b"/")[0], []).append(number)
+            self._folders = by_directory
         return self._folders
 
     def blob_id(self, number: int) -> bytes:
@@ -244,13 +244,13 @@ class Project:
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Give what was made for `key` before, or make it now: maps of modules and the like, small beside the files."""
         try:
-            found: _T = self._facts[key]
+            value: _T = self._facts[key]
         except KeyError:
             with self._guard:
                 if key not in self._facts:
                     self._facts[key] = make()
-                found = self._facts[key]
-        return found
+                value = self._facts[key]
+        return value
 
 
 def shown_language(path: bytes) -> str:
@@ -314,9 +314,9 @@ class ParsedFile:
     def words(self, name: bytes) -> Iterator[int]:
         """Give the offsets at which a name stands as a whole word."""
         pattern = b"(?<![%b])%b(?![%b])" % (self.letters, re.escape(name), self.letters)
-        for found in re.finditer(pattern, self.text):
+        for match in re.finditer(pattern, self.text):
             check_time()
-            yield found.start()
+            yield match.start()
 
     def path_to(self, offset: int) -> list[Node]:
         """Give the nodes from the top down to the smallest that holds the byte at `offset`."""

@@ -36,11 +36,11 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
         for text in (word, *also)
     )
     query = TextQuery(atoms[0] if len(atoms) == 1 else And(atoms))
-    fleet = workspace.navigator.store.corpus((project.snapshot,))
-    search = CorpusSearch(fleet, prepare(query), lambda: workspace.budget.cancellation.stopped)
+    corpus = workspace.navigator.store.corpus((project.snapshot,))
+    search = CorpusSearch(corpus, prepare(query), lambda: workspace.budget.cancellation.stopped)
     try:
-        for found in search.file_matches(BatchSizer()):
-            for number in found.content_files.tolist():
+        for batch in search.file_matches(BatchSizer()):
+            for number in batch.content_files.tolist():
                 yield project.document_at(number)
     except ScanStopped:
         workspace.budget.check()
@@ -60,14 +60,14 @@ def words_in(text: bytes, name: bytes) -> list[int]:
 
 def plain_occurrences(text: bytes, name: bytes) -> Sequence[Occurrence]:
     """Give the whole words of a file that no rule reads: what stands behind a dot is an attribute."""
-    found = []
+    occurrences = []
     for start in words_in(text, name):
         end = start + len(name)
         head = text[max(0, start - 2) : start]
-        member = head.endswith((b".", b"->", b"::"))
-        called = text[end : end + 1] == b"("
-        found.append(Occurrence(start, end, "attribute" if member else "name", called=called))
-    return found
+        is_member = head.endswith((b".", b"->", b"::"))
+        is_called = text[end : end + 1] == b"("
+        occurrences.append(Occurrence(start, end, "attribute" if is_member else "name", called=is_called))
+    return occurrences
 
 
 MOST_PARSED = 60
@@ -122,11 +122,11 @@ def named(project: Project, name: bytes, workspace: Workspace) -> list[NamedDefi
     if any(table is None for table in tables):
         workspace.notice("symbols-pending", f"Definitions of {project.name} are still being found.")
         return list(_parsed(project, name, workspace))
-    found: list[NamedDefinition] = []
+    definitions: list[NamedDefinition] = []
     for shard, table in enumerate(tables):
         if table is not None:
-            found += _of_table(project, shard, table, name)
-    return sorted(found, key=lambda one: (one.document.number, one.start))
+            definitions += _of_table(project, shard, table, name)
+    return sorted(definitions, key=lambda one: (one.document.number, one.start))
 
 
 def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[NamedDefinition]:
@@ -138,9 +138,9 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
     documents = table.documents_of(rows)
     containers = table.texts(table.container[rows])
     for row, document, container in zip(rows.tolist(), documents.tolist(), containers, strict=True):
-        low, high = placement.first_file[document : document + 2]
+        start_row, end_row = placement.first_file[document : document + 2]
         start = int(table.offset[row])
-        for number in placement.files[int(low) : int(high)].tolist():
+        for number in placement.files[int(start_row) : int(end_row)].tolist():
             yield NamedDefinition(
                 project.document_at(number),
                 start,
@@ -160,30 +160,40 @@ def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[Nam
             workspace.notice("candidates", f"Only {number} files of {project.name} were looked into.")
             return
         workspace.budget.check()
-        for one in outline_of(document, workspace):
-            if one.name.encode() == name:
-                yield of_definition(document, one)
+        for definition in outline_of(document, workspace):
+            if definition.name.encode() == name:
+                yield of_definition(document, definition)
 
 
-def of_definition(document: Document, one: Definition) -> NamedDefinition:
+def of_definition(document: Document, definition: Definition) -> NamedDefinition:
     """Give a definition of a file with the file."""
-    end = one.offset + len(one.name.encode())
+    end = definition.offset + len(definition.name.encode())
     return NamedDefinition(
-        document, one.offset, end, one.kind, one.container, one.line, one.begin_line, one.end_line, one.declaration
+        document,
+        definition.offset,
+        end,
+        definition.kind,
+        definition.container,
+        definition.line,
+        definition.begin_line,
+        definition.end_line,
+        definition.declaration,
     )
 
 
 def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
     """Give the definitions in one file, from its table or by parsing it."""
-    held = _table_with(document, workspace)
-    found = definitions(document.language, document.text) if held is None else held[0].definitions(held[1])
-    return list(found.each())
+    entry = _table_with(document, workspace)
+    file_definitions = (
+        definitions(document.language, document.text) if entry is None else entry[0].definitions(entry[1])
+    )
+    return list(file_definitions.each())
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:
     """Give what a file imports, from its table or by parsing it."""
-    held = _table_with(document, workspace)
-    return imports(document.language, document.text) if held is None else held[0].imports(held[1])
+    entry = _table_with(document, workspace)
+    return imports(document.language, document.text) if entry is None else entry[0].imports(entry[1])
 
 
 def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
@@ -192,18 +202,20 @@ def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, 
     if snapshot is None or snapshot.view.reason[document.number]:
         return None
     tables = tables_of(document.project, workspace)
-    shard, place = int(snapshot.view.shard[document.number]), int(snapshot.view.document[document.number])
+    shard, table_document = int(snapshot.view.shard[document.number]), int(snapshot.view.document[document.number])
     table = tables[shard] if shard < len(tables) else None
-    return None if table is None or not table.doc_language[place] else (table, place)
+    return None if table is None or not table.doc_language[table_document] else (table, table_document)
 
 
 def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] | None:
     """Give the modules that a project imports, as written; None while its tables are not complete."""
-    held = [table for table in tables_of(project, workspace) if table is not None]
-    if len(held) != len(project.snapshot.shards if project.snapshot is not None else [None]):
+    complete_tables = [table for table in tables_of(project, workspace) if table is not None]
+    if len(complete_tables) != len(project.snapshot.shards if project.snapshot is not None else [None]):
         return None
-    made = project.remember(("modules", *map(id, held)), lambda: (held, frozenset().union(*_modules(held))))
-    return made[1]
+    modules = project.remember(
+        ("modules", *map(id, complete_tables)), lambda: (complete_tables, frozenset().union(*_modules(complete_tables)))
+    )
+    return modules[1]
 
 
 def _modules(tables: Sequence[SymbolTable]) -> Iterator[Iterable[str]]:
@@ -219,10 +231,14 @@ def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) 
     lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
     # The smallest first, so that the first one around a place is the answer.
     outline.sort(key=lambda one: (one.end_line - one.begin_line, -one.offset))
-    begin, end, names = np.array([(one.begin_line, one.end_line, one.offset) for one in outline]).reshape(-1, 3).T
-    found: list[NamedDefinition | None] = []
+    start_lines, end_lines, name_offsets = (
+        np.array([(one.begin_line, one.end_line, one.offset) for one in outline]).reshape(-1, 3).T
+    )
+    smallest: list[NamedDefinition | None] = []
     for line, offset in zip(lines.tolist(), offsets, strict=True):
-        around = (begin <= line) & (line <= end) & (names != offset)
-        best = int(around.argmax()) if outline else 0
-        found.append(of_definition(document, outline[best]) if outline and around[best] else None)
-    return found
+        encloses = (start_lines <= line) & (line <= end_lines) & (name_offsets != offset)
+        first_enclosing = int(encloses.argmax()) if outline else 0
+        smallest.append(
+            of_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None
+        )
+    return smallest

@@ -93,50 +93,56 @@ class References:
         """Find what the name defines in the file: all bindings of it, or what it means where it is only used."""
         document, workspace = self.asked.document, self.workspace
         bindings: list[ResolvedDefinition] = []
-        others: list[ResolvedDefinition] = []
+        meanings: list[ResolvedDefinition] = []
         resolver = resolver_of(document.language)
         for occurrence in asked_occurrences(self.asked, workspace):
             workspace.budget.check()
             answers = self._without_given(resolve(document, occurrence, self.name, workspace))
-            own = [one for one in answers if one.document == document and one.start == occurrence.start]
-            (bindings if own else others).extend(answers)
-        chosen = bindings or others
-        if any(one.kind not in _LOCAL for one in chosen) and self.asked.line_number is None:
-            chosen = [one for one in chosen if one.kind not in _LOCAL]
+            definitions_here = [
+                definition
+                for definition in answers
+                if definition.document == document and definition.start == occurrence.start
+            ]
+            (bindings if definitions_here else meanings).extend(answers)
+        selected = bindings or meanings
+        if any(definition.kind not in _LOCAL for definition in selected) and self.asked.line_number is None:
+            selected = [definition for definition in selected if definition.kind not in _LOCAL]
         if not bindings and self.asked.line_number is None:
-            chosen = chosen[:1]
-        gathered: dict[PlaceKey, ResolvedDefinition] = {}
-        for one in chosen:
-            language = resolver_of(one.document.language) or resolver
-            for same in language.bindings(one, workspace) if language is not None else [one]:
-                gathered.setdefault(same.place, same)
-        self.definitions = list(gathered.values())
-        self._places = set(gathered) | self._given
-        self._names = list(dict.fromkeys([*(name for one in self.definitions for name in _names(one)), self.name]))
-        self._tops = {top.place for one in self.definitions for top in self._overridden(one)}
+            selected = selected[:1]
+        by_key: dict[PlaceKey, ResolvedDefinition] = {}
+        for definition in selected:
+            language = resolver_of(definition.document.language) or resolver
+            for binding in language.bindings(definition, workspace) if language is not None else [definition]:
+                by_key.setdefault(binding.place, binding)
+        self.definitions = list(by_key.values())
+        self._places = set(by_key) | self._given
+        self._names = list(
+            dict.fromkeys([*(name for definition in self.definitions for name in _names(definition)), self.name])
+        )
+        self._tops = {top.place for definition in self.definitions for top in self._overridden(definition)}
 
     def _without_given(self, answers: Sequence[ResolvedDefinition]) -> list[ResolvedDefinition]:
         """Give what an occurrence means; of a parameter that something else is given for, that, and keep both."""
         first = answers[0] if answers else None
         if first is not None and first.kind == "parameter" and first.document == self.asked.document:
-            at = Occurrence(first.start, first.end)
-            answers = resolve(first.document, at, self.name, self.workspace)
+            parameter = Occurrence(first.start, first.end)
+            answers = resolve(first.document, parameter, self.name, self.workspace)
         if len(answers) > 1 and answers[1].kind == "parameter" and answers[0].kind != "parameter":
             self._given.add(answers[1].place)
         return list(answers[:1])
 
-    def _overridden(self, one: ResolvedDefinition) -> Sequence[ResolvedDefinition]:
-        language = resolver_of(one.document.language)
-        return language.overridden(one, self.workspace) if language is not None else ()
+    def _overridden(self, definition: ResolvedDefinition) -> Sequence[ResolvedDefinition]:
+        language = resolver_of(definition.document.language)
+        return language.overridden(definition, self.workspace) if language is not None else ()
 
-    def _met(self, one: ResolvedDefinition) -> ResolvedDefinition | None:
+    def _met(self, answer: ResolvedDefinition) -> ResolvedDefinition | None:
         """Give an answer if it is asked for: itself, or by what it implements or overrides."""
-        if one.place in self._places:
-            return one
-        if one.place in self._tops or any(
-            top.place in self._places or top.place in self._tops for top in self._overridden(one)
+        if answer.place in self._places:
+            return answer
+        if answer.place in self._tops or any(
+            top.place in self._places or top.place in self._tops for top in self._overridden(answer)
         ):
-            return one.because(one.how, "implements or overrides the same member", one.score)
+            return answer.because(answer.how, "implements or overrides the same member", answer.score)
         return None
 
     def found(self) -> Iterator[list[Reference]]:
@@ -171,8 +177,8 @@ class References:
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
         read = 0
-        while waiting := [name for name in self._renamed if name not in done]:
-            name = waiting[0]
+        while new_names := [name for name in self._renamed if name not in done]:
+            name = new_names[0]
             done.add(name)
             for project in projects.values():
                 for document in files_with(project, name, self.workspace):
@@ -209,20 +215,22 @@ class References:
 
     def _documents(self) -> Iterator[Document]:
         projects: dict[str, Project] = {}
-        for one in self.definitions:
-            yield one.document
-            projects.setdefault(one.document.project.key, one.document.project)
-        local = all(one.kind in _LOCAL and _is_local(one, self.workspace) for one in self.definitions)
+        for definition in self.definitions:
+            yield definition.document
+            projects.setdefault(definition.document.project.key, definition.document.project)
+        local = all(
+            definition.kind in _LOCAL and _is_local(definition, self.workspace) for definition in self.definitions
+        )
         if local:
             return
-        asking = self.asked.document.project
-        for project in {**projects, asking.key: asking}.values():
+        asked_project = self.asked.document.project
+        for project in {**projects, asked_project.key: asked_project}.values():
             yield from self._candidates(project)
-        for one in self._exporters():
-            for other in self.workspace.others(one.document.project):
-                if other.key in projects or other.key == asking.key:
+        for definition in self._exporters():
+            for other in self.workspace.others(definition.document.project):
+                if other.key in projects or other.key == asked_project.key:
                     continue
-                roots = [root for root in self._roots(one) if self._imports(other, one, root)]
+                roots = [root for root in self._roots(definition) if self._imports(other, definition, root)]
                 if roots:
                     projects[other.key] = other
                     yield from self._importing(other, roots)
@@ -233,13 +241,13 @@ class References:
         The latter can still use what another file of theirs imported. A common name would take seconds over many
         repositories, so only `MOST_UNLIKELY` of them are read for one answer.
         """
-        likely: set[int] = set()
+        seen_numbers: set[int] = set()
         for root in roots:
             for document in self._candidates(other, root.encode()):
-                likely.add(document.number)
+                seen_numbers.add(document.number)
                 yield document
         for document in self._candidates(other):
-            if document.number in likely:
+            if document.number in seen_numbers:
                 continue
             if self._unlikely >= MOST_UNLIKELY:
                 self.complete = False
@@ -257,26 +265,26 @@ class References:
         return list({one.document.project.key: one for one in self.definitions}.values())
 
     def _candidates(self, project: Project, *also: bytes) -> Iterator[Document]:
-        wanted = self._families
+        families = self._families
         for name in self._names:
             for document in files_with(project, name, self.workspace, *also):
-                if family(document.language) in wanted:
+                if family(document.language) in families:
                     yield document
 
-    def _roots(self, one: ResolvedDefinition) -> list[str]:
+    def _roots(self, definition: ResolvedDefinition) -> list[str]:
         """Give the names by which other repositories import the module of a definition."""
-        resolver = resolver_of(one.document.language)
+        resolver = resolver_of(definition.document.language)
         if resolver is None:
             return [self.asked.name]
-        provided = resolver.exports(one.document.project)
-        names = {prefix for name in resolver.module_names(one.document) for prefix in _prefixes(name)}
+        provided = resolver.exports(definition.document.project)
+        names = {prefix for name in resolver.module_names(definition.document) for prefix in _prefixes(name)}
         return sorted(name for name in names if name in provided)
 
-    def _imports(self, other: Project, one: ResolvedDefinition, root: str) -> bool:
+    def _imports(self, other: Project, definition: ResolvedDefinition, root: str) -> bool:
         """Tell whether a repository may use a module: by its table of imports, then by the texts that hold both."""
-        if resolver_of(one.document.language) is None:
+        if resolver_of(definition.document.language) is None:
             return True
-        if family(one.document.language) in _IMPORT_BY_NAME:
+        if family(definition.document.language) in _IMPORT_BY_NAME:
             modules = imported_modules(other, self.workspace)
             if modules is not None and not any(root in module for module in modules):
                 return False
@@ -311,9 +319,9 @@ class References:
         self._done.add((document.key, name))
         precise = None if renamed else precise_symbols_at(document, self.definitions, name, self.workspace)
         for occurrence in occurrences_in(document, name, self.workspace):
-            here = (document.key, occurrence.start)
-            if here in self._places and here not in self._given:
-                how = next(one.how for one in self.definitions if one.place == here)
+            key = (document.key, occurrence.start)
+            if key in self._places and key not in self._given:
+                how = next(one.how for one in self.definitions if one.place == key)
                 yield Reference(document, occurrence, how, SCORES[how], "the definition", is_definition=True)
                 continue
             if precise is not None and occurrence.start in precise:
@@ -321,9 +329,9 @@ class References:
                     yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
                 continue
             answers: Sequence[ResolvedDefinition] = by_rules(document, occurrence, self.workspace)
-            met = next((held for one in answers[:2] if (held := self._met(one)) is not None), None)
-            if met is not None:
-                yield Reference(document, occurrence, met.how, met.score, met.reason)
+            target = next((matching for one in answers[:2] if (matching := self._met(one)) is not None), None)
+            if target is not None:
+                yield Reference(document, occurrence, target.how, target.score, target.reason)
             elif not answers and not renamed and name in self._own_names:
                 yield from self._unresolved(document, occurrence, name)
 
@@ -336,27 +344,27 @@ class References:
         if resolver_of(document.language) is not None and self.workspace.parsed(document) is not None:
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
-            own = any(one.document.project.key == document.project.key for one in self.definitions)
-            if own and self._any_receiver and any(one.kind not in _LOCAL for one in self.definitions):
+            is_same_repository = any(one.document.project.key == document.project.key for one in self.definitions)
+            if is_same_repository and self._any_receiver and any(one.kind not in _LOCAL for one in self.definitions):
                 reason = "unknown receiver; few definitions bear this name"
                 yield Reference(document, occurrence, "name", SCORES["name"], reason)
             else:
                 self.left_out += 1
             return
-        first = ranked(document, occurrence, name, self.workspace, most=1)
-        if first and first[0].place in self._places:
-            yield Reference(document, occurrence, "name", first[0].score, first[0].reason)
-        elif not first:
+        candidates = ranked(document, occurrence, name, self.workspace, limit=1)
+        if candidates and candidates[0].place in self._places:
+            yield Reference(document, occurrence, "name", candidates[0].score, candidates[0].reason)
+        elif not candidates:
             yield Reference(document, occurrence, "text", SCORES["text"], "the same word")
         else:
             self.left_out += 1
 
 
-def _names(one: ResolvedDefinition) -> list[bytes]:
+def _names(definition: ResolvedDefinition) -> list[bytes]:
     """Give the names under which imports name a definition: its own, or of a module those of its file and folder."""
-    if one.end:
-        return [one.document.text[one.start : one.end]]
-    folder, _, base = one.document.path.rpartition(b"/")
+    if definition.end:
+        return [definition.document.text[definition.start : definition.end]]
+    folder, _, base = definition.document.path.rpartition(b"/")
     stem = base.partition(b".")[0]
     return [folder.rpartition(b"/")[2] or stem] if stem in _OF_FOLDERS else [stem]
 
@@ -368,11 +376,11 @@ def _prefixes(module: str) -> Iterator[str]:
         yield module[: end.start()]
 
 
-def _is_local(one: ResolvedDefinition, workspace: Workspace) -> bool:
+def _is_local(definition: ResolvedDefinition, workspace: Workspace) -> bool:
     """Tell whether only its own file can use a definition: a parameter, or a variable inside a function."""
-    if one.kind == "parameter":
-        resolver = resolver_of(one.document.language)
+    if definition.kind == "parameter":
+        resolver = resolver_of(definition.document.language)
         return resolver is None
     from sourcelight.engines.navigation.named import outline_of
 
-    return not any(row.offset == one.start for row in outline_of(one.document, workspace))
+    return not any(row.offset == definition.start for row in outline_of(definition.document, workspace))

@@ -43,84 +43,87 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
     """
     weights = _file_weights(project, workspace)
     ordered = sorted(weights, key=lambda number: (-weights[number], number))
-    chosen: dict[int, list[tuple[Definition, float]]] = {}
-    left = budget_lines
+    selected: dict[int, list[tuple[Definition, float]]] = {}
+    remaining = budget_lines
     for number in ordered:
-        if left < 2:
+        if remaining < 2:
             break
         workspace.budget.check()
         document = project.document_at(number)
-        rows = [one for one in outline_of(document, workspace) if one.kind in _CODE]
+        rows = [definition for definition in outline_of(document, workspace) if definition.kind in _CODE]
         if not rows:
             continue
         share = max(3, int(budget_lines * weights[number] * 2))
-        scored = sorted(((one, weights[number] * _importance(one, rows)) for one in rows), key=lambda pair: -pair[1])[
-            : min(share, left - 1)
-        ]
-        chosen[number] = scored
-        left -= 1 + len(scored)
+        scored = sorted(
+            ((definition, weights[number] * _importance(definition, rows)) for definition in rows),
+            key=lambda pair: -pair[1],
+        )[: min(share, remaining - 1)]
+        selected[number] = scored
+        remaining -= 1 + len(scored)
     lines: list[MapLine] = []
-    for number in sorted(chosen):
+    for number in sorted(selected):
         document = project.document_at(number)
         text = LineTable(document.text)
         lines.append(MapLine(document, None, document.shown_path, weights[number]))
-        for one, score in sorted(chosen[number], key=lambda pair: pair[0].offset):
-            signature = signature_of(text.between(one.line, one.end_line), one.kind) or one.name
-            indent = "    " if one.parent >= 0 or one.container else "  "
-            lines.append(MapLine(document, one, indent + signature[:_LONGEST], score))
+        for definition, score in sorted(selected[number], key=lambda pair: pair[0].offset):
+            signature = (
+                signature_of(text.between(definition.line, definition.end_line), definition.kind) or definition.name
+            )
+            indent = "    " if definition.parent >= 0 or definition.container else "  "
+            lines.append(MapLine(document, definition, indent + signature[:_LONGEST], score))
     return lines
 
 
-def _importance(one: Definition, rows: list[Definition]) -> float:
+def _importance(definition: Definition, rows: list[Definition]) -> float:
     """Weigh a definition within its file: public ones, types and functions at the top, and long ones come first."""
-    weight = 1.0 if one.parent < 0 else 0.4
-    if one.kind in {"class", "struct", "interface", "enum"}:
+    weight = 1.0 if definition.parent < 0 else 0.4
+    if definition.kind in {"class", "struct", "interface", "enum"}:
         weight *= 1.5
-    if one.name.startswith("_"):
+    if definition.name.startswith("_"):
         weight *= 0.3
-    if one.declaration:
+    if definition.declaration:
         weight *= 0.5
-    held = sum(1 for other in rows if 0 <= other.parent < len(rows) and rows[other.parent] is one)
-    return float(weight * (1.0 + np.log1p(one.end_line - one.begin_line) / 10 + held / 50))
+    member_count = sum(1 for other in rows if 0 <= other.parent < len(rows) and rows[other.parent] is definition)
+    return float(weight * (1.0 + np.log1p(definition.end_line - definition.begin_line) / 10 + member_count / 50))
 
 
 def _file_weights(project: Project, workspace: Workspace) -> dict[int, float]:
     """Weigh files by the imports among them; without any known import, by how many definitions they have."""
     targets: dict[int, Counter[int]] = defaultdict(Counter)
-    for found in imports_in(project, workspace):
-        for one in found:
-            if one.target is not None and one.target.project.key == project.key:
-                targets[one.document.number][one.target.number] += 1
+    for file_imports in imports_in(project, workspace):
+        for file_import in file_imports:
+            if file_import.target is not None and file_import.target.project.key == project.key:
+                targets[file_import.document.number][file_import.target.number] += 1
     counts = _definition_counts(project, workspace)
-    files = sorted({*counts, *targets, *(to for held in targets.values() for to in held)})
+    files = sorted({*counts, *targets, *(target for by_target in targets.values() for target in by_target)})
     if not files:
         return {}
-    place = {number: at for at, number in enumerate(files)}
+    positions = {number: at for at, number in enumerate(files)}
     base = np.array([np.sqrt(1.0 + counts.get(number, 0)) for number in files])
     base[[at for at, number in enumerate(files) if is_test(project.paths[number])]] *= 0.05
     base /= base.sum()
     weight = base.copy()
     for _ in range(_ROUNDS):
-        following = (1 - _DAMPING) * base
-        for number, held in targets.items():
-            total = sum(held.values())
-            for to, count in held.items():
-                following[place[to]] += _DAMPING * weight[place[number]] * count / total
-        following += (1.0 - following.sum()) * base
-        weight = following
-    return {number: round(float(weight[at]), 6) for number, at in place.items()}
+        next_weight = (1 - _DAMPING) * base
+        for number, by_target in targets.items():
+            total = sum(by_target.values())
+            for target, count in by_target.items():
+                next_weight[positions[target]] += _DAMPING * weight[positions[number]] * count / total
+        next_weight += (1.0 - next_weight.sum()) * base
+        weight = next_weight
+    return {number: round(float(weight[at]), 6) for number, at in positions.items()}
 
 
 def _definition_counts(project: Project, workspace: Workspace) -> dict[int, int]:
     snapshot = project.snapshot
-    found: dict[int, int] = {}
+    counts_by_file: dict[int, int] = {}
     if snapshot is None:
-        return found
+        return counts_by_file
     for shard, table in enumerate(tables_of(project, workspace)):
         if table is None:
             continue
         placement = snapshot.placement(shard)
         counts = np.diff(table.doc_first.astype(np.int64))[placement.documents]
-        held = np.flatnonzero(counts)
-        found.update(zip(placement.files[held].tolist(), counts[held].tolist(), strict=True))
-    return found
+        nonzero = np.flatnonzero(counts)
+        counts_by_file.update(zip(placement.files[nonzero].tolist(), counts[nonzero].tolist(), strict=True))
+    return counts_by_file

@@ -64,8 +64,8 @@ class CachedReferences:
 
     def first(self, limit: int | None) -> Table:
         """Give the rows that were found first, in the order in which they are shown."""
-        chosen = self.order if limit is None else self.order[self.order < limit]
-        return self.table.take(chosen)
+        rows = self.order if limit is None else self.order[self.order < limit]
+        return self.table.take(rows)
 
 
 class ReferenceCache:
@@ -83,20 +83,20 @@ class ReferenceCache:
     def get(self, key: Hashable) -> CachedReferences | None:
         """Give an answer that was kept."""
         with self._guard:
-            found = self._held.get(key)
-            if found is not None:
+            references = self._held.get(key)
+            if references is not None:
                 self._held.move_to_end(key)
-            return found
+            return references
 
-    def put(self, key: Hashable, kept: CachedReferences) -> None:
+    def put(self, key: Hashable, references: CachedReferences) -> None:
         """Keep an answer, unless it alone would fill the room."""
-        size = _size(kept)
+        size = _size(references)
         if size > self.most_bytes:
             return
         with self._guard:
-            former = self._held.pop(key, None)
-            self.held_bytes += size - (_size(former) if former is not None else 0)
-            self._held[key] = kept
+            previous = self._held.pop(key, None)
+            self.held_bytes += size - (_size(previous) if previous is not None else 0)
+            self._held[key] = references
             while self.held_bytes > self.most_bytes:
                 _, dropped = self._held.popitem(last=False)
                 self.held_bytes -= _size(dropped)
@@ -108,16 +108,16 @@ class ReferenceCache:
             self.held_bytes = 0
 
 
-def _size(kept: CachedReferences) -> int:
-    return int(kept.table.nbytes) + int(kept.order.nbytes) + 1024
+def _size(references: CachedReferences) -> int:
+    return int(references.table.nbytes) + int(references.order.nbytes) + 1024
 
 
-def question_key(asked: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
+def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
     """Give what an answer depends on: the question, and every repository that the viewer sees, with its commit."""
-    project = asked.document.project
-    seen = tuple((one.name, one.key, workspace.navigator.commit_of(one)) for one in workspace.repositories)
-    return (project.name, project.key, project.commit, asked.document.path, asked.name, asked.line_number,
-            asked.column, revision, seen)  # fmt: skip
+    project = query.document.project
+    visible = tuple((one.name, one.key, workspace.navigator.commit_of(one)) for one in workspace.repositories)
+    return (project.name, project.key, project.commit, query.document.path, query.name, query.line_number,
+            query.column, revision, visible)  # fmt: skip
 
 
 def is_lasting(workspace: Workspace) -> bool:
@@ -177,10 +177,10 @@ class _Models:
 
     def get(self, key: tuple[bytes, str]) -> tuple[int, Any] | None:
         with self._guard:
-            found = self._held.get(key)
-            if found is not None:
+            entry = self._held.get(key)
+            if entry is not None:
                 self._held.move_to_end(key)
-            return found
+            return entry
 
     def clear(self) -> None:
         """Drop everything, as if nothing had been asked yet."""
@@ -190,8 +190,8 @@ class _Models:
 
     def put(self, key: tuple[bytes, str], size: int, model: Any) -> None:
         with self._guard:
-            former = self._held.pop(key, None)
-            self.held_bytes += size - (former[0] if former else 0)
+            previous = self._held.pop(key, None)
+            self.held_bytes += size - (previous[0] if previous else 0)
             self._held[key] = size, model
             while self.held_bytes > self.most_bytes and len(self._held) > 1:
                 _, (dropped, _) = self._held.popitem(last=False)
@@ -251,22 +251,22 @@ class Navigator:
             target = Target(repository, revision, resolve(repository, revision))
         else:
             target = self._target_of(repository)
-        place = repository.key, target.commit
+        key = repository.key, target.commit
         with self._guard:
-            found = self._projects.get(place)
-            if found is not None:
-                self._projects.move_to_end(place)
-        if found is None:
-            found = self._open(target, budget)
-            if found.snapshot is None:
-                return found
+            opened = self._projects.get(key)
+            if opened is not None:
+                self._projects.move_to_end(key)
+        if opened is None:
+            opened = self._open(target, budget)
+            if opened.snapshot is None:
+                return opened
             with self._guard:
-                self._projects[place] = found
-                held = sum(len(project.paths) for project in self._projects.values())
-                while held > MOST_PATHS and len(self._projects) > 1:
+                self._projects[key] = opened
+                path_count = sum(len(project.paths) for project in self._projects.values())
+                while path_count > MOST_PATHS and len(self._projects) > 1:
                     _, oldest = self._projects.popitem(last=False)
-                    held -= len(oldest.paths)
-        return found
+                    path_count -= len(oldest.paths)
+        return opened
 
     def keep_scip(self, repository: Repository, file: str) -> tuple[int, dict[str, int]]:
         """Keep an index file of a compiler for the default commit of a repository; it answers first from then on.
@@ -331,8 +331,8 @@ class Workspace:
         """
         if key not in self._facts:
             self._facts[key] = make()
-        found: _T = self._facts[key]
-        return found
+        value: _T = self._facts[key]
+        return value
 
     def notice(self, key: str, sentence: str) -> None:
         """Note what the reader has to know; the first sentence for a key counts."""
@@ -351,12 +351,12 @@ class Workspace:
         return self._open(self.navigator.catalog.get(name, self.viewer), revision)
 
     def _open(self, repository: Repository, revision: str) -> Project:
-        place = repository.key, revision
-        found = self._opened.get(place)
-        if found is None:
+        key = repository.key, revision
+        project = self._opened.get(key)
+        if project is None:
             self.budget.check()
-            found = self._opened[place] = self.navigator.project(repository, revision, self.budget)
-        return found
+            project = self._opened[key] = self.navigator.project(repository, revision, self.budget)
+        return project
 
     def opened(self, name: str) -> list[Project]:
         """Give the projects of a repository that were opened in this call."""
@@ -377,21 +377,21 @@ class Workspace:
         self._note_missing(list(targets.values()))
 
     def _note_missing(self, targets: Sequence[Target], below: bytes = b"") -> None:
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for target in targets:
             try:
                 count = count_missing_definitions(self.navigator.store, target, below)
             except SearchIndexError:
                 continue  # said where the index is needed
             if count:
-                found[target.repository.name] = max(count, found.get(target.repository.name, 0))
-        if found:
-            total, named = sum(found.values()), ", ".join(sorted(found)[:_MOST_NAMED])
+                counts[target.repository.name] = max(count, counts.get(target.repository.name, 0))
+        if counts:
+            total, names = sum(counts.values()), ", ".join(sorted(counts)[:_MOST_NAMED])
             files = "1 file is" if total == 1 else f"{total:,} files are"
             self.notice(
                 "missing",
-                f"{files} not in these clones, or can't be read, and what they define and use is not known: {named}"
-                + (" and others." if len(found) > _MOST_NAMED else "."),
+                f"{files} not in these clones, or can't be read, and what they define and use is not known: {names}"
+                + (" and others." if len(counts) > _MOST_NAMED else "."),
             )
 
     @property
@@ -413,8 +413,8 @@ class Workspace:
         if resolver is None:
             return None
         key = document.blob_id, document.language
-        held = self.navigator.models.get(key)
-        if held is None:
+        entry = self.navigator.models.get(key)
+        if entry is None:
             self.budget.check()
             text = document.text
             if len(text) > LARGEST_FILE:
@@ -425,11 +425,11 @@ class Workspace:
             if self._facts_bytes > self.navigator.models.most_bytes:
                 self._facts.clear()
                 self._facts_bytes = 0
-            held = len(text) + 256, resolver.parse(document.language, text)
-            self.navigator.models.put(key, *held)
-        if held[1] is None:
+            entry = len(text) + 256, resolver.parse(document.language, text)
+            self.navigator.models.put(key, *entry)
+        if entry[1] is None:
             self.unparsed[document] = "timed-out"
-        return held[1]
+        return entry[1]
 
     def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
         """Give the keys of the files that a file imports, as far as its language's rules know."""
@@ -441,7 +441,7 @@ class Workspace:
         )
 
     def _imported_files(self, document: Document, resolver: Resolver) -> Iterator[tuple[str, str, bytes]]:
-        for one in imports_of(document, self):
-            found = resolver.import_target(document, one.module, one.member, self)
-            if found is not None:
-                yield found.key
+        for statement in imports_of(document, self):
+            target = resolver.import_target(document, statement.module, statement.member, self)
+            if target is not None:
+                yield target.key

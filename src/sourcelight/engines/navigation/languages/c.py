@@ -70,22 +70,26 @@ class CRules:
                 return None
             return self._made(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
         if kind == "enumerator" and is_field(parent, "name", leaf):
-            around = nearest(path, {"enum_specifier"})
+            enum = nearest(path, {"enum_specifier"})
             scope = nearest(path, _SCOPES) or path[0]
-            owner = around.start_byte if around is not None and b"class" in text_of(around)[:12] else -1
-            held = around.child_by_field_name("name") if around is not None else None
-            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, held, owner=owner)
+            owner = enum.start_byte if enum is not None and b"class" in text_of(enum)[:12] else -1
+            declared_type = enum.child_by_field_name("name") if enum is not None else None
+            return Declaration(
+                "enummember", leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, owner=owner
+            )
         if kind in {"preproc_def", "preproc_function_def"} and is_field(parent, "name", leaf):
-            named = "constant" if kind == "preproc_def" else "function"
-            return Declaration(named, leaf.start_byte, leaf.end_byte, parent, path[0])
+            macro_kind = "constant" if kind == "preproc_def" else "function"
+            return Declaration(macro_kind, leaf.start_byte, leaf.end_byte, parent, path[0])
         if kind == "preproc_params":
             return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, path[-3])
         if kind == "labeled_statement" and is_field(parent, "label", leaf):
             scope = nearest(path, {"function_definition"}) or path[0]
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, scope)
         if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
-            held = parent.child_by_field_name("type")
-            return self._made(path, "namespace" if held is None else "class", parent, len(path) - 2, held)
+            declared_type = parent.child_by_field_name("type")
+            return self._made(
+                path, "namespace" if declared_type is None else "class", parent, len(path) - 2, declared_type
+            )
         if kind == "type_parameter_declaration":
             scope = nearest(path, {"template_declaration"}) or parent
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
@@ -94,82 +98,97 @@ class CRules:
     def _declarator(self, path: Sequence[Node]) -> Declaration | None:
         """Climb from a name through pointers, arrays and parameters to what declares it."""
         leaf = path[-1]
-        at = len(path) - 2
+        index = len(path) - 2
         child = leaf
         value: Node | None = None
-        function = False
+        is_function = False
         owner_name = b""
-        while at > 0:
-            node = path[at]
+        while index > 0:
+            node = path[index]
             kind = node.type
             if kind == "qualified_identifier" and is_field(node, "name", child):
-                held = node.child_by_field_name("scope")
-                owner_name = owner_name or text_of(self.type_leaf(held) if held is not None else None)
+                qualifier = node.child_by_field_name("scope")
+                owner_name = owner_name or text_of(self.type_leaf(qualifier) if qualifier is not None else None)
             elif kind == "init_declarator" and is_field(node, "declarator", child):
                 value = node.child_by_field_name("value")
             elif kind.endswith("declarator"):
                 inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
                 if inner is None or inner.start_byte != child.start_byte or inner.end_byte != child.end_byte:
                     return None
-                function = function or (kind == "function_declarator" and child.type != "parenthesized_declarator")
+                is_function = is_function or (
+                    kind == "function_declarator" and child.type != "parenthesized_declarator"
+                )
             else:
                 break
             child = node
-            at -= 1
-        node = path[at]
+            index -= 1
+        node = path[index]
         if node.type not in _DECLARATIONS or not is_field(node, "declarator", child):
             return None
-        if owner_name and not function:
+        if owner_name and not is_function:
             return None
-        return self._of_declaration(path, at, value, function=function, owner_name=owner_name)
+        return self._of_declaration(path, index, value, function=is_function, owner_name=owner_name)
 
     def _of_declaration(  # noqa: PLR0911 - a case a return
-        self, path: Sequence[Node], at: int, value: Node | None, *, function: bool, owner_name: bytes
+        self, path: Sequence[Node], index: int, value: Node | None, *, function: bool, owner_name: bytes
     ) -> Declaration | None:
-        leaf, node = path[-1], path[at]
-        held = node.child_by_field_name("type")
+        leaf, node = path[-1], path[index]
+        declared_type = node.child_by_field_name("type")
         if node.type == "type_definition":
-            return self._made(path, "class", node, at, held, leaf.start_byte)
+            return self._made(path, "class", node, index, declared_type, leaf.start_byte)
         if node.type in {"parameter_declaration", "optional_parameter_declaration"}:
-            scope = nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, at)
-            holder = scope if scope is not None and _heads(scope, node) else path[at - 1]
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, node, holder, type=held)
+            scope = nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
+            holder = scope if scope is not None and _heads(scope, node) else path[index - 1]
+            return Declaration("parameter", leaf.start_byte, leaf.end_byte, node, holder, type=declared_type)
         if node.type == "for_range_loop":
             right = node.child_by_field_name("right")
+            is_inferred = declared_type is not None and declared_type.type == "placeholder_type_specifier"
             return Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, node, node, leaf.start_byte,
-                held, right, part=held is not None and held.type == "placeholder_type_specifier",
+                "variable", leaf.start_byte, leaf.end_byte, node, node, leaf.start_byte, declared_type, right,
+                part=is_inferred,
             )  # fmt: skip
         if function:
-            made = self._made(path, "function", node, at, held, sketch=node.type != "function_definition")
+            declaration = self._made(
+                path, "function", node, index, declared_type, sketch=node.type != "function_definition"
+            )
             if owner_name:
                 return Declaration(
-                    "method", made.start, made.end, node, made.scope, 0, held, owner=-2, owner_name=owner_name
+                    "method",
+                    declaration.start,
+                    declaration.end,
+                    node,
+                    declaration.scope,
+                    0,
+                    declared_type,
+                    owner=-2,
+                    owner_name=owner_name,
                 )
-            return made
+            return declaration
         if node.type == "field_declaration":
-            return self._made(path, "field", node, at, held)
-        scope = nearest(path, _SCOPES, at) or path[0]
-        top = scope.type in {"translation_unit", "namespace_definition"}
-        visible = 0 if top else leaf.start_byte
-        sketch = top and any(child.type == "storage_class_specifier" and child.text == b"extern"
+            return self._made(path, "field", node, index, declared_type)
+        scope = nearest(path, _SCOPES, index) or path[0]
+        is_top_level = scope.type in {"translation_unit", "namespace_definition"}
+        visible = 0 if is_top_level else leaf.start_byte
+        sketch = is_top_level and any(child.type == "storage_class_specifier" and child.text == b"extern"
                              for child in node.named_children)  # fmt: skip
-        return Declaration("variable", leaf.start_byte, leaf.end_byte, node, scope, visible, held, value, sketch=sketch)
+        return Declaration(
+            "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, sketch=sketch
+        )
 
     def _made(
         self,
         path: Sequence[Node],
         kind: str,
         node: Node,
-        at: int,
-        held: Node | None = None,
+        index: int,
+        declared_type: Node | None = None,
         visible: int = 0,
         *,
         sketch: bool = False,
     ) -> Declaration:
         leaf = path[-1]
-        scope = nearest(path, _SCOPES, at) or path[0]
-        holder = nearest(path, {*_SPECIFIERS, "compound_statement"}, at)
+        scope = nearest(path, _SCOPES, index) or path[0]
+        holder = nearest(path, {*_SPECIFIERS, "compound_statement"}, index)
         owner, owner_name = -1, b""
         if holder is not None and holder.type in _SPECIFIERS and kind not in {"struct", "enum", "class"}:
             owner, owner_name = holder.start_byte, text_of(holder.child_by_field_name("name"))
@@ -179,7 +198,7 @@ class CRules:
         if kind in TYPES and scope.type == "field_declaration_list":
             scope = path[0]
         return Declaration(
-            kind, leaf.start_byte, leaf.end_byte, node, scope, visible, held,
+            kind, leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type,
             owner=owner, owner_name=owner_name, sketch=sketch,
         )  # fmt: skip
 
@@ -187,25 +206,27 @@ class CRules:
         """Tell how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
-        typed = leaf.type in {"type_identifier", "namespace_identifier"}
+        is_type = leaf.type in {"type_identifier", "namespace_identifier"}
         if kind == "field_designator":
             return NameUse(role="keyword", fields_of=_literal_type(path))
-        receiver, whole = None, leaf
+        receiver, expression = None, leaf
         if kind == "field_expression" and is_field(parent, "field", leaf):
-            receiver, whole = parent.child_by_field_name("argument"), parent
+            receiver, expression = parent.child_by_field_name("argument"), parent
         elif kind == "qualified_identifier" and is_field(parent, "name", leaf):
-            receiver, whole = parent.child_by_field_name("scope"), parent
-        called, count = False, -1
-        for at in range(len(path) - 2, 0, -1):
-            if path[at].type == "call_expression" and is_field(path[at], "function", whole):
-                called, count = True, _count(path[at])
-            if path[at].start_byte != whole.start_byte or path[at].type == "call_expression":
+            receiver, expression = parent.child_by_field_name("scope"), parent
+        is_called, count = False, -1
+        for index in range(len(path) - 2, 0, -1):
+            if path[index].type == "call_expression" and is_field(path[index], "function", expression):
+                is_called, count = True, _count(path[index])
+            if path[index].start_byte != expression.start_byte or path[index].type == "call_expression":
                 break
-            whole = path[at]
+            expression = path[index]
         if receiver is None:
             prefers = _TAGGED if kind in _SPECIFIERS else _ALIASED
-            return NameUse(called=called, count=count, typed=typed, prefers=prefers if typed else ())
-        return NameUse("attribute", receiver, None, (b"", leaf.text or b""), called=called, count=count, typed=typed)
+            return NameUse(called=is_called, count=count, typed=is_type, prefers=prefers if is_type else ())
+        return NameUse(
+            "attribute", receiver, None, (b"", leaf.text or b""), called=is_called, count=count, typed=is_type
+        )
 
     def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Tell where the type of an expression comes from."""
@@ -223,12 +244,12 @@ class CRules:
         if kind in {"qualified_identifier", "template_function", "template_type"}:
             return TypeStep("same", node.child_by_field_name("name"))
         if kind in {"cast_expression", "compound_literal_expression", "new_expression"}:
-            held = node.child_by_field_name("type")
-            return TypeStep("type", held)
+            operand = node.child_by_field_name("type")
+            return TypeStep("type", operand)
         if kind in _THROUGH or kind in {"assignment_expression", "subscript_expression", "conditional_expression"}:
             for field in ("argument", "left", "consequence"):
-                if (held := node.child_by_field_name(field)) is not None:
-                    return TypeStep("same", held)
+                if (operand := node.child_by_field_name(field)) is not None:
+                    return TypeStep("same", operand)
             return TypeStep("same", node.named_children[0] if node.named_children else None)
         if kind in {"type_descriptor", *_SPECIFIERS}:
             return TypeStep("type", node)
@@ -240,91 +261,100 @@ class CRules:
             if node.type in _NAMED_TYPES:
                 return node
             if node.type in {"type_descriptor", "sized_type_specifier"}:
-                held = node.child_by_field_name("type")
+                inner = node.child_by_field_name("type")
             elif node.type in {*_SPECIFIERS, "template_type", "qualified_identifier", "alias_declaration"}:
-                held = node.child_by_field_name("name")
+                inner = node.child_by_field_name("name")
             else:
                 return None
-            if held is None:
+            if inner is None:
                 return None
-            node = held
+            node = inner
         return None
 
     def arguments(self, node: Node) -> list[Node]:
         """Give the arguments of a template."""
-        held = node.child_by_field_name("arguments")
-        return list(held.named_children) if held is not None else []
+        arguments = node.child_by_field_name("arguments")
+        return list(arguments.named_children) if arguments is not None else []
 
     def supertypes(self, node: Node) -> list[Node]:
         """Give what a class is derived from."""
-        held = next((child for child in node.named_children if child.type == "base_class_clause"), None)
+        bases = next((child for child in node.named_children if child.type == "base_class_clause"), None)
         kinds = {"type_identifier", "template_type", "qualified_identifier"}
-        return [child for child in held.named_children if child.type in kinds] if held is not None else []
+        return [child for child in bases.named_children if child.type in kinds] if bases is not None else []
 
     def implied(self, path: Sequence[Node]) -> Node | None:
         """Give the class that is named before the ``::`` of a function."""
-        around = nearest(path, {"function_definition"})
-        held = around.child_by_field_name("declarator") if around is not None else None
+        function = nearest(path, {"function_definition"})
+        declarator = function.child_by_field_name("declarator") if function is not None else None
         for _ in range(8):
-            if held is None or held.type == "qualified_identifier":
+            if declarator is None or declarator.type == "qualified_identifier":
                 break
-            held = held.child_by_field_name("declarator")
+            declarator = declarator.child_by_field_name("declarator")
         for _ in range(8):
-            inner = held.child_by_field_name("name") if held is not None else None
+            inner = declarator.child_by_field_name("name") if declarator is not None else None
             if inner is None or inner.type != "qualified_identifier":
                 break
-            held = inner
-        return held.child_by_field_name("scope") if held is not None and held.type == "qualified_identifier" else None
+            declarator = inner
+        return (
+            declarator.child_by_field_name("scope")
+            if declarator is not None and declarator.type == "qualified_identifier"
+            else None
+        )
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
         """Count the parameters of a function."""
-        held: Node | None = node
+        declarator: Node | None = node
         for _ in range(8):
-            if held is None or held.type == "function_declarator":
+            if declarator is None or declarator.type == "function_declarator":
                 break
-            held = held.child_by_field_name("declarator")
-        listed = held.child_by_field_name("parameters") if held is not None else None
-        if listed is None:
+            declarator = declarator.child_by_field_name("declarator")
+        parameter_list = declarator.child_by_field_name("parameters") if declarator is not None else None
+        if parameter_list is None:
             return None
-        kinds = [child.type for child in listed.named_children if child.type != "comment"]
+        kinds = [child.type for child in parameter_list.named_children if child.type != "comment"]
         return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
 
     def outside(
         self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
         """Give what included headers declare, definitions of what they only announce before that."""
-        found = self._of_class_around(meanings, document, name, use, offset)
-        if found:
-            return found
+        members = self._of_class_around(meanings, document, name, use, offset)
+        if members:
+            return members
         from sourcelight.engines.navigation.languages.inference import fitting
 
         seen = seen_files(meanings.session, document)
-        inside: list[DeclarationRef] = []
-        elsewhere: list[DeclarationRef] = []
-        announced = False
-        for where, start, kind, _, _ in meanings.in_project(document.project, name):
-            if (use.typed and kind in CODE) or (use.called and kind in {"field", "method"} and where != document):
+        visible_refs: list[DeclarationRef] = []
+        hidden_refs: list[DeclarationRef] = []
+        is_announced = False
+        for other, start, kind, _, _ in meanings.in_project(document.project, name):
+            if (use.typed and kind in CODE) or (use.called and kind in {"field", "method"} and other != document):
                 continue
-            known = where.key in seen or where == document
+            is_visible = other.key in seen or other == document
             # What a header calls a struct without saying more is completed wherever its body stands.
             completes = use.prefers == _TAGGED and kind in TYPES
-            if not known and kind not in {"function", "variable"} and not completes:
+            if not is_visible and kind not in {"function", "variable"} and not completes:
                 continue
-            made = meanings.declaration(where, name, start)
-            if made is None or made.owner != -1 or made.owner_name or (where == document and made.scope.parent):
+            declaration = meanings.declaration(other, name, start)
+            if (
+                declaration is None
+                or declaration.owner != -1
+                or declaration.owner_name
+                or (other == document and declaration.scope.parent)
+            ):
                 continue
-            announced |= known
-            reason = "in an included file" if known else "announced in an included file"
-            (inside if known else elsewhere).append(
-                DeclarationRef(where, made, "scope" if where == document else "import", reason)
+            is_announced |= is_visible
+            reason = "in an included file" if is_visible else "announced in an included file"
+            (visible_refs if is_visible else hidden_refs).append(
+                DeclarationRef(other, declaration, "scope" if other == document else "import", reason)
             )
-        if any(not ref.made.sketch for ref in inside):
-            elsewhere = []
-        bodies = [ref for ref in elsewhere if not ref.made.sketch and not _static(ref.made.node)]
+        if any(not ref.made.sketch for ref in visible_refs):
+            hidden_refs = []
+        bodies = [ref for ref in hidden_refs if not ref.made.sketch and not _static(ref.made.node)]
         return sorted(
-            [*(bodies if announced or use.prefers == _TAGGED else ()), *inside],
+            [*(bodies if is_announced or use.prefers == _TAGGED else ()), *visible_refs],
             key=lambda ref: (
-                fitting(ref.made, use, apart=False) if use.typed else ref.made.kind in TYPES,
+                fitting(ref.made, use, separate_function_names=False) if use.typed else ref.made.kind in TYPES,
                 ref.made.sketch,
                 ref.document != document,
                 -_common(ref.document.path, document.path),
@@ -346,23 +376,24 @@ class CRules:
     def _of_other_repositories(
         self, meanings: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
     ) -> list[DeclarationRef]:
-        projects = {held.project.key: held.project for held in seen.values()}
-        found = []
+        projects = {header.project.key: header.project for header in seen.values()}
+        refs = []
         for project in projects.values():
             if project.key != document.project.key:
-                for where, start, _, _, _ in meanings.in_project(project, name):
-                    made = meanings.declaration(where, name, start) if where.key in seen else None
-                    if made is not None and made.owner == -1:
-                        found.append(DeclarationRef(where, made, "import", "in an included file"))
+                for other, start, _, _, _ in meanings.in_project(project, name):
+                    declaration = meanings.declaration(other, name, start) if other.key in seen else None
+                    if declaration is not None and declaration.owner == -1:
+                        refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
                 bodies = [
-                    DeclarationRef(where, made, "import", "announced in an included file")
-                    for where, start, kind, _, sketch in meanings.in_project(project, name)
-                    if kind == "function" and not sketch and where.key not in seen
-                    and (made := meanings.declaration(where, name, start)) is not None and not _static(made.node)
+                    DeclarationRef(other, declaration, "import", "announced in an included file")
+                    for other, start, kind, _, is_announcement in meanings.in_project(project, name)
+                    if kind == "function" and not is_announcement and other.key not in seen
+                    and (declaration := meanings.declaration(other, name, start)) is not None
+                    and not _static(declaration.node)
                 ]  # fmt: skip
-                if found and all(ref.made.sketch for ref in found):
-                    found = bodies + found
-        return found
+                if refs and all(ref.made.sketch for ref in refs):
+                    refs = bodies + refs
+        return refs
 
     def qualified(
         self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
@@ -408,18 +439,18 @@ def _literal_type(path: Sequence[Node]) -> Node | None:
 
 
 def _count(call: Node) -> int:
-    held = call.child_by_field_name("arguments")
-    return sum(child.type != "comment" for child in held.named_children) if held is not None else -1
+    arguments = call.child_by_field_name("arguments")
+    return sum(child.type != "comment" for child in arguments.named_children) if arguments is not None else -1
 
 
 def _static(node: Node) -> bool:
     return any(child.type == "storage_class_specifier" and child.text == b"static" for child in node.named_children)
 
 
-def _common(one: bytes, other: bytes) -> int:
+def _common(path: bytes, other_path: bytes) -> int:
     """Count the folders that two paths share."""
     count = 0
-    for left, right in zip(one.split(b"/")[:-1], other.split(b"/")[:-1], strict=False):
+    for left, right in zip(path.split(b"/")[:-1], other_path.split(b"/")[:-1], strict=False):
         if left != right:
             break
         count += 1

@@ -22,65 +22,65 @@ _MOST_PARTS = 6
 def seen_files(session: Session, document: Document) -> Mapping[object, Document]:
     """Give the files that a file includes, over others too, by their keys; at most `MOST_INCLUDED`."""
 
-    def made() -> dict[object, Document]:
-        found: dict[object, Document] = {document.key: document}
-        waiting = [document]
-        while waiting and len(found) < MOST_INCLUDED:
-            one = waiting.pop(0)
-            for header in _directly(session, one):
-                if header.key not in found:
-                    found[header.key] = header
-                    waiting.append(header)
-        return found
+    def follow_includes() -> dict[object, Document]:
+        files: dict[object, Document] = {document.key: document}
+        pending = [document]
+        while pending and len(files) < MOST_INCLUDED:
+            current = pending.pop(0)
+            for header in _directly(session, current):
+                if header.key not in files:
+                    files[header.key] = header
+                    pending.append(header)
+        return files
 
-    found = document.project.remember(("c-includes", document.number), made)
-    if len(found) >= MOST_INCLUDED:
+    included = document.project.remember(("c-includes", document.number), follow_includes)
+    if len(included) >= MOST_INCLUDED:
         session.workspace.notice(
             "includes", f"Only {MOST_INCLUDED} included files of {document.shown_path} were followed."
         )
-    return found
+    return included
 
 
 def _directly(session: Session, document: Document) -> list[Document]:
     """Give the headers that a file includes itself."""
     if document.project.snapshot is None and not document.text:
         return []
-    found = []
-    for one in imports_of(document, session.workspace):
-        header = find_header(session, document, one.module)
+    headers = []
+    for statement in imports_of(document, session.workspace):
+        header = find_header(session, document, statement.module)
         if header is not None:
-            found.append(header)
-    return found
+            headers.append(header)
+    return headers
 
 
 def find_header(session: Session, document: Document, module: str) -> Document | None:
     """Give the file that an include means: beside the file, then by the end of its path, then in other repositories."""
-    angled = module.startswith("<")
-    wanted = module.strip('<>"').encode()
-    parts = [part for part in wanted.split(b"/") if part != b"."]
+    is_angled = module.startswith("<")
+    target = module.strip('<>"').encode()
+    parts = [part for part in target.split(b"/") if part != b"."]
     folder = document.path.split(b"/")[:-1]
-    if not angled:
-        here = [*folder]
+    if not is_angled:
+        directory_parts = [*folder]
         for part in parts:
             if part == b"..":
-                here = here[:-1]
+                directory_parts = directory_parts[:-1]
             else:
-                here.append(part)
-        found = document.project.document(b"/".join(here))
-        if found is not None:
-            return found
-    rest = [part for part in parts if part != b".."]
-    if not rest:
+                directory_parts.append(part)
+        beside = document.project.document(b"/".join(directory_parts))
+        if beside is not None:
+            return beside
+    name_parts = [part for part in parts if part != b".."]
+    if not name_parts:
         return None
-    ending = b"/".join(rest)
+    ending = b"/".join(name_parts)
     numbers = _by_ending(document.project).get(ending, ())
-    if numbers and not (angled and _is_standard(ending)):
+    if numbers and not (is_angled and _is_standard(ending)):
         best = min(numbers, key=lambda number: (_distance(document.project.paths[number], document.path), number))
         return document.project.document_at(best)
-    shown = ending.decode(errors="replace")
+    header_name = ending.decode(errors="replace")
     if _is_standard(ending):
         return None
-    for other, number in session.providers(document.project, shown):
+    for other, number in session.providers(document.project, header_name):
         return other.document_at(number)
     return None
 
@@ -100,16 +100,16 @@ _STANDARD = frozenset(
 def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
     """Numbers of headers by every end of their paths."""
 
-    def made() -> dict[bytes, list[int]]:
-        found: dict[bytes, list[int]] = {}
+    def index_headers() -> dict[bytes, list[int]]:
+        by_ending: dict[bytes, list[int]] = {}
         for number, path in enumerate(project.paths):
             if path.endswith(_HEADERS) or b"." not in path.rpartition(b"/")[2]:
                 parts = path.split(b"/")
                 for length in range(1, min(len(parts), _MOST_PARTS) + 1):
-                    found.setdefault(b"/".join(parts[-length:]), []).append(number)
-        return found
+                    by_ending.setdefault(b"/".join(parts[-length:]), []).append(number)
+        return by_ending
 
-    return project.remember("c-headers", made)
+    return project.remember("c-headers", index_headers)
 
 
 def header_names(path: bytes) -> Collection[str]:
@@ -122,19 +122,19 @@ def header_names(path: bytes) -> Collection[str]:
 
 def provided_headers(project: Project) -> Mapping[str, int]:
     """Give the headers that other repositories may include, by the ends of their paths; the shortest path first."""
-    found: dict[str, int] = {}
+    headers: dict[str, int] = {}
     ordered = sorted(
         (number for number, path in enumerate(project.paths) if path.endswith((b".h", b".hh", b".hpp", b".hxx"))),
         key=lambda number: (project.paths[number].count(b"/"), number),
     )
     for number in ordered:
         for name in header_names(project.paths[number]):
-            found.setdefault(name, number)
-    return found
+            headers.setdefault(name, number)
+    return headers
 
 
-def _distance(one: bytes, other: bytes) -> int:
-    left, right = one.split(b"/")[:-1], other.split(b"/")[:-1]
+def _distance(path: bytes, other_path: bytes) -> int:
+    left, right = path.split(b"/")[:-1], other_path.split(b"/")[:-1]
     common = 0
     for a, b in zip(left, right, strict=False):
         if a != b:

@@ -69,10 +69,10 @@ class CSharpRules:
         if kind in _CLASSES or kind in _MEMBERS:
             if not is_field(parent, "name", leaf):
                 return None
-            held = None
+            declared_type = None
             if kind in _MEMBERS:
-                held = parent.child_by_field_name("returns") or parent.child_by_field_name("type")
-            return _member(path, _CLASSES.get(kind) or _MEMBERS[kind], len(path) - 2, held)
+                declared_type = parent.child_by_field_name("returns") or parent.child_by_field_name("type")
+            return _member(path, _CLASSES.get(kind) or _MEMBERS[kind], len(path) - 2, declared_type)
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
         if kind in _LOCALS and is_field(parent, "name", leaf):
@@ -87,11 +87,11 @@ class CSharpRules:
                 _LOCALS[kind], leaf.start_byte, leaf.end_byte, parent, scope, 0, parent.child_by_field_name("type")
             )
         if kind == "foreach_statement" and is_field(parent, "left", leaf):
-            held = parent.child_by_field_name("type")
-            auto = held is not None and held.type == "implicit_type"
+            declared_type = parent.child_by_field_name("type")
+            is_inferred = declared_type is not None and declared_type.type == "implicit_type"
             return Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, parent, parent, 0, held,
-                parent.child_by_field_name("right"), part=auto,
+                "variable", leaf.start_byte, leaf.end_byte, parent, parent, 0, declared_type,
+                parent.child_by_field_name("right"), part=is_inferred,
             )  # fmt: skip
         if kind == "local_function_statement" and is_field(parent, "name", leaf):
             scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
@@ -104,13 +104,15 @@ class CSharpRules:
 
     def _variable(self, path: Sequence[Node]) -> Declaration:
         leaf, declarator, outer = path[-1], path[-2], path[-3]
-        held = outer.child_by_field_name("type")
+        declared_type = outer.child_by_field_name("type")
         value = next((c for c in declarator.named_children if c.start_byte > leaf.end_byte), None)
         statement = path[-4] if len(path) > 3 else outer
         if statement.type in {"field_declaration", "event_field_declaration"}:
-            return _member(path, "field", len(path) - 4, held, value)
+            return _member(path, "field", len(path) - 4, declared_type, value)
         scope = nearest(path, _SCOPES) or path[0]
-        return Declaration("variable", leaf.start_byte, leaf.end_byte, declarator, scope, leaf.start_byte, held, value)
+        return Declaration(
+            "variable", leaf.start_byte, leaf.end_byte, declarator, scope, leaf.start_byte, declared_type, value
+        )
 
     def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
@@ -119,37 +121,39 @@ class CSharpRules:
         if imported is not None:
             return NameUse(role="import", path=_dotted(parent, leaf), imported=True)
         kind = parent.type
-        receiver, whole = None, leaf
+        receiver, expression = None, leaf
         if kind == "generic_name" and len(path) > 2:
-            whole, parent = parent, path[-3]
+            expression, parent = parent, path[-3]
             kind = parent.type
-        if kind == "member_access_expression" and is_field(parent, "name", whole):
-            receiver, whole = parent.child_by_field_name("expression"), parent
-        elif kind == "qualified_name" and is_field(parent, "name", whole):
-            receiver, whole = parent.child_by_field_name("qualifier"), parent
+        if kind == "member_access_expression" and is_field(parent, "name", expression):
+            receiver, expression = parent.child_by_field_name("expression"), parent
+        elif kind == "qualified_name" and is_field(parent, "name", expression):
+            receiver, expression = parent.child_by_field_name("qualifier"), parent
         elif kind == "member_binding_expression":
-            around = nearest(path, {"conditional_access_expression"})
-            receiver = around.child_by_field_name("condition") if around is not None else None
-            whole = parent
+            access = nearest(path, {"conditional_access_expression"})
+            receiver = access.child_by_field_name("condition") if access is not None else None
+            expression = parent
         elif kind == "assignment_expression" and is_field(parent, "left", leaf):
             literal = path[-3] if len(path) > 3 else parent
-            made = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
-            if made is not None and made.type == "object_creation_expression":
-                return NameUse(role="keyword", fields_of=made.child_by_field_name("type"))
-        call = whole.parent
-        called = call is not None and call.type == "invocation_expression" and is_field(call, "function", whole)
+            creation = path[-4] if literal.type == "initializer_expression" and len(path) > 4 else None
+            if creation is not None and creation.type == "object_creation_expression":
+                return NameUse(role="keyword", fields_of=creation.child_by_field_name("type"))
+        call = expression.parent
+        is_called = call is not None and call.type == "invocation_expression" and is_field(call, "function", expression)
         count = -1
-        if called and call is not None:
-            listed = call.child_by_field_name("arguments")
-            count = sum(one.type == "argument" for one in listed.named_children) if listed is not None else -1
-        holder = whole.parent
-        typed = holder is not None and (
-            is_field(holder, "type", whole) or is_field(holder, "returns", whole) or holder.type in
+        if is_called and call is not None:
+            arguments = call.child_by_field_name("arguments")
+            count = sum(one.type == "argument" for one in arguments.named_children) if arguments is not None else -1
+        holder = expression.parent
+        is_type = holder is not None and (
+            is_field(holder, "type", expression) or is_field(holder, "returns", expression) or holder.type in
             {"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"}
         )  # fmt: skip
         if receiver is None:
-            return NameUse(called=called, count=count, typed=typed)
-        return NameUse("attribute", receiver, None, _dotted(whole, leaf), called=called, count=count, typed=typed)
+            return NameUse(called=is_called, count=count, typed=is_type)
+        return NameUse(
+            "attribute", receiver, None, _dotted(expression, leaf), called=is_called, count=count, typed=is_type
+        )
 
     def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Tell where the type of an expression comes from."""
@@ -163,9 +167,9 @@ class CSharpRules:
         if kind == "identifier":
             return TypeStep("name", node)
         if kind in {"member_access_expression", "qualified_name"}:
-            held = node.child_by_field_name("name")
+            name = node.child_by_field_name("name")
             return TypeStep(
-                "name", held.named_children[0] if held is not None and held.type == "generic_name" else held
+                "name", name.named_children[0] if name is not None and name.type == "generic_name" else name
             )
         if kind == "invocation_expression":
             return TypeStep("same", node.child_by_field_name("function"))
@@ -184,30 +188,30 @@ class CSharpRules:
         for _ in range(8):
             if node.type == "identifier":
                 return node
-            held: Node | None = None
+            name_node: Node | None = None
             if node.type in {"qualified_name", "alias_qualified_name"} or node.type in _CLASSES:
-                held = node.child_by_field_name("name")
+                name_node = node.child_by_field_name("name")
             elif node.type in {"generic_name", "nullable_type", "array_type", "ref_type"} and node.named_children:
-                held = node.named_children[0]
-                inner = self.arguments(node)
-                if text_of(held) in {b"Task", b"ValueTask", b"Lazy"} and inner:
-                    held = inner[0]
-            if held is None:
+                name_node = node.named_children[0]
+                arguments = self.arguments(node)
+                if text_of(name_node) in {b"Task", b"ValueTask", b"Lazy"} and arguments:
+                    name_node = arguments[0]
+            if name_node is None:
                 return None
-            node = held
+            node = name_node
         return None
 
     def arguments(self, node: Node) -> list[Node]:
         """Give the arguments of a type."""
         if node.type == "array_type":
             return node.named_children[:1]
-        held = next((child for child in node.named_children if child.type == "type_argument_list"), None)
-        return list(held.named_children) if held is not None else []
+        arguments = next((child for child in node.named_children if child.type == "type_argument_list"), None)
+        return list(arguments.named_children) if arguments is not None else []
 
     def supertypes(self, node: Node) -> list[Node]:
         """Give what a class extends and implements."""
-        held = next((child for child in node.named_children if child.type == "base_list"), None)
-        return list(held.named_children) if held is not None else []
+        bases = next((child for child in node.named_children if child.type == "base_list"), None)
+        return list(bases.named_children) if bases is not None else []
 
     def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
         """Give nothing: methods stand in their class."""
@@ -215,11 +219,11 @@ class CSharpRules:
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
         """Count the parameters of a method; with defaults or ``params`` fewer or more will do."""
-        held = node.child_by_field_name("parameters")
-        if held is None:
+        parameters = node.child_by_field_name("parameters")
+        if parameters is None:
             return None
-        count = sum(child.type == "parameter" for child in held.named_children)
-        return count, b"=" in text_of(held) or b"params " in text_of(held)
+        count = sum(child.type == "parameter" for child in parameters.named_children)
+        return count, b"=" in text_of(parameters) or b"params " in text_of(parameters)
 
     def outside(
         self,
@@ -230,25 +234,31 @@ class CSharpRules:
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
         """Give the types of the own namespace, of those around it, and of those that are used."""
-        spaces = [b".".join(parts) for own in namespaces(document) for parts in _ends(own.split(b"."))]
-        for one in imports_of(document, meanings.session.workspace):
-            if one.alias.encode() == name:
-                return [r for r in self.qualified(meanings, document, tuple(one.module.encode().split(b".")), -1)
+        visible_namespaces = [
+            b".".join(parts)
+            for declared_namespace in namespaces(document)
+            for parts in _ends(declared_namespace.split(b"."))
+        ]
+        for statement in imports_of(document, meanings.session.workspace):
+            if statement.alias.encode() == name:
+                return [r for r in self.qualified(meanings, document, tuple(statement.module.encode().split(b".")), -1)
                         if isinstance(r, DeclarationRef)]  # fmt: skip
-            spaces.append(one.module.encode())
-        ranked = {space: place for place, space in reversed(list(enumerate(spaces)))}
-        found: list[tuple[int, DeclarationRef]] = []
-        for project in (document.project, *_others(meanings, document, spaces)):
-            for where, start, kind, container, _ in meanings.in_project(project, name):
-                if kind not in TYPES or (container and "." not in container and not _is_space(where, container)):
+            visible_namespaces.append(statement.module.encode())
+        rank_of = {space: rank for rank, space in reversed(list(enumerate(visible_namespaces)))}
+        ranked_refs: list[tuple[int, DeclarationRef]] = []
+        for project in (document.project, *_others(meanings, document, visible_namespaces)):
+            for other, start, kind, container, _ in meanings.in_project(project, name):
+                if kind not in TYPES or (container and "." not in container and not _is_space(other, container)):
                     continue
-                place = min((ranked.get(space, 999) for space in namespaces(where)), default=999)
-                made = meanings.declaration(where, name, start) if place < 999 else None
-                if made is not None:
-                    found.append((place, DeclarationRef(where, made, "import", "in a namespace that is used")))
-            if found:
+                rank = min((rank_of.get(space, 999) for space in namespaces(other)), default=999)
+                declaration = meanings.declaration(other, name, start) if rank < 999 else None
+                if declaration is not None:
+                    ranked_refs.append(
+                        (rank, DeclarationRef(other, declaration, "import", "in a namespace that is used"))
+                    )
+            if ranked_refs:
                 break
-        return [ref for _, ref in sorted(found, key=lambda pair: pair[0])]
+        return [ref for _, ref in sorted(ranked_refs, key=lambda pair: pair[0])]
 
     def qualified(
         self,
@@ -260,27 +270,27 @@ class CSharpRules:
         """Give the type that a dotted name means."""
         if not path:
             return []
-        space, name = b".".join(path[:-1]), path[-1]
-        for project in (document.project, *_others(meanings, document, [space])):
-            found: list[DeclarationRef | ModuleRef] = []
-            for where, start, kind, _, _ in meanings.in_project(project, name):
-                if kind in TYPES and space in namespaces(where):
-                    made = meanings.declaration(where, name, start)
-                    if made is not None:
-                        found.append(DeclarationRef(where, made, "import", "followed the name"))
-            if found:
-                return found
+        namespace, name = b".".join(path[:-1]), path[-1]
+        for project in (document.project, *_others(meanings, document, [namespace])):
+            refs: list[DeclarationRef | ModuleRef] = []
+            for other, start, kind, _, _ in meanings.in_project(project, name):
+                if kind in TYPES and namespace in namespaces(other):
+                    declaration = meanings.declaration(other, name, start)
+                    if declaration is not None:
+                        refs.append(DeclarationRef(other, declaration, "import", "followed the name"))
+            if refs:
+                return refs
         return []
 
     def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
         """Give the first file of a namespace, or that of a type."""
-        wanted = module.encode()
-        for project in (document.project, *_others(meanings, document, [wanted])):
-            number = _spaces(project).get(wanted)
+        namespace = module.encode()
+        for project in (document.project, *_others(meanings, document, [namespace])):
+            number = _spaces(project).get(namespace)
             if number is not None:
                 return project.document_at(number)
-        found = self.qualified(meanings, document, tuple(wanted.split(b".")), -1)
-        return found[0].document if found else None
+        refs = self.qualified(meanings, document, tuple(namespace.split(b".")), -1)
+        return refs[0].document if refs else None
 
     def module_names(self, document: Document) -> Collection[str]:
         """Give the namespaces of a file."""
@@ -291,16 +301,27 @@ class CSharpRules:
         return {name.decode(errors="replace"): number for name, number in _spaces(project).items()}
 
 
-def _member(path: Sequence[Node], kind: str, at: int, held: Node | None, value: Node | None = None) -> Declaration:
+def _member(
+    path: Sequence[Node], kind: str, index: int, declared_type: Node | None, value: Node | None = None
+) -> Declaration:
     leaf = path[-1]
-    scope = nearest(path, _SCOPES, at) or path[0]
-    holder = nearest(path, _CLASSES, at)
+    scope = nearest(path, _SCOPES, index) or path[0]
+    holder = nearest(path, _CLASSES, index)
     owner = holder.start_byte if holder is not None else -1
-    named = text_of(holder.child_by_field_name("name")) if holder is not None else b""
+    owner_name = text_of(holder.child_by_field_name("name")) if holder is not None else b""
     if holder is not None and kind == "enummember":
-        held = holder.child_by_field_name("name")
+        declared_type = holder.child_by_field_name("name")
     return Declaration(
-        kind, leaf.start_byte, leaf.end_byte, path[at], scope, 0, held, value, owner=owner, owner_name=named
+        kind,
+        leaf.start_byte,
+        leaf.end_byte,
+        path[index],
+        scope,
+        0,
+        declared_type,
+        value,
+        owner=owner,
+        owner_name=owner_name,
     )
 
 
@@ -317,10 +338,10 @@ def _ends(parts: list[bytes]) -> list[list[bytes]]:
 def namespaces(document: Document) -> tuple[bytes, ...]:
     """Give the namespaces that a file declares; one empty name where it declares none."""
 
-    def made() -> tuple[bytes, ...]:
+    def read_namespaces() -> tuple[bytes, ...]:
         return tuple(dict.fromkeys(_NAMESPACE.findall(document.text[:_MOST_HEAD]))) or (b"",)
 
-    return document.project.remember(("c-sharp-namespaces", document.number), made)
+    return document.project.remember(("c-sharp-namespaces", document.number), read_namespaces)
 
 
 def _is_space(document: Document, container: str) -> bool:
@@ -330,20 +351,20 @@ def _is_space(document: Document, container: str) -> bool:
 def _spaces(project: Project) -> Mapping[bytes, int]:
     """Give the first file of every namespace."""
 
-    def made() -> dict[bytes, int]:
-        found: dict[bytes, int] = {}
+    def index_namespaces() -> dict[bytes, int]:
+        first_files: dict[bytes, int] = {}
         for document in project.documents((b".cs",)):
             for name in namespaces(document):
                 if name:
-                    found.setdefault(name, document.number)
-        return found
+                    first_files.setdefault(name, document.number)
+        return first_files
 
-    return project.remember("c-sharp-spaces", made)
+    return project.remember("c-sharp-spaces", index_namespaces)
 
 
 def _others(meanings: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
-    found: dict[str, Project] = {}
+    projects: dict[str, Project] = {}
     for space in spaces:
         for other, _ in meanings.session.providers(document.project, space.decode(errors="replace")):
-            found.setdefault(other.key, other)
-    return list(found.values())
+            projects.setdefault(other.key, other)
+    return list(projects.values())

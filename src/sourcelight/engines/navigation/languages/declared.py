@@ -228,14 +228,14 @@ class DeclarationModel(ParsedFile):
 
     def declarations(self, name: bytes) -> list[Declaration]:
         """Give everything in the file that declares a name, in order."""
-        found = self._declared.get(name)
-        if found is None:
-            found = []
+        declarations = self._declared.get(name)
+        if declarations is None:
+            declarations = []
             for offset in islice(self.words(name), MOST_WORDS):
                 path = self.path_to(offset)
                 if path[-1].type in self.language.identifiers:
-                    made = self.language.declared(path)
-                    if made is not None and made.start == path[-1].start_byte:
-                        found.append(made)
-            self._declared[name] = found
-        return found
+                    declaration = self.language.declared(path)
+                    if declaration is not None and declaration.start == path[-1].start_byte:
+                        declarations.append(declaration)
+            self._declared[name] = declarations
+        return declarations

@@ -82,9 +82,9 @@ class NameResolver:
     ) -> Sequence[DeclarationRef | ModuleRef]:
         leaf = path[-1]
         name = leaf.text or b""
-        made = self.rules.declared(path)
-        if made is not None and made.start == leaf.start_byte:
-            return [DeclarationRef(document, made, "scope", "the declaration")]
+        declaration = self.rules.declared(path)
+        if declaration is not None and declaration.start == leaf.start_byte:
+            return [DeclarationRef(document, declaration, "scope", "the declaration")]
         use = self.rules.use(path)
         if use.imported or (use.receiver is None and len(use.path) > 1):
             return self.rules.qualified(self, document, use.path, leaf.start_byte)
@@ -103,80 +103,92 @@ class NameResolver:
     ) -> Sequence[DeclarationRef | ModuleRef]:
         """Give what a name on its own means."""
         offset = path[-1].start_byte
-        around = [
-            made
-            for made in model.declarations(name)
-            if made.scope.start_byte <= offset < made.scope.end_byte
-            and (made.visible <= offset or made.start == offset)
-            and (made.owner == -1 or self.rules.members_plain)
+        in_scope = [
+            declaration
+            for declaration in model.declarations(name)
+            if declaration.scope.start_byte <= offset < declaration.scope.end_byte
+            and (declaration.visible <= offset or declaration.start == offset)
+            and (declaration.owner == -1 or self.rules.members_plain)
         ]
-        inner = innermost(self.rules, around, use)
-        rank = min((fitting(made, use, apart=self.rules.functions_apart) for made in inner), default=3)
-        own = [DeclarationRef(document, made, "scope", "in scope") for made in inner]
+        inner = innermost(self.rules, in_scope, use)
+        rank = min(
+            (fitting(declaration, use, separate_function_names=self.rules.functions_apart) for declaration in inner),
+            default=3,
+        )
+        local_refs = [DeclarationRef(document, declaration, "scope", "in scope") for declaration in inner]
         if rank == 0 and (inner[0].scope.parent is not None or not inner[0].sketch):
-            return own
+            return local_refs
         if self.rules.members_plain:
             for node in reversed(path[:-1]):
                 if node.type in self.rules.classes:
-                    found = self.members(TypeBody(document, node, self.title(node)), name, use)
-                    if found:
-                        return [replace(ref, how="scope", reason="member of the enclosing class") for ref in found]
-        others = self.rules.outside(self, document, name, use, offset)
-        if others and isinstance(others[0], DeclarationRef) and own:
-            better = fitting(others[0].made, use, apart=self.rules.functions_apart)
-            return others if better < rank or (better == rank and inner[0].sketch) else own
-        return others or own
+                    members = self.members(TypeBody(document, node, self.title(node)), name, use)
+                    if members:
+                        return [replace(ref, how="scope", reason="member of the enclosing class") for ref in members]
+        outer_refs = self.rules.outside(self, document, name, use, offset)
+        if outer_refs and isinstance(outer_refs[0], DeclarationRef) and local_refs:
+            outer_rank = fitting(outer_refs[0].made, use, separate_function_names=self.rules.functions_apart)
+            return outer_refs if outer_rank < rank or (outer_rank == rank and inner[0].sketch) else local_refs
+        return outer_refs or local_refs
 
     # Members.
 
     def members_of(self, document: Document, receiver: Node, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Give the members of that name of what stands before the dot."""
-        held = self.infer(document, receiver)
-        return [ref for one in self.classes(held) for ref in self.members(one, name, use)] if held is not None else []
+        inferred = self.infer(document, receiver)
+        return (
+            [ref for body in self.classes(inferred) for ref in self.members(body, name, use)]
+            if inferred is not None
+            else []
+        )
 
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
-        found = [
+        members = [
             ref
             for one in self.classes(TypedNode(document, node))
             for ref in self.members(one, name, NameUse(role="keyword"))
         ]
-        return [ref for ref in found if ref.made.kind not in CODE] or found
+        return [ref for ref in members if ref.made.kind not in CODE] or members
 
-    def members(self, held: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
+    def members(self, body: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
         """Give the members of a class by name: its own, then those of what it extends."""
-        waiting = [held]
+        pending = [body]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
-        while waiting and len(seen) < _MOST_BASES:
-            one = waiting.pop(0)
-            key = one.document.key, one.node.start_byte
+        while pending and len(seen) < _MOST_BASES:
+            current = pending.pop(0)
+            key = current.document.key, current.node.start_byte
             if key in seen:
                 continue
             seen.add(key)
-            found = fit_members(self.rules, list(self._own(one, name)), use)
-            if found:
-                return [DeclarationRef(where, made, "type", "type of what stands before it") for where, made in found]
-            for base in self.rules.supertypes(one.node):
-                waiting += self.classes(TypedNode(one.document, base))
+            members = fit_members(self.rules, list(self._own(current, name)), use)
+            if members:
+                return [
+                    DeclarationRef(document_of_member, declaration, "type", "type of what stands before it")
+                    for document_of_member, declaration in members
+                ]
+            for base in self.rules.supertypes(current.node):
+                pending += self.classes(TypedNode(current.document, base))
         return []
 
-    def _own(self, held: TypeBody, name: bytes) -> Iterator[tuple[Document, Declaration]]:
-        model = self.model(held.document)
+    def _own(self, body: TypeBody, name: bytes) -> Iterator[tuple[Document, Declaration]]:
+        model = self.model(body.document)
         seen = set()
-        for made in model.declarations(name) if model is not None else ():
-            if made.kind == "constructor":
+        for declaration in model.declarations(name) if model is not None else ():
+            if declaration.kind == "constructor":
                 continue
-            if made.owner == held.node.start_byte or (made.owner == -2 and made.owner_name == held.name):
-                seen.add(made.start)
-                yield held.document, made
-        if not self.rules.scattered or not held.name:
+            if declaration.owner == body.node.start_byte or (
+                declaration.owner == -2 and declaration.owner_name == body.name
+            ):
+                seen.add(declaration.start)
+                yield body.document, declaration
+        if not self.rules.scattered or not body.name:
             return
-        shown = held.name.decode(errors="replace")
-        for one in named(held.document.project, name, self.session.workspace):
-            container = one.container.rpartition("::")[2].partition("<")[0]
-            if container == shown and not (one.document == held.document and one.start in seen):
-                made_there = self.declaration(one.document, name, one.start)
-                if made_there is not None and made_there.owner_name == held.name:
-                    yield one.document, made_there
+        class_name = body.name.decode(errors="replace")
+        for candidate in named(body.document.project, name, self.session.workspace):
+            container = candidate.container.rpartition("::")[2].partition("<")[0]
+            if container == class_name and not (candidate.document == body.document and candidate.start in seen):
+                declaration_there = self.declaration(candidate.document, name, candidate.start)
+                if declaration_there is not None and declaration_there.owner_name == body.name:
+                    yield candidate.document, declaration_there
 
     def declaration(self, document: Document, name: bytes, start: int) -> Declaration | None:
         """Give the declaration of a name at a byte offset."""
@@ -185,9 +197,9 @@ class NameResolver:
 
     def in_project(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
         """Give file, offset, kind, container and whether it is a mere announcement of all definitions of a name."""
-        for one in named(project, name, self.session.workspace):
-            if one.document.language in self.rules.names:
-                yield one.document, one.start, one.kind, one.container, one.declaration
+        for candidate in named(project, name, self.session.workspace):
+            if candidate.document.language in self.rules.names:
+                yield candidate.document, candidate.start, candidate.kind, candidate.container, candidate.declaration
 
     # Types.
 
@@ -204,9 +216,9 @@ class NameResolver:
     def _infer(self, document: Document, node: Node) -> TypedNode | None:
         step = self.rules.step(node)
         while step is not None:
-            found = self._stepped(document, node, step)
-            if found is not None:
-                return found
+            typed = self._stepped(document, node, step)
+            if typed is not None:
+                return typed
             step = step.otherwise
         return None
 
@@ -220,8 +232,8 @@ class NameResolver:
         if step.kind == "same":
             return self.infer(document, step.node)
         if step.kind == "element":
-            held = self.infer(document, step.node)
-            return self.element(held) if held is not None else None
+            inferred = self.infer(document, step.node)
+            return self.element(inferred) if inferred is not None else None
         refs = self.of(document, step.node.start_byte)
         first = next((ref for ref in refs if isinstance(ref, DeclarationRef)), None)
         return self.type_of(first) if first is not None else None
@@ -229,70 +241,70 @@ class NameResolver:
     def _self(self, document: Document, node: Node, kind: str) -> TypedNode | None:
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
-        around = next((one for one in reversed(path) if one.type in self.rules.classes), None)
-        if around is None:
-            named = self.rules.implied(path) if path else None
-            return TypedNode(document, named) if named is not None else None
+        class_node = next((one for one in reversed(path) if one.type in self.rules.classes), None)
+        if class_node is None:
+            class_name = self.rules.implied(path) if path else None
+            return TypedNode(document, class_name) if class_name is not None else None
         if kind == "super":
-            bases = self.rules.supertypes(around)
+            bases = self.rules.supertypes(class_node)
             return TypedNode(document, bases[0]) if bases else None
-        return TypedNode(document, around)
+        return TypedNode(document, class_node)
 
     def type_of(self, ref: DeclarationRef) -> TypedNode | None:
         """Give the type of what is declared; a class is its own."""
-        made = ref.made
-        if made.kind in TYPES or made.kind in {"namespace", "module"}:
-            return TypedNode(ref.document, made.node)
-        if made.type is not None:
-            found: TypedNode | None = TypedNode(ref.document, made.type)
-            step = self.rules.step(made.type)
+        declaration = ref.made
+        if declaration.kind in TYPES or declaration.kind in {"namespace", "module"}:
+            return TypedNode(ref.document, declaration.node)
+        if declaration.type is not None:
+            typed: TypedNode | None = TypedNode(ref.document, declaration.type)
+            step = self.rules.step(declaration.type)
             if step is not None and step.kind == "auto":
-                found = self.infer(ref.document, made.value)
+                typed = self.infer(ref.document, declaration.value)
         else:
-            found = self.infer(ref.document, made.value)
-        if found is not None and made.part:
-            return self.element(found)
-        return found
+            typed = self.infer(ref.document, declaration.value)
+        if typed is not None and declaration.part:
+            return self.element(typed)
+        return typed
 
     def typed(self, ref: DeclarationRef) -> TypedNode:
         """Give a class as a type."""
         return TypedNode(ref.document, ref.made.node)
 
-    def element(self, held: TypedNode) -> TypedNode | None:
+    def element(self, typed: TypedNode) -> TypedNode | None:
         """Give what a type holds: the last of its arguments, or its element; itself where nothing tells."""
-        inner = self.rules.arguments(held.node)
-        return TypedNode(held.document, inner[-1]) if inner else held
+        arguments = self.rules.arguments(typed.node)
+        return TypedNode(typed.document, arguments[-1]) if arguments else typed
 
-    def classes(self, held: TypedNode) -> list[TypeBody]:
+    def classes(self, typed: TypedNode) -> list[TypeBody]:
         """Give the classes that a type means: aliases followed, for a type parameter its bounds."""
         if self._steps > _MOST_STEPS:
             return []
         self._steps += 1
         try:
-            return list(self._classes(held))
+            return list(self._classes(typed))
         finally:
             self._steps -= 1
 
-    def _classes(self, held: TypedNode) -> Iterator[TypeBody]:
-        node = held.node
-        own = node.type in self.rules.classes and node.type not in self.rules.adds
-        if own and node.child_by_field_name("body") is not None:
-            yield TypeBody(held.document, node, self.title(node))
+    def _classes(self, typed: TypedNode) -> Iterator[TypeBody]:
+        node = typed.node
+        has_members = node.type in self.rules.classes and node.type not in self.rules.adds
+        if has_members and node.child_by_field_name("body") is not None:
+            yield TypeBody(typed.document, node, self.title(node))
             return
         leaf = self.rules.type_leaf(node)
         if leaf is None:
             return
-        for ref in self.of(held.document, leaf.start_byte):
+        for ref in self.of(typed.document, leaf.start_byte):
             if not isinstance(ref, DeclarationRef):
                 continue
-            made = ref.made
-            if made.type is not None and made.node.type not in self.rules.classes:
-                yield from self.classes(TypedNode(ref.document, made.type))
-            elif made.kind == "typeparameter":
-                for bound in self.rules.supertypes(made.node):
+            declaration = ref.made
+            if declaration.type is not None and declaration.node.type not in self.rules.classes:
+                yield from self.classes(TypedNode(ref.document, declaration.type))
+            elif declaration.kind == "typeparameter":
+                for bound in self.rules.supertypes(declaration.node):
                     yield from self.classes(TypedNode(ref.document, bound))
             else:
-                yield TypeBody(ref.document, made.node, (ref.document.text[made.start : made.end]))
+                yield TypeBody(ref.document, declaration.node, (ref.document.text[declaration.start : declaration.end]))
             return
 
     def title(self, node: Node) -> bytes:
@@ -303,55 +315,72 @@ class NameResolver:
         return (leaf.text or b"") if leaf is not None else b""
 
 
-def fitting(made: Declaration, use: NameUse, *, apart: bool) -> int:
+def fitting(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
     """Rank a declaration by whether a use of this form can mean it: 0 it can, more: it hardly can."""
     if use.typed:
-        likely = not use.prefers or made.node.type in use.prefers
-        return 0 if made.kind in TYPES and likely else 1 if made.kind in TYPES else 2
+        is_preferred = not use.prefers or declaration.node.type in use.prefers
+        return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
     if use.role == "attribute" and not use.path:
-        return int((made.kind in CODE) is not use.called)
+        return int((declaration.kind in CODE) is not use.called)
     if use.called:
-        return 0 if made.kind in CODE else 2 if made.kind == "typeparameter" else int(apart)
+        return (
+            0
+            if declaration.kind in CODE
+            else 2
+            if declaration.kind == "typeparameter"
+            else int(separate_function_names)
+        )
     if use.role == "import":
         return 0
-    return int(apart and made.kind in CODE) + (made.kind == "typeparameter")
+    return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
 
 
-def missed(language: DeclarationRules, made: Declaration, use: NameUse) -> int:
+def missed(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> int:
     """Tell by how much the parameters of a function miss the arguments of a call."""
-    if use.count < 0 or made.kind not in CODE:
+    if use.count < 0 or declaration.kind not in CODE:
         return 0
-    taken = language.parameters(made.node)
-    if taken is None:
+    parameter_count = rules.parameters(declaration.node)
+    if parameter_count is None:
         return 0
-    return 0 if taken[0] == use.count else 1 if taken[1] else 2
+    return 0 if parameter_count[0] == use.count else 1 if parameter_count[1] else 2
 
 
-def innermost(language: DeclarationRules, around: list[Declaration], use: NameUse) -> list[Declaration]:
+def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
     """Give the declarations of the innermost scope that fit, those with the right number of parameters first."""
-    rank = min((fitting(made, use, apart=language.functions_apart) for made in around), default=0)
-    fit = [made for made in around if fitting(made, use, apart=language.functions_apart) == rank]
-    if not fit:
+    rank = min(
+        (fitting(declaration, use, separate_function_names=rules.functions_apart) for declaration in in_scope),
+        default=0,
+    )
+    fitting_declarations = [
+        declaration
+        for declaration in in_scope
+        if fitting(declaration, use, separate_function_names=rules.functions_apart) == rank
+    ]
+    if not fitting_declarations:
         return []
-    scope = min(made.scope.end_byte - made.scope.start_byte for made in fit)
-    inner = [made for made in fit if made.scope.end_byte - made.scope.start_byte == scope]
-    last = -max(made.visible for made in inner)
+    scope = min(declaration.scope.end_byte - declaration.scope.start_byte for declaration in fitting_declarations)
+    inner = [
+        declaration
+        for declaration in fitting_declarations
+        if declaration.scope.end_byte - declaration.scope.start_byte == scope
+    ]
+    last = -max(declaration.visible for declaration in inner)
     # Of several that shadow one another the last counts; of overloads the one that takes as many arguments.
     return sorted(
-        (made for made in inner if made.kind in CODE or -made.visible == last),
-        key=lambda made: (missed(language, made, use), made.sketch, made.start),
+        (declaration for declaration in inner if declaration.kind in CODE or -declaration.visible == last),
+        key=lambda declaration: (missed(rules, declaration, use), declaration.sketch, declaration.start),
     )
 
 
 def fit_members(
-    language: DeclarationRules, found: list[tuple[Document, Declaration]], use: NameUse
+    rules: DeclarationRules, members: list[tuple[Document, Declaration]], use: NameUse
 ) -> list[tuple[Document, Declaration]]:
     """Give members, those that fit a use first."""
     return sorted(
-        found,
-        key=lambda one: (
-            fitting(one[1], use, apart=language.functions_apart),
-            missed(language, one[1], use),
-            one[1].sketch,
+        members,
+        key=lambda member: (
+            fitting(member[1], use, separate_function_names=rules.functions_apart),
+            missed(rules, member[1], use),
+            member[1].sketch,
         ),
     )

@@ -71,15 +71,15 @@ class JavaRules:
             owner = _owner(path[:-2])
             scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
             result = parent.child_by_field_name("type") if kind in _CODE else None
-            shown = _CLASSES.get(kind) or _CODE[kind]
-            return Declaration(shown, leaf.start_byte, leaf.end_byte, parent, scope, type=result, owner=owner)
+            declared_kind = _CLASSES.get(kind) or _CODE[kind]
+            return Declaration(declared_kind, leaf.start_byte, leaf.end_byte, parent, scope, type=result, owner=owner)
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
         if kind in {"formal_parameter", "catch_formal_parameter", "resource", "enhanced_for_statement"}:
             return self._typed(path) if is_field(parent, "name", leaf) else None
         if kind in {"instanceof_expression", "record_pattern_component"} and is_field(parent, "name", leaf):
-            held = parent.child_by_field_name("right") or parent.child_by_field_name("type")
-            return _local(path, "variable", held)
+            declared_type = parent.child_by_field_name("right") or parent.child_by_field_name("type")
+            return _local(path, "variable", declared_type)
         if kind in {"type_pattern", "record_pattern_component"} and leaf.type == "identifier":
             return _local(path, "variable", parent.named_children[0])
         if kind == "inferred_parameters" or (kind == "lambda_expression" and is_field(parent, "parameters", leaf)):
@@ -89,8 +89,8 @@ class JavaRules:
             holder = nearest(path, {"enum_declaration"})
             scope = nearest(path, _BODIES) or path[0]
             owner = holder.start_byte if holder is not None else -1
-            named = holder.child_by_field_name("name") if holder is not None else None
-            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=named, owner=owner)
+            enum_name = holder.child_by_field_name("name") if holder is not None else None
+            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=enum_name, owner=owner)
         if kind == "type_parameter" and leaf.start_byte == parent.named_children[0].start_byte:
             scope = path[-4] if len(path) > 3 else path[0]
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
@@ -100,38 +100,40 @@ class JavaRules:
 
     def _variable(self, path: Sequence[Node]) -> Declaration | None:
         leaf, declarator, outer = path[-1], path[-2], path[-3]
-        held = outer.child_by_field_name("type")
+        declared_type = outer.child_by_field_name("type")
         value = declarator.child_by_field_name("value")
         if outer.type == "spread_parameter":
-            held = next((child for child in outer.named_children if child.type != "modifiers"), None)
+            declared_type = next((child for child in outer.named_children if child.type != "modifiers"), None)
             scope = nearest(path, _SCOPES) or outer
-            return Declaration("parameter", leaf.start_byte, leaf.end_byte, outer, scope, type=held)
+            return Declaration("parameter", leaf.start_byte, leaf.end_byte, outer, scope, type=declared_type)
         if outer.type in {"field_declaration", "constant_declaration"}:
             scope = nearest(path, _BODIES) or path[0]
             owner = _owner(path[:-2])
-            return Declaration("field", leaf.start_byte, leaf.end_byte, outer, scope, 0, held, value, owner=owner)
-        return _local(path, "variable", held, value)
+            return Declaration(
+                "field", leaf.start_byte, leaf.end_byte, outer, scope, 0, declared_type, value, owner=owner
+            )
+        return _local(path, "variable", declared_type, value)
 
     def _typed(self, path: Sequence[Node]) -> Declaration:
         leaf, parent = path[-1], path[-2]
-        held, value = parent.child_by_field_name("type"), parent.child_by_field_name("value")
+        declared_type, value = parent.child_by_field_name("type"), parent.child_by_field_name("value")
         if parent.type == "enhanced_for_statement":
+            is_inferred = text_of(declared_type) == b"var"
             return Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, held, value, part=True
-            ) if text_of(held) == b"var" else Declaration(
-                "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, held
+                "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, declared_type,
+                value if is_inferred else None, part=is_inferred,
             )  # fmt: skip
         if parent.type == "catch_formal_parameter":
             caught = next((child for child in parent.named_children if child.type == "catch_type"), None)
-            held = caught.named_children[0] if caught is not None and caught.named_children else None
+            declared_type = caught.named_children[0] if caught is not None and caught.named_children else None
         if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
             record = path[-4]
             return Declaration(
-                "field", leaf.start_byte, leaf.end_byte, parent, record, 0, held, owner=record.start_byte
+                "field", leaf.start_byte, leaf.end_byte, parent, record, 0, declared_type, owner=record.start_byte
             )
         scope = nearest(path, _SCOPES) or parent
         kind = "variable" if parent.type == "resource" else "parameter"
-        return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, held, value)
+        return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, value)
 
     def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
@@ -140,25 +142,25 @@ class JavaRules:
         if imported is not None:
             return NameUse(role="import", path=tuple(_dotted(imported.named_children[0], leaf.end_byte)), imported=True)
         kind = parent.type
-        typed = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
+        is_type = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
         receiver = None
-        called, count = False, -1
+        is_called, count = False, -1
         if kind == "method_invocation" and is_field(parent, "name", leaf):
             receiver = parent.child_by_field_name("object")
-            called, count = True, _count(parent)
+            is_called, count = True, _count(parent)
         elif kind == "field_access" and is_field(parent, "field", leaf):
             receiver = parent.child_by_field_name("object")
         elif kind in {"method_reference", "scoped_type_identifier", "scoped_identifier"}:
             first = parent.named_children[0]
             receiver = first if first.start_byte != leaf.start_byte else None
-            called = receiver is not None and kind == "method_reference"
+            is_called = receiver is not None and kind == "method_reference"
         elif kind == "element_value_pair" and is_field(parent, "key", leaf):
             annotation = nearest(path, {"annotation"})
             name = annotation.child_by_field_name("name") if annotation is not None else None
             return NameUse(role="keyword", receiver=name, called=True)
-        whole = tuple(_dotted(parent, leaf.end_byte)) if receiver is not None else ()
+        path_text = tuple(_dotted(parent, leaf.end_byte)) if receiver is not None else ()
         role = "attribute" if receiver is not None else "name"
-        return NameUse(role, receiver, None, whole, called=called, count=count, typed=typed)  # type: ignore[arg-type]
+        return NameUse(role, receiver, None, path_text, called=is_called, count=count, typed=is_type)  # type: ignore[arg-type]
 
     def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Tell where the type of an expression comes from."""
@@ -169,8 +171,8 @@ class JavaRules:
             return TypeStep("auto" if text_of(node) == b"var" else "name", node)
         if kind in {"method_invocation", "field_access"}:
             field = "name" if kind == "method_invocation" else "field"
-            held = node.child_by_field_name(field)
-            return TypeStep("this", node) if held is not None and held.type == "this" else TypeStep("name", held)
+            name = node.child_by_field_name(field)
+            return TypeStep("this", node) if name is not None and name.type == "this" else TypeStep("name", name)
         if kind in {"object_creation_expression", "cast_expression", "array_creation_expression"}:
             return TypeStep("type", node.child_by_field_name("type"))
         if kind == "parenthesized_expression":
@@ -208,28 +210,28 @@ class JavaRules:
         if node.type == "array_type":
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
-        held = next((child for child in node.named_children if child.type == "type_arguments"), None)
+        arguments = next((child for child in node.named_children if child.type == "type_arguments"), None)
         return [c.named_children[-1] if c.type == "wildcard" and c.named_children else c
-                for c in held.named_children] if held is not None else []  # fmt: skip
+                for c in arguments.named_children] if arguments is not None else []  # fmt: skip
 
     def supertypes(self, node: Node) -> list[Node]:
         """Give what a class extends and implements; of a type parameter its bounds."""
         if node.type == "object_creation_expression":
-            held = node.child_by_field_name("type")
-            return [held] if held is not None else []
+            named_type = node.child_by_field_name("type")
+            return [named_type] if named_type is not None else []
         if node.type == "enum_constant":
-            around = node.parent.parent if node.parent is not None else None
-            name = around.child_by_field_name("name") if around is not None else None
+            enum = node.parent.parent if node.parent is not None else None
+            name = enum.child_by_field_name("name") if enum is not None else None
             return [name] if name is not None else []
-        found: list[Node] = []
+        types: list[Node] = []
         for child in node.named_children:
             if child.type == "superclass":
-                found += child.named_children
+                types += child.named_children
             elif child.type in {"super_interfaces", "extends_interfaces"}:
-                found += [one for held in child.named_children for one in held.named_children]
+                types += [one for named_type in child.named_children for one in named_type.named_children]
             elif child.type == "type_bound":
-                found += child.named_children
-        return found
+                types += child.named_children
+        return types
 
     def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
         """Give nothing: methods stand in their class."""
@@ -237,10 +239,10 @@ class JavaRules:
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
         """Count the parameters of a method."""
-        held = node.child_by_field_name("parameters")
-        if held is None:
+        parameters = node.child_by_field_name("parameters")
+        if parameters is None:
             return None
-        kinds = [child.type for child in held.named_children]
+        kinds = [child.type for child in parameters.named_children]
         return sum(kind in {"formal_parameter", "spread_parameter"} for kind in kinds), "spread_parameter" in kinds
 
     def outside(
@@ -252,28 +254,28 @@ class JavaRules:
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
         """Give what imports, the own package and wildcards bring in."""
-        shown = name.decode(errors="replace")
+        shown_name = name.decode(errors="replace")
         stars = []
-        for one in imports_of(document, meanings.session.workspace):
-            if one.member == shown:
-                path = (*one.module.encode().split(b"."), name)
-                found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
-                fit = [ref for ref in found if not use.called or ref.made.kind not in TYPES]
-                if fit:
-                    return _counted(self, fit, use)
-            elif one.member == "*":
-                stars.append(one.module.encode())
+        for statement in imports_of(document, meanings.session.workspace):
+            if statement.member == shown_name:
+                path = (*statement.module.encode().split(b"."), name)
+                refs = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
+                fitting_refs = [ref for ref in refs if not use.called or ref.made.kind not in TYPES]
+                if fitting_refs:
+                    return _counted(self, fitting_refs, use)
+            elif statement.member == "*":
+                stars.append(statement.module.encode())
         if use.called:
             paths = [(*star.split(b"."), name) for star in stars]
         else:
-            own = package_of(document)
-            paths = [(*held.split(b"."), name) if held else (name,) for held in (own, *stars)]
-        for place, path in enumerate(paths):
-            found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
-            if found:
-                if not use.called and not place:
-                    return [DeclarationRef(r.document, r.made, "scope", "in the same package") for r in found]
-                return _counted(self, found, use)
+            own_package = package_of(document)
+            paths = [(*package.split(b"."), name) if package else (name,) for package in (own_package, *stars)]
+        for position, path in enumerate(paths):
+            refs = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
+            if refs:
+                if not use.called and not position:
+                    return [DeclarationRef(r.document, r.made, "scope", "in the same package") for r in refs]
+                return _counted(self, refs, use)
         return []
 
     def qualified(
@@ -287,44 +289,44 @@ class JavaRules:
         if not path:
             return []
         for split in range(len(path) - 1, -1, -1):
-            package, rest = b".".join(path[:split]), path[split:]
+            package, names_inside = b".".join(path[:split]), path[split:]
             for project in _projects(meanings, document, package):
-                found = self._in_package(meanings, project, package, rest)
-                if found:
-                    return list(found)
+                refs = self._in_package(meanings, project, package, names_inside)
+                if refs:
+                    return list(refs)
         return []
 
     def _in_package(
-        self, meanings: NameResolver, project: Project, package: bytes, rest: tuple[bytes, ...]
+        self, meanings: NameResolver, project: Project, package: bytes, path: tuple[bytes, ...]
     ) -> list[DeclarationRef]:
         if package not in packages(project):
             return []
-        found: list[DeclarationRef] = []
-        for where, start, kind, container, _ in meanings.in_project(project, rest[0]):
-            if kind in TYPES and not container and package_of(where) == package:
-                made = meanings.declaration(where, rest[0], start)
-                if made is not None:
-                    found.append(DeclarationRef(where, made, "import", "followed the import"))
-        for name in rest[1:]:
+        refs: list[DeclarationRef] = []
+        for other, start, kind, container, _ in meanings.in_project(project, path[0]):
+            if kind in TYPES and not container and package_of(other) == package:
+                declaration = meanings.declaration(other, path[0], start)
+                if declaration is not None:
+                    refs.append(DeclarationRef(other, declaration, "import", "followed the import"))
+        for name in path[1:]:
             inner: list[DeclarationRef] = []
-            for ref in found[:1]:
-                held = next(iter(meanings.classes(meanings.typed(ref))), None)
-                if held is not None:
+            for ref in refs[:1]:
+                body = next(iter(meanings.classes(meanings.typed(ref))), None)
+                if body is not None:
                     inner += [
                         DeclarationRef(r.document, r.made, "import", r.reason)
-                        for r in meanings.members(held, name, NameUse())
+                        for r in meanings.members(body, name, NameUse())
                     ]
-            found = inner
-        return found
+            refs = inner
+        return refs
 
     def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file of an imported class, or the first of a package."""
         names = tuple(module.encode().split(b"."))
         if member and member != "*":
             names = *names, member.encode()
-        found = self.qualified(meanings, document, names, -1)
-        if found:
-            return found[0].document
+        refs = self.qualified(meanings, document, names, -1)
+        if refs:
+            return refs[0].document
         package = ".".join(part.decode(errors="replace") for part in names).encode()
         for project in _projects(meanings, document, package) if member == "*" else ():
             for numbers in project.folders().values() if package in packages(project) else ():
@@ -346,10 +348,10 @@ class JavaRules:
         return {name.decode(errors="replace"): True for name in packages(project) if name}
 
 
-def _local(path: Sequence[Node], kind: str, held: Node | None, value: Node | None = None) -> Declaration:
+def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: Node | None = None) -> Declaration:
     leaf = path[-1]
     scope = nearest(path, _SCOPES) or path[0]
-    return Declaration(kind, leaf.start_byte, leaf.end_byte, path[-2], scope, leaf.start_byte, held, value)
+    return Declaration(kind, leaf.start_byte, leaf.end_byte, path[-2], scope, leaf.start_byte, declared_type, value)
 
 
 def _owner(path: Sequence[Node]) -> int:
@@ -371,38 +373,38 @@ def _dotted(node: Node, end: int) -> Iterator[bytes]:
 
 
 def _count(call: Node) -> int:
-    held = call.child_by_field_name("arguments")
-    return sum("comment" not in child.type for child in held.named_children) if held is not None else -1
+    arguments = call.child_by_field_name("arguments")
+    return sum("comment" not in child.type for child in arguments.named_children) if arguments is not None else -1
 
 
-def _counted(language: JavaRules, found: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
+def _counted(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
     from sourcelight.engines.navigation.languages.inference import missed
 
-    return sorted(found, key=lambda ref: missed(language, ref.made, use))
+    return sorted(refs, key=lambda ref: missed(language, ref.made, use))
 
 
 def package_of(document: Document) -> bytes:
     """Give the package in the clause of a file; empty for none."""
 
-    def made() -> bytes:
-        found = _PACKAGE.search(document.text[:_MOST_HEAD])
-        return found[1] if found else b""
+    def read_package() -> bytes:
+        match = _PACKAGE.search(document.text[:_MOST_HEAD])
+        return match[1] if match else b""
 
-    return document.project.remember(("java-package", document.number), made)
+    return document.project.remember(("java-package", document.number), read_package)
 
 
 def packages(project: Project) -> frozenset[bytes]:
     """Give the packages of a project: one file a folder is looked at."""
 
-    def made() -> frozenset[bytes]:
-        found = set()
+    def read_packages() -> frozenset[bytes]:
+        names = set()
         for numbers in project.folders().values():
             number = next((n for n in numbers if project.paths[n].endswith(b".java")), None)
             if number is not None:
-                found.add(package_of(project.document_at(number)))
-        return frozenset(found)
+                names.add(package_of(project.document_at(number)))
+        return frozenset(names)
 
-    return project.remember("java-packages", made)
+    return project.remember("java-packages", read_packages)
 
 
 def _projects(meanings: NameResolver, document: Document, package: bytes) -> Iterator[Project]:

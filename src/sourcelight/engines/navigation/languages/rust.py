@@ -79,17 +79,17 @@ class RustRules:
         if kind in _ITEMS:
             return self._item(path) if is_field(parent, "name", leaf) else None
         if kind == "enum_variant" and is_field(parent, "name", leaf):
-            around = nearest(path, {"enum_item"}) or parent
-            named = around.child_by_field_name("name")
+            owner = nearest(path, {"enum_item"}) or parent
+            owner_name_node = owner.child_by_field_name("name")
             return Declaration(
-                "enummember", leaf.start_byte, leaf.end_byte, parent, around, 0, named,
-                owner=around.start_byte, owner_name=text_of(named),
+                "enummember", leaf.start_byte, leaf.end_byte, parent, owner, 0, owner_name_node,
+                owner=owner.start_byte, owner_name=text_of(owner_name_node),
             )  # fmt: skip
         if kind == "field_declaration" and is_field(parent, "name", leaf):
-            around = nearest(path, {*_CLASSES, "enum_variant"}) or parent
+            owner = nearest(path, {*_CLASSES, "enum_variant"}) or parent
             return Declaration(
-                "field", leaf.start_byte, leaf.end_byte, parent, around, 0, parent.child_by_field_name("type"),
-                owner=around.start_byte, owner_name=text_of(around.child_by_field_name("name")),
+                "field", leaf.start_byte, leaf.end_byte, parent, owner, 0, parent.child_by_field_name("type"),
+                owner=owner.start_byte, owner_name=text_of(owner.child_by_field_name("name")),
             )  # fmt: skip
         if kind in {"type_parameter", "const_parameter"} and is_field(parent, "name", leaf) and len(path) > 3:
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
@@ -100,21 +100,21 @@ class RustRules:
     def _item(self, path: Sequence[Node]) -> Declaration:
         leaf, node = path[-1], path[-2]
         kind = _ITEMS[node.type]
-        around = path[-4] if len(path) > 4 and path[-3].type == "declaration_list" else None
+        block_owner = path[-4] if len(path) > 4 and path[-3].type == "declaration_list" else None
         owner, owner_name = -1, b""
-        if around is not None and around.type == "impl_item":
-            held = around.child_by_field_name("type")
-            owner, owner_name = -2, text_of(self.type_leaf(held) if held is not None else None)
-        elif around is not None and around.type == "trait_item":
-            owner, owner_name = around.start_byte, text_of(around.child_by_field_name("name"))
+        if block_owner is not None and block_owner.type == "impl_item":
+            implemented = block_owner.child_by_field_name("type")
+            owner, owner_name = -2, text_of(self.type_leaf(implemented) if implemented is not None else None)
+        elif block_owner is not None and block_owner.type == "trait_item":
+            owner, owner_name = block_owner.start_byte, text_of(block_owner.child_by_field_name("name"))
         if owner != -1 and kind == "function":
             kind = "method"
         scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
-        result = node.child_by_field_name("return_type") or node.child_by_field_name("type")
-        sketch = kind == "module" and node.child_by_field_name("body") is None
+        result_type = node.child_by_field_name("return_type") or node.child_by_field_name("type")
+        is_prototype = kind == "module" and node.child_by_field_name("body") is None
         return Declaration(
-            kind, leaf.start_byte, leaf.end_byte, node, scope, 0, result,
-            owner=owner, owner_name=owner_name, sketch=sketch,
+            kind, leaf.start_byte, leaf.end_byte, node, scope, 0, result_type,
+            owner=owner, owner_name=owner_name, sketch=is_prototype,
         )  # fmt: skip
 
     def _bound(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
@@ -124,36 +124,41 @@ class RustRules:
             return None
         if path[-2].type == "token_tree":
             return _bound_in_macro(leaf, path[-2])
-        at, child, part = len(path) - 2, leaf, False
-        while at > 0 and path[at].type in _PATTERNS:
-            node = path[at]
+        index, child, is_element = len(path) - 2, leaf, False
+        while index > 0 and path[index].type in _PATTERNS:
+            node = path[index]
             if is_field(node, "type", child) or is_field(node, "condition", child):
                 return None
             if node.type == "field_pattern" and is_field(node, "name", child) and child.type == "field_identifier":
                 return None
-            part = part or node.type in {"tuple_struct_pattern", "tuple_pattern", "struct_pattern", "slice_pattern"}
+            is_element = is_element or node.type in {
+                "tuple_struct_pattern",
+                "tuple_pattern",
+                "struct_pattern",
+                "slice_pattern",
+            }
             child = node
-            at -= 1
-        node = path[at]
+            index -= 1
+        node = path[index]
         if node.type not in _BINDERS:
             return None
         if node.type != "closure_parameters" and not is_field(node, "pattern", child):
             return None
-        held = node.child_by_field_name("type")
+        declared_type = node.child_by_field_name("type")
         value = node.child_by_field_name("value")
         visible, kind = leaf.start_byte, "variable"
-        scope = nearest(path, _SCOPES, at + 1) or path[0]
+        scope = nearest(path, _SCOPES, index + 1) or path[0]
         if node.type == "let_declaration":
             visible = node.end_byte
-            scope = nearest(path, _SCOPES, at) or path[0]
+            scope = nearest(path, _SCOPES, index) or path[0]
         elif node.type == "match_arm":
-            around = nearest(path, {"match_expression"}, at)
-            value = around.child_by_field_name("value") if around is not None else None
+            match = nearest(path, {"match_expression"}, index)
+            value = match.child_by_field_name("value") if match is not None else None
         elif node.type in {"parameter", "closure_parameters"}:
             kind, visible = "parameter", 0
         elif node.type == "for_expression":
-            part = True
-        return Declaration(kind, leaf.start_byte, leaf.end_byte, node, scope, visible, held, value, part)
+            is_element = True
+        return Declaration(kind, leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, is_element)
 
     def use(self, path: Sequence[Node]) -> NameUse:
         """Tell how an identifier is used."""
@@ -162,37 +167,43 @@ class RustRules:
         if nearest(path, {"use_declaration"}) is not None:
             return NameUse(role="import", path=_use_path(path), imported=True)
         if kind == "field_initializer" and is_field(parent, "field", leaf):
-            around = nearest(path, {"struct_expression"})
-            return NameUse(role="keyword", fields_of=around.child_by_field_name("name") if around is not None else None)
+            literal = nearest(path, {"struct_expression"})
+            return NameUse(
+                role="keyword", fields_of=literal.child_by_field_name("name") if literal is not None else None
+            )
         if kind == "field_pattern" and leaf.type == "field_identifier":
-            around = nearest(path, {"struct_pattern"})
-            return NameUse(role="keyword", fields_of=around.child_by_field_name("type") if around is not None else None)
+            literal = nearest(path, {"struct_pattern"})
+            return NameUse(
+                role="keyword", fields_of=literal.child_by_field_name("type") if literal is not None else None
+            )
         if kind == "token_tree":
             return _in_macro(leaf)
-        typed = leaf.type == "type_identifier"
-        whole, receiver = leaf, None
+        is_type = leaf.type == "type_identifier"
+        expression, receiver = leaf, None
         segments: tuple[bytes, ...] = ()
         if kind == "field_expression" and is_field(parent, "field", leaf):
-            whole, receiver = parent, parent.child_by_field_name("value")
+            expression, receiver = parent, parent.child_by_field_name("value")
         elif kind in {"scoped_identifier", "scoped_type_identifier"} and is_field(parent, "name", leaf):
-            whole, segments = parent, self._segments(parent)
-        call = path[-3] if whole is not leaf and len(path) > 2 else parent
+            expression, segments = parent, self._segments(parent)
+        call = path[-3] if expression is not leaf and len(path) > 2 else parent
         if call.type == "generic_function":
             call = call.parent or call
-        called = (call.type == "call_expression" and call.start_byte == whole.start_byte) or kind == "macro_invocation"
+        is_called = (
+            call.type == "call_expression" and call.start_byte == expression.start_byte
+        ) or kind == "macro_invocation"
         role = "attribute" if receiver is not None or segments else "name"
-        return NameUse(role, receiver, None, segments, called=called, typed=typed)  # type: ignore[arg-type]
+        return NameUse(role, receiver, None, segments, called=is_called, typed=is_type)  # type: ignore[arg-type]
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
         """Give the parts of a coloned path; empty where one of them is no name."""
         parts: list[bytes] = []
-        held: Node | None = node
-        while held is not None:
-            if held.type in {"scoped_identifier", "scoped_type_identifier"}:
-                parts.append(text_of(held.child_by_field_name("name")))
-                held = held.child_by_field_name("path")
+        current: Node | None = node
+        while current is not None:
+            if current.type in {"scoped_identifier", "scoped_type_identifier"}:
+                parts.append(text_of(current.child_by_field_name("name")))
+                current = current.child_by_field_name("path")
                 continue
-            leaf = held if held.type in {"crate", "self", "super"} else self.type_leaf(held)
+            leaf = current if current.type in {"crate", "self", "super"} else self.type_leaf(current)
             if leaf is None:
                 return ()
             parts.append(text_of(leaf))
@@ -215,18 +226,23 @@ class RustRules:
             if function is not None and function.type == "field_expression":
                 name = text_of(function.child_by_field_name("field"))
                 if name in _INNER or name in _SAME:
-                    kept = TypeStep("element" if name in _INNER else "same", function.child_by_field_name("value"))
-                    return TypeStep("same", function, kept)
+                    inner_step = TypeStep(
+                        "element" if name in _INNER else "same", function.child_by_field_name("value")
+                    )
+                    return TypeStep("same", function, inner_step)
             if function is not None and function.type == "scoped_identifier":
                 base = function.child_by_field_name("path")
                 if text_of(base) in {b"Box", b"Rc", b"Arc", b"RefCell", b"Mutex"} and kind == "call_expression":
-                    given = node.child_by_field_name("arguments")
+                    arguments = node.child_by_field_name("arguments")
                     return TypeStep(
-                        "same", given.named_children[0] if given is not None and given.named_children else None
+                        "same",
+                        arguments.named_children[0] if arguments is not None and arguments.named_children else None,
                     )
             if function is not None and function.type == "identifier" and text_of(function) in {b"Some", b"Ok"}:
-                given = node.child_by_field_name("arguments")
-                return TypeStep("same", given.named_children[0] if given is not None and given.named_children else None)
+                arguments = node.child_by_field_name("arguments")
+                return TypeStep(
+                    "same", arguments.named_children[0] if arguments is not None and arguments.named_children else None
+                )
             return TypeStep("same", function)
         if kind == "struct_expression":
             return TypeStep("type", node.child_by_field_name("name"))
@@ -245,23 +261,23 @@ class RustRules:
         for _ in range(10):
             if node.type in {"type_identifier", "identifier"}:
                 return node
-            held: Node | None = None
+            name_node: Node | None = None
             if node.type in {"reference_type", "pointer_type", "generic_type", "generic_type_with_turbofish"}:
-                held = node.child_by_field_name("type")
-                inner = self.arguments(node)
-                if node.type == "generic_type" and inner and text_of(held).rpartition(b"::")[2] in _POINTERS:
-                    held = inner[0]
+                name_node = node.child_by_field_name("type")
+                arguments = self.arguments(node)
+                if node.type == "generic_type" and arguments and text_of(name_node).rpartition(b"::")[2] in _POINTERS:
+                    name_node = arguments[0]
             elif node.type in {"scoped_type_identifier", "scoped_identifier"} or node.type in _ITEMS:
-                held = node.child_by_field_name("name")
+                name_node = node.child_by_field_name("name")
             elif node.type == "impl_item":
-                held = node.child_by_field_name("type")
+                name_node = node.child_by_field_name("type")
             elif node.type in {"dynamic_type", "abstract_type"}:
-                held = node.child_by_field_name("trait")
+                name_node = node.child_by_field_name("trait")
             elif node.type == "bounded_type" and node.named_children:
-                held = node.named_children[0]
-            if held is None:
+                name_node = node.named_children[0]
+            if name_node is None:
                 return None
-            node = held
+            node = name_node
         return None
 
     def arguments(self, node: Node) -> list[Node]:
@@ -271,26 +287,28 @@ class RustRules:
                 break
             node = node.child_by_field_name("type") or node
         if node.type in {"array_type", "slice_type"}:
-            held = node.child_by_field_name("element")
-            return [held] if held is not None else []
+            element = node.child_by_field_name("element")
+            return [element] if element is not None else []
         listed = node.child_by_field_name("type_arguments")
         inner = [one for one in listed.named_children if one.type != "lifetime"] if listed is not None else []
-        named = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
-        return inner[:1] if named.endswith(b"Result") else inner
+        type_name = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
+        return inner[:1] if type_name.endswith(b"Result") else inner
 
     def supertypes(self, node: Node) -> list[Node]:
         """Give the bounds of a trait or of a type parameter."""
-        held = node.child_by_field_name("bounds")
-        found = list(held.named_children) if held is not None else []
+        bounds_node = node.child_by_field_name("bounds")
+        types = list(bounds_node.named_children) if bounds_node is not None else []
         item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
-        where = next((c for c in item.named_children if c.type == "where_clause"), None) if item is not None else None
-        for predicate in where.named_children if where is not None else ():
+        where_clause = (
+            next((c for c in item.named_children if c.type == "where_clause"), None) if item is not None else None
+        )
+        for predicate in where_clause.named_children if where_clause is not None else ():
             bounds = predicate.child_by_field_name("bounds")
             if bounds is not None and text_of(predicate.child_by_field_name("left")) == text_of(
                 node.child_by_field_name("name")
             ):
-                found += bounds.named_children
-        return found
+                types += bounds.named_children
+        return types
 
     def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
         """Give nothing: methods stand in their class."""
@@ -308,21 +326,21 @@ class RustRules:
         if model is None:
             return []
         if name == b"Self":
-            around = nearest([*model.path_to(offset), model.root], _CLASSES)
-            leaf = self.type_leaf(around) if around is not None else None
+            class_node = nearest([*model.path_to(offset), model.root], _CLASSES)
+            leaf = self.type_leaf(class_node) if class_node is not None else None
             refs = meanings.of(document, leaf.start_byte) if leaf is not None else []
             return list(refs)
-        found = self._used(meanings, document, name, 0)
-        if found:
-            return found
+        used = self._used(meanings, document, name, 0)
+        if used:
+            return used
         if not use.called:
-            places, _ = self._begin(meanings, document, (name, b""), offset, 0)
-            return [ModuleRef(one[0]) for one in places if isinstance(one, tuple) and one[1] is None]
-        for where, start, kind, _, _ in meanings.in_project(document.project, name):
-            made = meanings.declaration(where, name, start) if kind == "function" else None
-            if made is not None and made.node.type == "macro_definition":
-                found.append(DeclarationRef(where, made, "import", "macro of the repository"))
-        return found
+            modules, _ = self._begin(meanings, document, (name, b""), offset, 0)
+            return [ModuleRef(one[0]) for one in modules if isinstance(one, tuple) and one[1] is None]
+        for other, start, kind, _, _ in meanings.in_project(document.project, name):
+            declaration = meanings.declaration(other, name, start) if kind == "function" else None
+            if declaration is not None and declaration.node.type == "macro_definition":
+                used.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
+        return used
 
     def _used(
         self, meanings: NameResolver, document: Document, name: bytes, depth: int
@@ -330,22 +348,22 @@ class RustRules:
         """Follow the `use` declarations of a file for a name."""
         if depth > _MOST_USES:
             return []
-        shown = name.decode(errors="replace")
+        shown_name = name.decode(errors="replace")
         stars: list[bytes] = []
-        for one in imports_of(document, meanings.session.workspace):
-            known = one.alias or one.member or one.module.rpartition("::")[2]
-            if one.member == "*":
-                stars.append(one.module.encode())
-            elif known == shown and one.module != "self":
-                path = [part for part in one.module.encode().split(b"::") if part]
-                path += [one.member.encode()] if one.member else []
-                found = self._followed(meanings, document, tuple(path), 0, depth + 1)
-                if found:
-                    return found
+        for statement in imports_of(document, meanings.session.workspace):
+            visible_name = statement.alias or statement.member or statement.module.rpartition("::")[2]
+            if statement.member == "*":
+                stars.append(statement.module.encode())
+            elif visible_name == shown_name and statement.module != "self":
+                path = [part for part in statement.module.encode().split(b"::") if part]
+                path += [statement.member.encode()] if statement.member else []
+                refs = self._followed(meanings, document, tuple(path), 0, depth + 1)
+                if refs:
+                    return refs
         for star in stars:
-            found = self._followed(meanings, document, (*star.split(b"::"), name), 0, depth + 1)
-            if found:
-                return found
+            refs = self._followed(meanings, document, (*star.split(b"::"), name), 0, depth + 1)
+            if refs:
+                return refs
         return []
 
     def qualified(
@@ -359,112 +377,114 @@ class RustRules:
     ) -> list[DeclarationRef | ModuleRef]:
         if not path or depth > _MOST_USES:
             return []
-        places, rest = self._begin(meanings, document, path, offset, depth)
-        for name in rest:
-            following: list[DeclarationRef | ModuleRef | Place] = []
-            for place in places[:2]:
-                following += self._inside(meanings, place, name, depth)
-            places = following
-        found: list[DeclarationRef | ModuleRef] = []
-        for place in places:
-            if isinstance(place, tuple):
-                if place[1] is None:
-                    found.append(ModuleRef(place[0]))
+        scopes, remaining = self._begin(meanings, document, path, offset, depth)
+        for name in remaining:
+            next_scopes: list[DeclarationRef | ModuleRef | Place] = []
+            for scope in scopes[:2]:
+                next_scopes += self._inside(meanings, scope, name, depth)
+            scopes = next_scopes
+        refs: list[DeclarationRef | ModuleRef] = []
+        for scope in scopes:
+            if isinstance(scope, tuple):
+                if scope[1] is None:
+                    refs.append(ModuleRef(scope[0]))
             else:
-                found.append(place)
+                refs.append(scope)
         return [
-            DeclarationRef(one.document, one.made, "import", "followed the path")
-            if isinstance(one, DeclarationRef)
-            else one
-            for one in found
+            DeclarationRef(ref.document, ref.made, "import", "followed the path")
+            if isinstance(ref, DeclarationRef)
+            else ref
+            for ref in refs
         ]
 
     def _begin(  # noqa: PLR0911 - a case a return
         self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
     ) -> tuple[list[DeclarationRef | ModuleRef | Place], tuple[bytes, ...]]:
-        first, rest = path[0], path[1:]
+        first, remaining = path[0], path[1:]
         if first == b"crate":
-            return [(crate_root(document), None)], rest
+            return [(crate_root(document), None)], remaining
         if first in {b"self", b"super"}:
-            place: Place | None = self._module_at(meanings, document, offset)
-            while first == b"super" and place is not None:
-                place = self._parent(meanings, place)
-                if not rest or rest[0] != b"super":
+            module: Place | None = self._module_at(meanings, document, offset)
+            while first == b"super" and module is not None:
+                module = self._parent(meanings, module)
+                if not remaining or remaining[0] != b"super":
                     break
-                rest = rest[1:]
-            return [place] if place is not None else [], rest
+                remaining = remaining[1:]
+            return [module] if module is not None else [], remaining
         model = meanings.model(document)
         if model is None:
             return [], ()
         if first == b"Self":
-            return list(self.outside(meanings, document, first, NameUse(), offset)), rest
-        local = [made for made in model.declarations(first) if made.owner == -1
-                 and (made.kind in TYPES or made.kind in {"module", "function"})]  # fmt: skip
-        if local and (rest or offset == 0):
-            found: list[DeclarationRef | ModuleRef | Place] = []
-            for made in local:
-                found += self._entered(document, made)
-            return found, rest
-        used = self._used(meanings, document, first, depth) if rest else []
+            return list(self.outside(meanings, document, first, NameUse(), offset)), remaining
+        local = [declaration for declaration in model.declarations(first) if declaration.owner == -1
+                 and (declaration.kind in TYPES or declaration.kind in {"module", "function"})]  # fmt: skip
+        if local and (remaining or offset == 0):
+            scopes: list[DeclarationRef | ModuleRef | Place] = []
+            for declaration in local:
+                scopes += self._entered(document, declaration)
+            return scopes, remaining
+        used = self._used(meanings, document, first, depth) if remaining else []
         if used:
-            return [self._as_place(one) for one in used], rest
-        own = crates(document.project).get(first)
-        if own is not None:
-            return [(document.project.document_at(own), None)], rest
+            return [self._as_place(one) for one in used], remaining
+        root_number = crates(document.project).get(first)
+        if root_number is not None:
+            return [(document.project.document_at(root_number), None)], remaining
         return [
             (other.document_at(number), None)
             for other, number in meanings.session.providers(document.project, first.decode(errors="replace"))
-        ], rest
+        ], remaining
 
-    def _as_place(self, one: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | Place:
-        return (one.document, None) if isinstance(one, ModuleRef) else one
+    def _as_place(self, ref: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | Place:
+        return (ref.document, None) if isinstance(ref, ModuleRef) else ref
 
     def _module_at(self, meanings: NameResolver, document: Document, offset: int) -> Place:
         model = meanings.model(document)
         path = model.path_to(offset) if model is not None and offset else []
         return document, nearest([*path, *path[-1:]], {"mod_item"})
 
-    def _parent(self, meanings: NameResolver, place: Place) -> Place | None:
-        document, node = place
+    def _parent(self, meanings: NameResolver, module: Place) -> Place | None:
+        document, node = module
         if node is not None:
             model = meanings.model(document)
             path = model.path_to(node.start_byte) if model is not None else []
-            outer = [one for one in path if one.type == "mod_item" and one.start_byte < node.start_byte]
-            return document, (outer[-1] if outer else None)
-        above = parent_file(document)
-        return (above, None) if above is not None else None
+            outer_modules = [one for one in path if one.type == "mod_item" and one.start_byte < node.start_byte]
+            return document, (outer_modules[-1] if outer_modules else None)
+        parent = parent_file(document)
+        return (parent, None) if parent is not None else None
 
-    def _entered(self, document: Document, made: Declaration) -> Iterator[DeclarationRef | ModuleRef | Place]:
+    def _entered(self, document: Document, declaration: Declaration) -> Iterator[DeclarationRef | ModuleRef | Place]:
         """Give a declaration; for a module what is in it."""
-        if made.kind != "module":
-            yield DeclarationRef(document, made, "scope", "in scope")
-        elif not made.sketch:
-            yield document, made.node
+        if declaration.kind != "module":
+            yield DeclarationRef(document, declaration, "scope", "in scope")
+        elif not declaration.sketch:
+            yield document, declaration.node
         else:
-            held = child_file(document, document.text[made.start : made.end])
-            if held is not None:
-                yield held, None
+            file = child_file(document, document.text[declaration.start : declaration.end])
+            if file is not None:
+                yield file, None
 
     def _inside(
-        self, meanings: NameResolver, place: DeclarationRef | ModuleRef | Place, name: bytes, depth: int
+        self, meanings: NameResolver, scope: DeclarationRef | ModuleRef | Place, name: bytes, depth: int
     ) -> list[DeclarationRef | ModuleRef | Place]:
-        if isinstance(place, ModuleRef):
-            place = (place.document, None)
-        found: list[DeclarationRef | ModuleRef | Place] = []
-        if isinstance(place, DeclarationRef):
-            for held in meanings.classes(meanings.typed(place)):
-                found += meanings.members(held, name, NameUse())
-            return found
-        document, node = place
+        if isinstance(scope, ModuleRef):
+            scope = (scope.document, None)
+        scopes: list[DeclarationRef | ModuleRef | Place] = []
+        if isinstance(scope, DeclarationRef):
+            for body in meanings.classes(meanings.typed(scope)):
+                scopes += meanings.members(body, name, NameUse())
+            return scopes
+        document, node = scope
         model = meanings.model(document)
-        for made in model.declarations(name) if model is not None else ():
-            around = node if node is not None else (model.root if model is not None else None)
-            if made.owner == -1 and around is not None and made.scope.start_byte == around.start_byte \
-                    and made.scope.type == around.type:  # fmt: skip
-                found += self._entered(document, made)
-        if not found:
-            found += [self._as_place(one) for one in self._used(meanings, document, name, depth + 1)]
-        return found
+        for declaration in model.declarations(name) if model is not None else ():
+            module_node = node if node is not None else (model.root if model is not None else None)
+            if declaration.owner != -1 or module_node is None:
+                continue
+            scope_node = declaration.scope
+            if scope_node.start_byte == module_node.start_byte and scope_node.type == module_node.type:
+                scopes += self._entered(document, declaration)
+        if not scopes:
+            scopes += [self._as_place(ref) for ref in self._used(meanings, document, name, depth + 1)]
+        return scopes
 
     def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
         """Give the file of what a `use` or a `mod` names."""
@@ -474,9 +494,9 @@ class RustRules:
         if member and member != "*":
             path.append(member.encode())
         for length in range(len(path), 0, -1):
-            found = self._followed(meanings, document, tuple(path[:length]), 0, 0)
-            if found:
-                return found[0].document
+            refs = self._followed(meanings, document, tuple(path[:length]), 0, 0)
+            if refs:
+                return refs[0].document
         return None
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -495,8 +515,8 @@ def _use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
     """Give the whole path up to a name inside a `use` with its lists; of an alias that of what it renames."""
     leaf = path[-1]
     parts: list[bytes] = []
-    for at in range(len(path) - 2, -1, -1):
-        node, child = path[at], path[at + 1]
+    for index in range(len(path) - 2, -1, -1):
+        node, child = path[index], path[index + 1]
         if node.type == "scoped_use_list" and is_field(node, "list", child):
             parts = [*_split(text_of(node.child_by_field_name("path"))), *parts]
         elif node.type in {"scoped_identifier", "scoped_use_list"} and is_field(node, "name", child):
@@ -520,19 +540,19 @@ def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
     while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
         before = before.prev_sibling
     after = leaf.next_sibling
-    follows = after.type if after is not None else ""
-    sign = before.type if before is not None else ""
-    if sign not in {"let", "for", "|"} and not (sign == "," and follows == ":"):
+    next_type = after.type if after is not None else ""
+    previous_type = before.type if before is not None else ""
+    if previous_type not in {"let", "for", "|"} and not (previous_type == "," and next_type == ":"):
         return None
-    if sign == "|" and follows not in {":", ",", "|"}:
+    if previous_type == "|" and next_type not in {":", ",", "|"}:
         return None
-    held = after.next_sibling if after is not None and follows == ":" else None
-    while held is not None and held.type in {"&", "mut", "mutable_specifier"}:
-        held = held.next_sibling
-    named = held if held is not None and held.type in {"identifier", "type_identifier"} else None
-    if sign == "," and named is None:
+    type_node = after.next_sibling if after is not None and next_type == ":" else None
+    while type_node is not None and type_node.type in {"&", "mut", "mutable_specifier"}:
+        type_node = type_node.next_sibling
+    type_name = type_node if type_node is not None and type_node.type in {"identifier", "type_identifier"} else None
+    if previous_type == "," and type_name is None:
         return None
-    return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, named)
+    return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, type_name)
 
 
 def _in_macro(leaf: Node) -> NameUse:
@@ -541,9 +561,9 @@ def _in_macro(leaf: Node) -> NameUse:
     follows = leaf.next_sibling
     called = follows is not None and follows.type == "token_tree"
     if before is not None and before.type == ".":
-        held = before.prev_sibling
-        simple = held is not None and held.type in {"identifier", "self"}
-        return NameUse("attribute", held if simple else before, None, called=called)
+        receiver = before.prev_sibling
+        simple = receiver is not None and receiver.type in {"identifier", "self"}
+        return NameUse("attribute", receiver if simple else before, None, called=called)
     parts = [text_of(leaf)]
     while before is not None and before.type == "::" and before.prev_sibling is not None:
         before = before.prev_sibling

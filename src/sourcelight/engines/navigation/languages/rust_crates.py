@@ -23,8 +23,8 @@ _MOST_BESIDE = 100
 def crates(project: Project) -> Mapping[bytes, int]:
     """Give the crates of a project by the names that paths have, with the number of the root file."""
 
-    def made() -> dict[bytes, int]:
-        found: dict[bytes, int] = {}
+    def read_crates() -> dict[bytes, int]:
+        roots: dict[bytes, int] = {}
         for document in project.documents((b"Cargo.toml",)):
             folder, _, base = document.path.rpartition(b"/")
             sections = _sections(document.text) if base == b"Cargo.toml" else {}
@@ -36,27 +36,27 @@ def crates(project: Project) -> Mapping[bytes, int]:
             paths = [stated[1]] if stated else [b"src/lib.rs", b"src/main.rs"]
             root = project.first([folder + b"/" + path if folder else path for path in paths])
             if root is not None:
-                found.setdefault(name[1].replace(b"-", b"_"), root.number)
-        return found
+                roots.setdefault(name[1].replace(b"-", b"_"), root.number)
+        return roots
 
-    return project.remember("rust-crates", made)
+    return project.remember("rust-crates", read_crates)
 
 
 def _sections(text: bytes) -> dict[bytes, bytes]:
     marks = list(_SECTION.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return {mark[1]: text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)}
+    section_ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {mark[1]: text[mark.end() : end] for mark, end in zip(marks, section_ends, strict=True)}
 
 
 def child_file(document: Document, name: bytes) -> Document | None:
     """Give the file of ``mod name;`` in a file."""
     folder, _, base = document.path.rpartition(b"/")
-    own = folder if base in _ROOTS or document.number in crates(document.project).values() else _joined(
+    own_directory = folder if base in _ROOTS or document.number in crates(document.project).values() else _joined(
         folder, base.removesuffix(b".rs")
     )  # fmt: skip
-    places = [own, *([folder] if own != folder else [])]
+    directories = [own_directory, *([folder] if own_directory != folder else [])]
     return document.project.first(
-        [_joined(place, ending) for place in places for ending in (name + b".rs", name + b"/mod.rs")]
+        [_joined(place, ending) for place in directories for ending in (name + b".rs", name + b"/mod.rs")]
     )
 
 
@@ -74,10 +74,10 @@ def _parent_of(document: Document) -> Document | None:
     declares = re.compile(
         rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+" + re.escape(base[:-3]) + rb"[ \t]*;", re.MULTILINE
     )
-    above = [_joined(folder, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
-    found = document.project.first([path for path in [*above, folder + b".rs"] if path != document.path])
-    if found is not None or base == b"mod.rs":
-        return found
+    root_paths = [_joined(folder, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
+    parent = document.project.first([path for path in [*root_paths, folder + b".rs"] if path != document.path])
+    if parent is not None or base == b"mod.rs":
+        return parent
     # Tests, examples and programs are crates of their own, whose roots have any name.
     beside = [one for one in document.project.folder(folder) if one.path.endswith(b".rs") and one != document]
     return next((one for one in beside[:_MOST_BESIDE] if declares.search(one.text)), None)
@@ -86,10 +86,10 @@ def _parent_of(document: Document) -> Document | None:
 def crate_root(document: Document) -> Document:
     """Give the file of the crate's root module."""
     for _ in range(_MOST_PARENTS):
-        above = parent_file(document)
-        if above is None:
+        parent = parent_file(document)
+        if parent is None:
             break
-        document = above
+        document = parent
     return document
 
 

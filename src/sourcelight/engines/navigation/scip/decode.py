@@ -62,82 +62,84 @@ def read_documents(data: bytes) -> Iterator[ScipDocument]:
         For what is no index: truncated, of another format, or without any document.
     """
     seen = False
-    for number, value, low, high in _fields(data, 0, len(data)):
+    for number, value, start, end in _fields(data, 0, len(data)):
         if number == 2 and value is None:
             seen = True
-            yield _document(data, low, high)
+            yield _document(data, start, end)
         elif number not in {1, 3}:
-            raise ScipError(f"byte {low:,} is of field {number}, which an index does not have")
+            raise ScipError(f"byte {start:,} is of field {number}, which an index does not have")
     if not seen:
         raise ScipError("it holds no document")
 
 
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def _varint(data: bytes, offset: int, end: int) -> tuple[int, int]:
     value = shift = 0
-    while at < end and shift < 70:
-        byte = data[at]
-        at += 1
+    while offset < end and shift < 70:
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, offset
         shift += 7
-    raise ScipError(f"it is cut off or no index: a number at byte {at:,} does not end")
+    raise ScipError(f"it is cut off or no index: a number at byte {offset:,} does not end")
 
 
-def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | None, int, int]]:
+def _fields(data: bytes, offset: int, end: int) -> Iterator[tuple[int, int | None, int, int]]:
     """Yield number, value (None for bytes), and the range of bytes of each field."""
-    while at < end:
-        key, at = _varint(data, at, end)
+    while offset < end:
+        key, offset = _varint(data, offset, end)
         number, kind = key >> 3, key & 7
         if kind == 0:
-            value, following = _varint(data, at, end)
-            yield number, value, at, following
-            at = following
+            value, next_offset = _varint(data, offset, end)
+            yield number, value, offset, next_offset
+            offset = next_offset
         elif kind == 2:
-            length, at = _varint(data, at, end)
-            if length > end - at:
-                raise ScipError(f"it is cut off: byte {at:,} announces {length:,} bytes, and {end - at:,} are left")
-            yield number, None, at, at + length
-            at += length
+            length, offset = _varint(data, offset, end)
+            if length > end - offset:
+                raise ScipError(
+                    f"it is cut off: byte {offset:,} announces {length:,} bytes, and {end - offset:,} are left"
+                )
+            yield number, None, offset, offset + length
+            offset += length
         elif kind in {1, 5}:
             size = 8 if kind == 1 else 4
-            if size > end - at:
-                raise ScipError(f"it is cut off at byte {at:,}")
-            yield number, 0, at, at + size
-            at += size
+            if size > end - offset:
+                raise ScipError(f"it is cut off at byte {offset:,}")
+            yield number, 0, offset, offset + size
+            offset += size
         else:
-            raise ScipError(f"byte {at:,} starts with a kind of field that is not in use")
+            raise ScipError(f"byte {offset:,} starts with a kind of field that is not in use")
 
 
-def _document(data: bytes, at: int, end: int) -> ScipDocument:
-    found = ScipDocument()
-    for number, value, low, high in _fields(data, at, end):
+def _document(data: bytes, offset: int, end: int) -> ScipDocument:
+    document = ScipDocument()
+    for number, value, start, stop in _fields(data, offset, end):
         if number == 1 and value is None:
-            found.path = _text(data, low, high)
+            document.path = _text(data, start, stop)
         elif number == 2 and value is None:
-            one = _occurrence(data, low, high)
-            if one is not None:
-                found.occurrences.append(one)
-                if len(found.occurrences) > MAX_DOCUMENT_OCCURRENCES:
+            occurrence = _occurrence(data, start, stop)
+            if occurrence is not None:
+                document.occurrences.append(occurrence)
+                if len(document.occurrences) > MAX_DOCUMENT_OCCURRENCES:
                     raise ScipError(f"a file has more than {MAX_DOCUMENT_OCCURRENCES:,} occurrences")
         elif number == 6 and value is not None:
-            found.encoding = value
-    return found
+            document.encoding = value
+    return document
 
 
-def _occurrence(data: bytes, at: int, end: int) -> ScipOccurrence | None:
+def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
     numbers: list[int] = []
     symbol, roles = "", 0
-    for number, value, low, high in _fields(data, at, end):
+    for number, value, start, stop in _fields(data, offset, end):
         if number == 1:
             if value is not None:
                 numbers.append(value)
-            at = low
-            while value is None and at < high:
-                part, at = _varint(data, at, high)
+            offset = start
+            while value is None and offset < stop:
+                part, offset = _varint(data, offset, stop)
                 numbers.append(part)
         elif number == 2 and value is None:
-            symbol = _text(data, low, high)
+            symbol = _text(data, start, stop)
         elif number == 3 and value is not None:
             roles = value
     if len(numbers) == 3:
@@ -147,8 +149,8 @@ def _occurrence(data: bytes, at: int, end: int) -> ScipOccurrence | None:
     return ScipOccurrence(numbers[0], numbers[1], numbers[2], numbers[3], symbol, roles)
 
 
-def _text(data: bytes, low: int, high: int) -> str:
-    return data[low:high].decode(errors="replace")
+def _text(data: bytes, start: int, end: int) -> str:
+    return data[start:end].decode(errors="replace")
 
 
 _DESCRIPTOR = re.compile(
@@ -159,5 +161,5 @@ _DESCRIPTOR = re.compile(
 
 def last_descriptor(symbol: str) -> str:
     """Give the name that a symbol ends in: ``pkg `mod`/Class#method().`` names ``method``; empty for none."""
-    found = None if symbol.startswith("local ") else _DESCRIPTOR.search(symbol)
-    return "" if found is None else (found[1] or found[2]).replace("``", "`")
+    match = None if symbol.startswith("local ") else _DESCRIPTOR.search(symbol)
+    return "" if match is None else (match[1] or match[2]).replace("``", "`")

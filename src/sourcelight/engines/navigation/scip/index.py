@@ -70,68 +70,76 @@ class ScipIndex:
     def read(cls, project: Project, data: bytes, limit: int | None = None) -> ScipIndex:
         """Read an index file for a project, of at most `limit` occurrences; raises `ScipError`."""
         index = cls(project)
-        found: dict[str, list[tuple[bytes, ScipPosition]]] = defaultdict(list)
+        definitions: dict[str, list[tuple[bytes, ScipPosition]]] = defaultdict(list)
         counts: dict[str, int] = defaultdict(int)
         total = 0
-        for one in read_documents(data):
-            path = one.path.encode().replace(b"\\", b"/").removeprefix(b"./")
+        for scip_document in read_documents(data):
+            path = scip_document.path.encode().replace(b"\\", b"/").removeprefix(b"./")
             document = project.document(path)
             if document is None:
                 counts["files"] += 1
                 continue
-            spots = index.spots.setdefault(path, {})
-            total += len(one.occurrences)
+            positions = index.spots.setdefault(path, {})
+            total += len(scip_document.occurrences)
             if limit is not None and total > limit:
                 raise ScipError(f"it has more than {limit:,} occurrences; import it for this machine to have it read")
-            for spot in _spots(one, document.text, document.language):
-                if spot is None:
+            for position in _spots(scip_document, document.text, document.language):
+                if position is None:
                     counts["places"] += 1
                     continue
-                spots[spot.start] = spot
-                if spot.is_definition:
+                positions[position.start] = position
+                if position.is_definition:
                     # What is called local is so in one document only.
-                    key = f"{spot.symbol} {one.path}" if spot.symbol.startswith("local ") else spot.symbol
-                    found[key].append((path, spot))
+                    key = (
+                        f"{position.symbol} {scip_document.path}"
+                        if position.symbol.startswith("local ")
+                        else position.symbol
+                    )
+                    definitions[key].append((path, position))
         if not index.spots:
             raise ScipError("none of its files is in the repository at this commit")
-        index.definitions, index.left_out = dict(found), dict(counts)
+        index.definitions, index.left_out = dict(definitions), dict(counts)
         return index
 
     def at(self, path: bytes, offset: int) -> ScipPosition | None:
         """Give the occurrence that begins at a byte offset."""
         return self.spots.get(path, {}).get(offset)
 
-    def defined(self, path: bytes, spot: ScipPosition) -> list[tuple[bytes, ScipPosition]]:
+    def defined(self, path: bytes, position: ScipPosition) -> list[tuple[bytes, ScipPosition]]:
         """Give where the symbol of an occurrence is defined."""
-        return self.definitions.get(self.key(path, spot), [])
+        return self.definitions.get(self.key(path, position), [])
 
     @staticmethod
-    def key(path: bytes, spot: ScipPosition) -> str:
+    def key(path: bytes, position: ScipPosition) -> str:
         """Give what identifies a symbol in the whole index."""
-        return f"{spot.symbol} {path.decode(errors='replace')}" if spot.symbol.startswith("local ") else spot.symbol
+        return (
+            f"{position.symbol} {path.decode(errors='replace')}"
+            if position.symbol.startswith("local ")
+            else position.symbol
+        )
 
 
-def _spots(one: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
+def _spots(scip_document: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
     lines = text.split(b"\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    wide = one.encoding not in {UTF8, UTF32} if one.encoding else language in _UTF16_BY_DEFAULT
-    for occurrence in one.occurrences:
+    wide = scip_document.encoding not in {UTF8, UTF32} if scip_document.encoding else language in _UTF16_BY_DEFAULT
+    for occurrence in scip_document.occurrences:
         if occurrence.start_line != occurrence.end_line or occurrence.start_line >= len(lines):
             yield None
             continue
         line = lines[occurrence.start_line]
         columns = (occurrence.start_column, occurrence.end_column)
-        if not line.isascii() and (wide or one.encoding == UTF32):
-            low, high = (_byte_column(line, column, wide=wide) for column in columns)
+        if not line.isascii() and (wide or scip_document.encoding == UTF32):
+            start, end = (_byte_column(line, column, wide=wide) for column in columns)
         else:
-            low, high = columns
-        if high > len(line) or low > high:
+            start, end = columns
+        if end > len(line) or start > end:
             yield None
             continue
         base = starts[occurrence.start_line]
-        yield ScipPosition(base + low, base + high, occurrence.symbol, occurrence.is_definition)
+        yield ScipPosition(base + start, base + end, occurrence.symbol, occurrence.is_definition)
 
 
 def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
@@ -161,12 +169,12 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
         raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {LARGEST_FILE:,} are read")
     data = source.read_bytes()
     index = ScipIndex.read(project, data)
-    place = given_path(store_folder, project.key, project.commit)
-    make_private_folder(place.parent)
-    temporary = place.with_suffix(".tmp")
-    with open_private(temporary, "wb") as kept:
-        kept.write(data)
-    temporary.replace(place)
+    target = given_path(store_folder, project.key, project.commit)
+    make_private_folder(target.parent)
+    temporary = target.with_suffix(".tmp")
+    with open_private(temporary, "wb") as file_object:
+        file_object.write(data)
+    temporary.replace(target)
     return index
 
 
@@ -178,21 +186,21 @@ def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
 
     One that can't be read is told in a notice, and the rules answer.
     """
-    found: ScipIndex | str | None = project.remember("scip", lambda: _read(project, workspace))
-    if isinstance(found, str):
-        workspace.notice("scip", found)
+    index: ScipIndex | str | None = project.remember("scip", lambda: _read(project, workspace))
+    if isinstance(index, str):
+        workspace.notice("scip", index)
         return None
-    if found is not None and found.left_out:
-        parts = [f"{count:,} {what}" for what, count in sorted(found.left_out.items())]
+    if index is not None and index.left_out:
+        parts = [f"{count:,} {subject}" for subject, count in sorted(index.left_out.items())]
         workspace.notice("scip", f"The SCIP index of {project.name} fits this commit but for {' and '.join(parts)}.")
-    return found
+    return index
 
 
 def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
-    given = given_path(workspace.navigator.store.folder, project.key, project.commit)
+    imported_file = given_path(workspace.navigator.store.folder, project.key, project.commit)
     try:
-        data = given.read_bytes()
-        name = given.name
+        data = imported_file.read_bytes()
+        name = imported_file.name
         limit = None
     except OSError:
         document = project.first(NAMES)
@@ -201,10 +209,10 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
         name = document.shown_path
         with ObjectReader(project.target.repository) as reader:
             size = reader.size(document.blob_id) or 0
-            held = reader.read(document.blob_id, MAX_COMMITTED_BYTES) if size <= MAX_COMMITTED_BYTES else None
-        if held is None:
+            blob = reader.read(document.blob_id, MAX_COMMITTED_BYTES) if size <= MAX_COMMITTED_BYTES else None
+        if blob is None:
             return f"The SCIP index {name} of {project.name} is missing or larger than {MAX_COMMITTED_BYTES:,} bytes."
-        data, limit = held, MAX_COMMITTED_OCCURRENCES
+        data, limit = blob, MAX_COMMITTED_OCCURRENCES
     try:
         return ScipIndex.read(project, data, limit)
     except ScipError as error:
@@ -220,24 +228,26 @@ def precise_definitions(
     have been seen to mix up names that a package exports again.
     """
     index = index_of(document.project, workspace)
-    spot = index.at(document.path, occurrence.start) if index is not None else None
-    if index is None or spot is None:
+    position = index.at(document.path, occurrence.start) if index is not None else None
+    if index is None or position is None:
         return []
     used = document.text[occurrence.start : occurrence.end]
-    named = last_descriptor(spot.symbol).encode()
-    found = []
-    for path, defined in index.defined(document.path, spot):
+    symbol_name = last_descriptor(position.symbol).encode()
+    definitions = []
+    for path, defined in index.defined(document.path, position):
         target = document.project.document(path)
         if target is None:
             continue
         text = target.text[defined.start : defined.end]
         if defined.start == defined.end or not text:
-            found.append(ResolvedDefinition(target, 0, 0, "module", "scip", 1.0, _REASON))
-        elif text == used and (not named or named in {text, b"__init__"} or spot.symbol.startswith("local ")):
-            found.append(
-                ResolvedDefinition(target, defined.start, defined.end, _kind(spot.symbol), "scip", 1.0, _REASON)
+            definitions.append(ResolvedDefinition(target, 0, 0, "module", "scip", 1.0, _REASON))
+        elif text == used and (
+            not symbol_name or symbol_name in {text, b"__init__"} or position.symbol.startswith("local ")
+        ):
+            definitions.append(
+                ResolvedDefinition(target, defined.start, defined.end, _kind(position.symbol), "scip", 1.0, _REASON)
             )
-    return found
+    return definitions
 
 
 def _kind(symbol: str) -> str:
@@ -256,12 +266,14 @@ def precise_symbols_at(
     index = index_of(document.project, workspace)
     if index is None or document.path not in index.spots:
         return None
-    wanted = set()
-    for one in definitions:
-        if one.document.project is document.project:
-            spot = index.at(one.document.path, one.start)
-            if spot is not None and one.document.text[spot.start : spot.end] == name:
-                wanted.add(index.key(one.document.path, spot))
-    if not wanted:
+    symbols = set()
+    for definition in definitions:
+        if definition.document.project is document.project:
+            position = index.at(definition.document.path, definition.start)
+            if position is not None and definition.document.text[position.start : position.end] == name:
+                symbols.add(index.key(definition.document.path, position))
+    if not symbols:
         return None
-    return {start: index.key(document.path, spot) in wanted for start, spot in index.spots[document.path].items()}
+    return {
+        start: index.key(document.path, position) in symbols for start, position in index.spots[document.path].items()
+    }

@@ -49,20 +49,20 @@ class GoInference(GoNames):
 
     _steps = 0
 
-    def infer(self, document: Document, node: Node | None, place: int = 0) -> GoType | GoImport | None:
-        """Give the type of an expression, or the package that it names; of several results, the one at `place`."""
+    def infer(self, document: Document, node: Node | None, position: int = 0) -> GoType | GoImport | None:
+        """Give the type of an expression, or the package that it names; of several results, the one at `position`."""
         if node is None or self._steps > _MOST_STEPS:
             return None
         self._steps += 1
         try:
-            return self._infer(document, node, place)
+            return self._infer(document, node, position)
         finally:
             self._steps -= 1
 
-    def typed(self, document: Document, node: Node | None, place: int = 0) -> GoType | None:
+    def typed(self, document: Document, node: Node | None, position: int = 0) -> GoType | None:
         """Give the type of an expression; None for a package."""
-        found = self.infer(document, node, place)
-        return found if isinstance(found, GoType) else None
+        inferred = self.infer(document, node, position)
+        return inferred if isinstance(inferred, GoType) else None
 
     def _infer(self, document: Document, node: Node, place: int) -> GoType | GoImport | None:  # noqa: PLR0911 - a case a line
         kind = node.type
@@ -73,8 +73,8 @@ class GoInference(GoNames):
         if kind == "call_expression":
             return self._of_call(document, node, place)
         if kind in {"composite_literal", "type_assertion_expression", "type_conversion_expression"}:
-            named = node.child_by_field_name("type")
-            return GoType(document, named) if named is not None and not place else None
+            type_node = node.child_by_field_name("type")
+            return GoType(document, type_node) if type_node is not None and not place else None
         if kind in {"parenthesized_expression", "unary_expression", "slice_expression", "binary_expression"}:
             return self._of_operator(document, node)
         if kind == "index_expression":
@@ -98,104 +98,112 @@ class GoInference(GoNames):
 
     def _of_selector(self, document: Document, node: Node) -> GoType | None:
         name = node.child_by_field_name("field")
-        found = self.selected(document, node.child_by_field_name("operand"), (name.text if name else None) or b"")
-        return self._of_member(found[0]) if found else None
+        members = self.selected(document, node.child_by_field_name("operand"), (name.text if name else None) or b"")
+        return self._of_member(members[0]) if members else None
 
     def selected(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
         """Give what ``operand.name`` means."""
-        held = self.infer(document, operand)
-        if isinstance(held, GoImport):
-            return [GoMember(ref, {}) for ref in self.member(held.package, name)] if held.package is not None else []
-        return self.members(held, name) if held is not None else []
+        operand_type = self.infer(document, operand)
+        if isinstance(operand_type, GoImport):
+            return (
+                [GoMember(ref, {}) for ref in self.member(operand_type.package, name)]
+                if operand_type.package is not None
+                else []
+            )
+        return self.members(operand_type, name) if operand_type is not None else []
 
     def _of_member(self, member: GoMember) -> GoType | None:
-        found = self.type_of(member.ref, [])
-        return replace(found, known={**member.known, **found.known}) if found is not None else None
+        member_type = self.type_of(member.ref, [])
+        return replace(member_type, known={**member.known, **member_type.known}) if member_type is not None else None
 
     def _of_operator(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand = node.child_by_field_name("operand") or node.child_by_field_name("left")
         if operand is None and node.named_children:
             operand = node.named_children[0]
-        held = self.infer(document, operand)
+        operand_type = self.infer(document, operand)
         sign = node.child_by_field_name("operator")
-        if sign is not None and sign.type == "<-" and isinstance(held, GoType):
-            return self.element(held, 1)
-        return held
+        if sign is not None and sign.type == "<-" and isinstance(operand_type, GoType):
+            return self.element(operand_type, 1)
+        return operand_type
 
     def _of_index(self, document: Document, node: Node) -> GoType | GoImport | None:
-        held = self.infer(document, node.child_by_field_name("operand"))
-        if not isinstance(held, GoType) or held.node.type in _CALLABLE:
-            return held
-        return self.element(held, 1)
+        operand_type = self.infer(document, node.child_by_field_name("operand"))
+        if not isinstance(operand_type, GoType) or operand_type.node.type in _CALLABLE:
+            return operand_type
+        return self.element(operand_type, 1)
 
     def _of_call(self, document: Document, node: Node, place: int) -> GoType | None:  # noqa: PLR0911 - a case a return
         function = node.child_by_field_name("function")
         if function is None:
             return None
         arguments = node.child_by_field_name("arguments")
-        given = [child for child in arguments.named_children if child.type != "comment"] if arguments else []
+        given_arguments = [child for child in arguments.named_children if child.type != "comment"] if arguments else []
         if function.type in TYPES or function.type == "parenthesized_expression":
             inner = function.named_children[0] if function.type == "parenthesized_expression" else function
             if inner is not None and (inner.type in TYPES or inner.type == "unary_expression"):
                 return self.typed(document, inner)
-        held = self.infer(document, function)
-        if held is None and function.type == "identifier" and given:
+        function_type = self.infer(document, function)
+        if function_type is None and function.type == "identifier" and given_arguments:
             if function.text in {b"new", b"make"}:
-                return GoType(document, given[0])
-            return self.typed(document, given[0]) if function.text in _SAME_AS_FIRST else None
-        if not isinstance(held, GoType):
+                return GoType(document, given_arguments[0])
+            return self.typed(document, given_arguments[0]) if function.text in _SAME_AS_FIRST else None
+        if not isinstance(function_type, GoType):
             return None
-        called = self.callable(held)
-        if called is None:
-            return held  # a conversion
-        return self.result(self._instantiated(called, document, node, given), place)
+        callee = self.callable(function_type)
+        if callee is None:
+            return function_type  # a conversion
+        return self.result(self._instantiated(callee, document, node, given_arguments), place)
 
-    def callable(self, held: GoType) -> GoType | None:
+    def callable(self, go_type: GoType) -> GoType | None:
         """Give the function behind a type; None when it is none."""
-        if held.node.type in _CALLABLE:
-            return held
-        if self._is_type_itself(held):
+        if go_type.node.type in _CALLABLE:
+            return go_type
+        if self._is_type_itself(go_type):
             return None
-        return next((t for t in self._underlying(held) if t.node.type in _CALLABLE), None)
+        return next((t for t in self._underlying(go_type) if t.node.type in _CALLABLE), None)
 
-    def _is_type_itself(self, held: GoType) -> bool:
-        return held.node.type in {"type_spec", "type_alias"}
+    def _is_type_itself(self, go_type: GoType) -> bool:
+        return go_type.node.type in {"type_spec", "type_alias"}
 
-    def result(self, called: GoType, place: int) -> GoType | None:
+    def result(self, called: GoType, position: int) -> GoType | None:
         """Give the type of a result by its place."""
         results = called.node.child_by_field_name("result")
         if results is None:
             return None
-        found = list(_parameters(results)) if results.type == "parameter_list" else [results]
-        return GoType(called.document, found[place], called.known) if place < len(found) else None
+        types = list(_parameters(results)) if results.type == "parameter_list" else [results]
+        return GoType(called.document, types[position], called.known) if position < len(types) else None
 
-    def _instantiated(self, called: GoType, document: Document, node: Node, given: list[Node]) -> GoType:
+    def _instantiated(self, called: GoType, document: Document, node: Node, arguments: list[Node]) -> GoType:
         """Add what the type parameters of a function mean in one call."""
         model = self.model(called.document)
         if called.node.type != "function_declaration" or model is None:
             return called
-        held = [
-            made
+        type_parameters = [
+            type_parameter
             for declared in model.declared(called.node, None).values()
-            for made in declared
-            if made.kind == "typeparameter"
+            for type_parameter in declared
+            if type_parameter.kind == "typeparameter"
         ]
-        if not held:
+        if not type_parameters:
             return called
         known = dict(called.known)
         function = node.child_by_field_name("function")
         explicit = node.child_by_field_name("type_arguments")
         if explicit is None and function is not None and function.type == "index_expression":
-            named = list(function.named_children[1:])
+            explicit_types = list(function.named_children[1:])
         else:
-            named = list(explicit.named_children) if explicit is not None else []
-        for made in held:
-            if made.place < len(named):
-                known[called.document.key, made.start] = GoType(document, named[made.place])
+            explicit_types = list(explicit.named_children) if explicit is not None else []
+        for type_parameter in type_parameters:
+            if type_parameter.place < len(explicit_types):
+                known[called.document.key, type_parameter.start] = GoType(
+                    document, explicit_types[type_parameter.place]
+                )
         parameters = called.node.child_by_field_name("parameters")
-        wanted = list(_parameters(parameters)) if parameters is not None else []
-        by_name = {made.name: (called.document.key, made.start) for made in held}
-        for parameter, argument in zip(wanted, given, strict=False):
+        expected = list(_parameters(parameters)) if parameters is not None else []
+        by_name = {
+            type_parameter.name: (called.document.key, type_parameter.start) for type_parameter in type_parameters
+        }
+        for parameter, argument in zip(expected, arguments, strict=False):
             mentioned = set((parameter.text or b"").replace(b"*", b" ").split()) or by_name
             if mentioned and any(key not in known for key in by_name.values()):
                 value = self.typed(document, argument)
@@ -203,85 +211,85 @@ class GoInference(GoNames):
                     self._unify(parameter, value, by_name, known)
         return replace(called, known=known)
 
-    def _unify(self, wanted: Node, value: GoType, names: Mapping[bytes, Place], known: dict[Place, GoType]) -> None:
+    def _unify(self, expected: Node, value: GoType, names: Mapping[bytes, Place], known: dict[Place, GoType]) -> None:
         for _ in range(_MOST_DEPTH):
-            if wanted.type == "type_identifier":
-                place = names.get(wanted.text or b"")
-                if place is not None:
-                    known.setdefault(place, value)
+            if expected.type == "type_identifier":
+                key = names.get(expected.text or b"")
+                if key is not None:
+                    known.setdefault(key, value)
                 return
-            if wanted.type in {"pointer_type", "parenthesized_type"} and wanted.named_children:
-                wanted = wanted.named_children[0]
+            if expected.type in {"pointer_type", "parenthesized_type"} and expected.named_children:
+                expected = expected.named_children[0]
                 while value.node.type in {"pointer_type", "parenthesized_type"} and value.node.named_children:
                     value = replace(value, node=value.node.named_children[0])
                 continue
-            if wanted.type == "function_type":
+            if expected.type == "function_type":
                 called = self.callable(value)
-                inner = wanted.child_by_field_name("result")
-                found = self.result(called, 0) if called is not None else None
-            elif wanted.type in {
+                inner = expected.child_by_field_name("result")
+                inner_value = self.result(called, 0) if called is not None else None
+            elif expected.type in {
                 "slice_type",
                 "array_type",
                 "map_type",
                 "channel_type",
                 "variadic_parameter_declaration",
             }:
-                inner = _inner(wanted)
-                found = self.element(value, 1) if wanted.type != "variadic_parameter_declaration" else value
+                inner = _inner(expected)
+                inner_value = self.element(value, 1) if expected.type != "variadic_parameter_declaration" else value
             else:
                 return
-            if inner is None or found is None:
+            if inner is None or inner_value is None:
                 return
-            wanted, value = inner, found
+            expected, value = inner, inner_value
 
-    def element(self, held: GoType, place: int) -> GoType | None:  # noqa: PLR0911 - a case a return
+    def element(self, container: GoType, position: int) -> GoType | None:  # noqa: PLR0911 - a case a return
         """Give what a range over a type, or an index into it, yields: 0 its key, 1 its value."""
-        sequence = _sequence(held.node)
+        sequence = _sequence(container.node)
         if sequence is not None:
-            return replace(held, node=sequence[place]) if place < len(sequence) else None
-        for found in self._underlying(held):
-            node = found.node
+            return replace(container, node=sequence[position]) if position < len(sequence) else None
+        for underlying in self._underlying(container):
+            node = underlying.node
             if node.type == "channel_type":
-                return replace(found, node=inner) if (inner := _inner(node)) is not None else None
-            if node.type == "map_type" and place == 0:
+                return replace(underlying, node=inner) if (inner := _inner(node)) is not None else None
+            if node.type == "map_type" and position == 0:
                 key = node.child_by_field_name("key")
-                return replace(found, node=key) if key is not None else None
-            if node.type in {"slice_type", "array_type", "implicit_length_array_type", "map_type"} and place == 1:
-                return replace(found, node=inner) if (inner := _inner(node)) is not None else None
-            if node.type == "variadic_parameter_declaration" and place == 1:
-                return replace(found, node=inner) if (inner := _inner(node)) is not None else None
+                return replace(underlying, node=key) if key is not None else None
+            if node.type in {"slice_type", "array_type", "implicit_length_array_type", "map_type"} and position == 1:
+                return replace(underlying, node=inner) if (inner := _inner(node)) is not None else None
+            if node.type == "variadic_parameter_declaration" and position == 1:
+                return replace(underlying, node=inner) if (inner := _inner(node)) is not None else None
             if node.type in _CALLABLE:
-                return self._yielded(found, place)
+                return self._yielded(underlying, position)
         return None
 
-    def _yielded(self, iterator: GoType, place: int) -> GoType | None:
+    def _yielded(self, iterator: GoType, position: int) -> GoType | None:
         """What a function to range over passes on."""
         parameters = iterator.node.child_by_field_name("parameters")
         first = next(_parameters(parameters), None) if parameters is not None else None
         inner = first.child_by_field_name("parameters") if first is not None and first.type == "function_type" else None
-        held = list(_parameters(inner)) if inner is not None else []
-        return replace(iterator, node=held[place]) if place < len(held) else None
+        types = list(_parameters(inner)) if inner is not None else []
+        return replace(iterator, node=types[position]) if position < len(types) else None
 
     def type_of(self, ref: GoRef, path: list[Node]) -> GoType | None:  # noqa: PLR0911 - a case a return
         """Give the type of what is declared; for a type, a type that says so by being its declaration."""
-        made, document = ref.declaration, ref.document
-        node = made.node
-        if made.kind == "typeparameter":
+        declaration, document = ref.declaration, ref.document
+        node = declaration.node
+        if declaration.kind == "typeparameter":
             return None
-        if made.kind in {"function", "method", "type"} or node.type == "variadic_parameter_declaration":
+        if declaration.kind in {"function", "method", "type"} or node.type == "variadic_parameter_declaration":
             return GoType(document, node)
-        named = node.child_by_field_name("type")
-        if named is not None:
-            return GoType(document, named)
+        type_node = node.child_by_field_name("type")
+        if type_node is not None:
+            return GoType(document, type_node)
         if node.type == "type_switch_statement":
             return self._of_case(document, node, path)
         if node.type == "range_clause":
-            held = self.typed(document, node.child_by_field_name("right"))
-            if held is None:
+            operand_type = self.typed(document, node.child_by_field_name("right"))
+            if operand_type is None:
                 return None
-            over_channel = any(t.node.type == "channel_type" for t in self._underlying(held))
-            return self.element(held, 1 if over_channel else made.place)
-        return self._of_value(document, node, made)
+            over_channel = any(t.node.type == "channel_type" for t in self._underlying(operand_type))
+            return self.element(operand_type, 1 if over_channel else declaration.place)
+        return self._of_value(document, node, declaration)
 
     def _of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
         case = next((n for n in reversed(path) if n.type == "type_case" and n.start_byte > node.start_byte), None)
@@ -290,30 +298,30 @@ class GoInference(GoNames):
             return GoType(document, kinds[0])
         return self.typed(document, node.child_by_field_name("value"))
 
-    def _of_value(self, document: Document, node: Node, made: GoDeclaration) -> GoType | None:
+    def _of_value(self, document: Document, node: Node, declaration: GoDeclaration) -> GoType | None:
         values = node.child_by_field_name("value") or node.child_by_field_name("right")
         if values is None:
             return None
-        given = (
+        expressions = (
             [c for c in values.named_children if c.type != "comment"] if values.type == "expression_list" else [values]
         )
-        if made.place < len(given) and (len(given) > 1 or made.place == 0):
-            found = self.typed(document, given[made.place])
-            if found is not None and self._is_type_itself(found):
+        if declaration.place < len(expressions) and (len(expressions) > 1 or declaration.place == 0):
+            value_type = self.typed(document, expressions[declaration.place])
+            if value_type is not None and self._is_type_itself(value_type):
                 return None
-            return found
-        if given and given[0].type == "call_expression":
-            return self.typed(document, given[0], made.place)
+            return value_type
+        if expressions and expressions[0].type == "call_expression":
+            return self.typed(document, expressions[0], declaration.place)
         return None
 
-    def named(self, held: GoType) -> tuple[GoRef, Mapping[Place, GoType]] | None:
+    def named(self, go_type: GoType) -> tuple[GoRef, Mapping[Place, GoType]] | None:
         """Give the declaration of a named type, and what its type parameters mean; None for a type literal."""
-        node, document, known = held.node, held.document, held.known
+        node, document, known = go_type.node, go_type.document, go_type.known
         arguments: list[Node] = []
         while node.type in _WRAPPERS or node.type in {"generic_type", "unary_expression"}:
             if node.type == "generic_type":
-                given = node.child_by_field_name("type_arguments")
-                arguments = list(given.named_children) if given is not None else []
+                arguments_node = node.child_by_field_name("type_arguments")
+                arguments = list(arguments_node.named_children) if arguments_node is not None else []
                 inner = node.child_by_field_name("type")
             else:
                 inner = node.named_children[0] if node.named_children else None
@@ -330,13 +338,13 @@ class GoInference(GoNames):
             return None
         if ref.declaration.kind == "typeparameter":
             return ref, known
-        meant = dict(known)
+        bindings = dict(known)
         declared = ref.declaration.node
         model = self.model(ref.document) if arguments else None
-        for made in (d for held in (model.declared(declared, None) if model else {}).values() for d in held):
-            if made.kind == "typeparameter" and made.place < len(arguments):
-                meant[ref.document.key, made.start] = GoType(document, arguments[made.place], known)
-        return ref, meant
+        for parameter in (d for go_type in (model.declared(declared, None) if model else {}).values() for d in go_type):
+            if parameter.kind == "typeparameter" and parameter.place < len(arguments):
+                bindings[ref.document.key, parameter.start] = GoType(document, arguments[parameter.place], known)
+        return ref, bindings
 
     def _type_ref(self, document: Document, node: Node) -> GoRef | None:
         if node.type == "qualified_type":
@@ -351,65 +359,67 @@ class GoInference(GoNames):
             return refs[0] if refs else None
         if package is None or name is None:
             return None
-        held = self.imported(document, package.text or b"")
-        if held is None or held.package is None:
+        import_ = self.imported(document, package.text or b"")
+        if import_ is None or import_.package is None:
             return None
-        return next(iter(self.member(held.package, name.text or b"")), None)
+        return next(iter(self.member(import_.package, name.text or b"")), None)
 
-    def _underlying(self, held: GoType) -> Iterator[GoType]:
+    def _underlying(self, go_type: GoType) -> Iterator[GoType]:
         """The type literals that a type comes down to: one, but for the alternatives of a constraint."""
-        waiting, seen = [held], set[Place]()
+        pending, seen = [go_type], set[Place]()
         for _ in range(_MOST_STEPS):
-            if not waiting:
+            if not pending:
                 return
-            one = waiting.pop()
-            named = self.named(one)
-            if named is None:
-                node = one.node
+            current = pending.pop()
+            declared = self.named(current)
+            if declared is None:
+                node = current.node
                 while node.type in _WRAPPERS and node.named_children:
                     node = node.named_children[0]
-                yield replace(one, node=node)
+                yield replace(current, node=node)
                 continue
-            ref, known = named
+            ref, known = declared
             if ref.place in seen:
                 continue
             seen.add(ref.place)
             inner = self._behind(ref, known)
-            waiting += [inner] if inner is not None else []
+            pending += [inner] if inner is not None else []
 
     def _behind(self, ref: GoRef, known: Mapping[Place, GoType]) -> GoType | None:
         """One step from a declared type or type parameter to what it stands for."""
-        made = ref.declaration
-        if made.kind == "typeparameter":
-            meant = known.get(ref.place)
-            if meant is not None:
-                return meant
-        inner = made.node.child_by_field_name("type")
+        declaration = ref.declaration
+        if declaration.kind == "typeparameter":
+            argument = known.get(ref.place)
+            if argument is not None:
+                return argument
+        inner = declaration.node.child_by_field_name("type")
         return GoType(ref.document, inner, known) if inner is not None else None
 
-    def members(self, held: GoType, name: bytes) -> list[GoMember]:
+    def members(self, go_type: GoType, name: bytes) -> list[GoMember]:
         """Give the fields and methods of that name, those of the type itself before those it embeds."""
-        level, seen = [held], set[Place]()
+        level, seen = [go_type], set[Place]()
         for _ in range(_MOST_DEPTH):
-            found: list[GoMember] = []
+            members: list[GoMember] = []
             deeper: list[GoType] = []
             while level:
-                one = level.pop(0)
-                named = self.named(one)
-                if named is None:
-                    self._in_literal(one, name, found, deeper)
+                current = level.pop(0)
+                declared = self.named(current)
+                if declared is None:
+                    self._in_literal(current, name, members, deeper)
                     continue
-                ref, known = named
+                ref, known = declared
                 if ref.place in seen:
                     continue
                 seen.add(ref.place)
                 if ref.declaration.kind == "type":
-                    found += [GoMember(method, self._renamed(ref, method, known)) for method in self.methods(ref, name)]
+                    members += [
+                        GoMember(method, self._renamed(ref, method, known)) for method in self.methods(ref, name)
+                    ]
                 inner = self._behind(ref, known)
-                if inner is not None and not found:
+                if inner is not None and not members:
                     level.append(inner)
-            if found or not deeper:
-                return found
+            if members or not deeper:
+                return members
             level = deeper
         return []
 
@@ -417,49 +427,51 @@ class GoInference(GoNames):
         """What the type parameters mean under the names that a method has for them."""
         names = receiver_arguments(method.declaration.node) if known else []
         model = self.model(owner.document) if names else None
-        held = model.declared(owner.declaration.node, None) if model is not None else {}
-        by_place = {d.place: (owner.document.key, d.start) for made in held.values() for d in made}
-        renamed = dict(known)
-        for place, name in enumerate(names):
-            meant = known.get(by_place[place]) if place in by_place else None
-            if meant is not None:
-                renamed[method.document.key, name.start_byte] = meant
-        return renamed
+        declared = model.declared(owner.declaration.node, None) if model is not None else {}
+        by_position = {
+            d.place: (owner.document.key, d.start) for declarations in declared.values() for d in declarations
+        }
+        result = dict(known)
+        for position, name in enumerate(names):
+            argument = known.get(by_position[position]) if position in by_position else None
+            if argument is not None:
+                result[method.document.key, name.start_byte] = argument
+        return result
 
-    def _in_literal(self, held: GoType, name: bytes, found: list[GoMember], deeper: list[GoType]) -> None:
-        node = held.node
+    def _in_literal(self, literal: GoType, name: bytes, members: list[GoMember], deeper: list[GoType]) -> None:
+        node = literal.node
         while node.type in _WRAPPERS and node.named_children:
             node = node.named_children[0]
         if node.type == "struct_type":
             fields = [field for group in node.named_children for field in group.named_children]
-            for one in fields:
-                if one.type != "field_declaration":
+            for element in fields:
+                if element.type != "field_declaration":
                     continue
-                names = one.children_by_field_name("name")
-                kind = one.child_by_field_name("type")
+                names = element.children_by_field_name("name")
+                kind = element.child_by_field_name("type")
                 if not names and kind is not None:
                     last = _type_name(kind)
                     names = [last] if last is not None else []
-                    deeper.append(replace(held, node=kind))
-                found += [self._member(held, one, n) for n in names if n.text == name]
+                    deeper.append(replace(literal, node=kind))
+                members += [self._member(literal, element, n) for n in names if n.text == name]
         elif node.type == "interface_type":
-            for one in node.named_children:
-                label = one.child_by_field_name("name") if one.type == "method_elem" else None
+            for element in node.named_children:
+                label = element.child_by_field_name("name") if element.type == "method_elem" else None
                 if label is not None and label.text == name:
-                    found.append(self._member(held, one, label))
-                elif one.type == "type_elem":
-                    deeper += [replace(held, node=child) for child in one.named_children]
+                    members.append(self._member(literal, element, label))
+                elif element.type == "type_elem":
+                    deeper += [replace(literal, node=child) for child in element.named_children]
 
     @staticmethod
-    def _member(held: GoType, node: Node, name: Node) -> GoMember:
+    def _member(literal: GoType, node: Node, name: Node) -> GoMember:
         kind: Kind = "method" if node.type == "method_elem" else "field"
-        made = GoDeclaration(kind, name.text or b"", name.start_byte, name.end_byte, node)
-        return GoMember(GoRef(held.document, made), held.known)
+        declaration = GoDeclaration(kind, name.text or b"", name.start_byte, name.end_byte, node)
+        return GoMember(GoRef(literal.document, declaration), literal.known)
 
 
-def _parameters(held: Node) -> Iterator[Node]:
+def _parameters(parameters: Node) -> Iterator[Node]:
     """The type of each parameter or result, one for each name."""
-    for parameter in held.named_children:
+    for parameter in parameters.named_children:
         if parameter.type == "variadic_parameter_declaration":
             yield parameter
         elif parameter.type == "parameter_declaration":
@@ -471,17 +483,17 @@ def _parameters(held: Node) -> Iterator[Node]:
 
 def _inner(node: Node) -> Node | None:
     for name in ("element", "value", "type"):
-        found = node.child_by_field_name(name)
-        if found is not None:
-            return found
+        inner = node.child_by_field_name(name)
+        if inner is not None:
+            return inner
     return None
 
 
 def _sequence(node: Node) -> list[Node] | None:
     """What the standard library's iterators yield; its source is seldom at hand."""
-    named = node.child_by_field_name("type") if node.type == "generic_type" else None
-    arguments = node.child_by_field_name("type_arguments") if named is not None else None
-    if named is None or arguments is None or named.text not in {b"iter.Seq", b"iter.Seq2"}:
+    type_node = node.child_by_field_name("type") if node.type == "generic_type" else None
+    arguments = node.child_by_field_name("type_arguments") if type_node is not None else None
+    if type_node is None or arguments is None or type_node.text not in {b"iter.Seq", b"iter.Seq2"}:
         return None
     return list(arguments.named_children)
 

@@ -89,36 +89,36 @@ class GoLanguage(Language):
 
 def _usage(node: Node) -> Usage:
     role: Role = "name"
-    binding = called = False
+    is_binding = is_called = False
     parent = node.parent
     if parent is not None:
         kind = parent.type
-        whole = node
+        expression = node
         if kind in {"selector_expression", "qualified_type"}:
             last = parent.child_by_field_name("field") or parent.child_by_field_name("name")
             if last is not None and last.start_byte == node.start_byte:
-                role, whole = "attribute", parent
+                role, expression = "attribute", parent
         elif kind == "import_spec":
             role = "import"
         elif kind == "literal_element" and _is_key(parent):
             role = "keyword"
-        binding = any(child.start_byte == node.start_byte for child in parent.children_by_field_name("name")) and (
+        is_binding = any(child.start_byte == node.start_byte for child in parent.children_by_field_name("name")) and (
             kind != "qualified_type"
         )
         if kind == "expression_list" and parent.parent is not None:
             outer = parent.parent
             left = outer.child_by_field_name("left")
             defines = outer.type == "short_var_declaration" or any(child.type == ":=" for child in outer.children)
-            binding = defines and left is not None and left.start_byte == parent.start_byte
-        call = whole.parent
-        called = (
+            is_binding = defines and left is not None and left.start_byte == parent.start_byte
+        call = expression.parent
+        is_called = (
             call is not None
             and call.type == "call_expression"
             and (function := call.child_by_field_name("function")) is not None
-            and function.start_byte == whole.start_byte
-            and function.end_byte == whole.end_byte
+            and function.start_byte == expression.start_byte
+            and function.end_byte == expression.end_byte
         )
-    return Usage(role, binding, called)
+    return Usage(role, is_binding, is_called)
 
 
 def _is_key(element: Node) -> bool:
@@ -148,84 +148,88 @@ class GoLookup:
             return self._selected()
         if kind == "qualified_type" and self.leaf.type == "type_identifier":
             package = self.parent.child_by_field_name("package")
-            held = self.inference.imported(self.document, (package.text if package else None) or b"")
-            return self._in_package(held)
+            go_import = self.inference.imported(self.document, (package.text if package else None) or b"")
+            return self._in_package(go_import)
         if kind == "import_spec":
             return self._package(next((i for i in self.model.imports if i.node == self.parent), None))
         if self.leaf.type == "package_identifier" and kind == "package_clause":
             return [_module(self.document, "scope")]
         if kind == "literal_element" and _is_key(self.parent):
-            keyed = self._key()
-            if keyed:
-                return keyed
+            key_refs = self._key()
+            if key_refs:
+                return key_refs
         return self._plain()
 
     def _plain(self) -> list[Ref]:
         start = self.leaf.start_byte
         if self.leaf.type != "package_identifier":
             refs = self.inference.plain(self.document, self.path, self.name, start)
-            own = [ref for ref in refs if ref.document == self.document and ref.declaration.start == start]
-            refs = own or refs
+            declarations_here = [
+                ref for ref in refs if ref.document == self.document and ref.declaration.start == start
+            ]
+            refs = declarations_here or refs
             if refs:
                 return [_to_ref(ref, "scope") for ref in refs]
-        held = self.inference.imported(self.document, self.name)
-        return self._package(held.imported) if held is not None else []
+        go_import = self.inference.imported(self.document, self.name)
+        return self._package(go_import.imported) if go_import is not None else []
 
-    def _package(self, imported: GoImportSpec | None) -> list[Ref]:
-        if imported is None:
+    def _package(self, spec: GoImportSpec | None) -> list[Ref]:
+        if spec is None:
             return []
-        package = self.inference.package(self.document, imported.path)
+        package = self.inference.package(self.document, spec.path)
         if package is not None:
             documents = package.documents()
-            named = [d for d in documents if d.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}]
+            likely_documents = [
+                d for d in documents if d.path.rpartition(b"/")[2] in {b"doc.go", package.name + b".go"}
+            ]
             if documents:
-                return [_module((named or documents)[0], "import")]
-        node = imported.node.child_by_field_name("name") or imported.path_node
-        missing = imported.path.decode(errors="replace")
+                return [_module((likely_documents or documents)[0], "import")]
+        node = spec.node.child_by_field_name("name") or spec.path_node
+        missing = spec.path.decode(errors="replace")
         return [Ref(self.document, node.start_byte, node.end_byte, "package", "import", missing_module=missing)]
 
-    def _in_package(self, held: GoImport | None) -> list[Ref]:
-        if held is None or held.package is None:
+    def _in_package(self, go_import: GoImport | None) -> list[Ref]:
+        if go_import is None or go_import.package is None:
             return []
-        return [_to_ref(ref, "import") for ref in self.inference.member(held.package, self.name)]
+        return [_to_ref(ref, "import") for ref in self.inference.member(go_import.package, self.name)]
 
     def _selected(self) -> list[Ref]:
         operand = self.parent.child_by_field_name("operand")
-        held = self.inference.infer(self.document, operand)
-        if isinstance(held, GoImport):
-            return self._in_package(held)
-        if held is None:
+        operand_type = self.inference.infer(self.document, operand)
+        if isinstance(operand_type, GoImport):
+            return self._in_package(operand_type)
+        if operand_type is None:
             return []
-        return [_to_ref(member.ref, "type") for member in self.inference.members(held, self.name)]
+        return [_to_ref(member.ref, "type") for member in self.inference.members(operand_type, self.name)]
 
     def _own_member(self) -> list[Ref]:
         """A field, or a method of a type or an interface, where it is declared."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
-        made = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
-        return [_to_ref(GoRef(self.document, made), "scope")]
+        declaration = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
+        return [_to_ref(GoRef(self.document, declaration), "scope")]
 
     def _key(self) -> list[Ref]:
         """A field that a composite literal sets."""
-        held = self._literal_type(len(self.path) - 3)
-        if held is None:
+        literal_type = self._literal_type(len(self.path) - 3)
+        if literal_type is None:
             return []
-        members = self.inference.members(held, self.name)
+        members = self.inference.members(literal_type, self.name)
         return [_to_ref(member.ref, "type") for member in members if member.ref.declaration.kind == "field"]
 
-    def _literal_type(self, at: int) -> GoType | None:
+    def _literal_type(self, index: int) -> GoType | None:
         """The type of the literal around ``path[at]``; inner ones may leave out theirs."""
         steps: list[int] = []
-        while at > 0:
-            node = self.path[at]
+        while index > 0:
+            node = self.path[index]
             if node.type == "composite_literal":
                 kind = node.child_by_field_name("type")
-                held = GoType(self.document, kind) if kind is not None else None
-                for place in reversed(steps):
-                    held = self.inference.element(held, place) if held is not None else None
-                return held
-            if node.type == "literal_element" and self.path[at + 1].type == "literal_value":
+                go_type = GoType(self.document, kind) if kind is not None else None
+                for position in reversed(steps):
+                    go_type = self.inference.element(go_type, position) if go_type is not None else None
+                return go_type
+            if node.type == "literal_element" and self.path[index + 1].type == "literal_value":
                 steps.append(0 if _is_key(node) else 1)
-            at -= 1
+            index -= 1
         return None
 
 
@@ -238,8 +242,8 @@ def _to_ref(ref: GoRef, how: How) -> Ref:
     return Ref(ref.document, declaration.start, declaration.end, _kind(declaration), how)
 
 
-def _kind(made: GoDeclaration) -> str:
-    if made.kind == "type":
-        inner = made.node.child_by_field_name("type")
+def _kind(declaration: GoDeclaration) -> str:
+    if declaration.kind == "type":
+        inner = declaration.node.child_by_field_name("type")
         return _TYPE_KINDS.get(inner.type, "class") if inner is not None else "class"
-    return _KINDS.get(made.kind, made.kind)
+    return _KINDS.get(declaration.kind, declaration.kind)

@@ -106,15 +106,15 @@ class GoPackage:
 
 def package_name(document: Document) -> bytes:
     """Give the name in the package clause of a file."""
-    found = _CLAUSE.search(document.text)
-    return found[1] if found else b""
+    match = _CLAUSE.search(document.text)
+    return match[1] if match else b""
 
 
 def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
     """Numbers of the files of a folder by package name, in the order in which they are to be asked."""
 
-    def made() -> dict[bytes, list[int]]:
-        found: dict[bytes, list[tuple[tuple[bool, bool, int], int]]] = {}
+    def rank_files() -> dict[bytes, list[int]]:
+        by_package: dict[bytes, list[tuple[tuple[bool, bool, int], int]]] = {}
         for document in project.folder(folder):
             if document.path.endswith(b".go"):
                 text = document.text
@@ -122,27 +122,27 @@ def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
                 if clause is not None:
                     test = document.path.endswith(b"_test.go")
                     rank = not built(document.path, text[: clause.start()]), test, document.number
-                    found.setdefault(clause[1], []).append((rank, document.number))
-        return {name: [number for _, number in sorted(held)] for name, held in found.items()}
+                    by_package.setdefault(clause[1], []).append((rank, document.number))
+        return {name: [number for _, number in sorted(ranked_files)] for name, ranked_files in by_package.items()}
 
-    return project.remember(("go-folder", folder), made)
+    return project.remember(("go-folder", folder), rank_files)
 
 
 def modules_of(project: Project) -> list[tuple[str, bytes]]:
     """Give module path and folder of every go.mod, the longest path first."""
 
-    def made() -> list[tuple[str, bytes]]:
-        found = []
+    def read_modules() -> list[tuple[str, bytes]]:
+        modules = []
         for document in project.documents((b"go.mod",)):
             folder, _, base = document.path.rpartition(b"/")
-            named = _MODULE.search(document.text) if base == b"go.mod" else None
-            if named is not None and b"/testdata" not in folder:
-                found.append((named[1].decode(errors="replace"), folder))
-        if not any(folder == b"" for _, folder in found):
-            found.append((project.name, b""))
-        return sorted(found, key=lambda pair: (-len(pair[0]), pair))
+            match = _MODULE.search(document.text) if base == b"go.mod" else None
+            if match is not None and b"/testdata" not in folder:
+                modules.append((match[1].decode(errors="replace"), folder))
+        if not any(folder == b"" for _, folder in modules):
+            modules.append((project.name, b""))
+        return sorted(modules, key=lambda pair: (-len(pair[0]), pair))
 
-    return project.remember("go-modules", made)
+    return project.remember("go-modules", read_modules)
 
 
 def import_path(document: Document) -> str:
@@ -150,48 +150,48 @@ def import_path(document: Document) -> str:
     folder = document.path.rpartition(b"/")[0]
     for module, root in sorted(modules_of(document.project), key=lambda pair: -len(pair[1])):
         if folder == root or not root or folder.startswith(root + b"/"):
-            rest = folder[len(root) :].strip(b"/").decode(errors="replace")
-            path = f"{module}/{rest}" if rest else module
+            relative = folder[len(root) :].strip(b"/").decode(errors="replace")
+            path = f"{module}/{relative}" if relative else module
             return path.removeprefix(f"{_STANDARD}/")
     return ""
 
 
 def find_folder(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
     """Give the project and folder that an import path means; None for what is in no repository."""
-    wanted = path.decode(errors="replace")
+    import_text = path.decode(errors="replace")
     folders = project.folders()
     for folder in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
         if folder and folder in folders:
             return project, folder
-    found = _within(project, wanted)
-    if found is not None:
-        return project, found
-    parts = wanted.split("/")
+    directory = _within(project, import_text)
+    if directory is not None:
+        return project, directory
+    parts = import_text.split("/")
     for length in range(len(parts), 0, -1):
         for other, root in session.providers(project, "/".join(parts[:length])):
             folder = _joined(root, "/".join(parts[length:]))
             if folder in other.folders():
                 return other, folder
     for other, root in session.providers(project, _STANDARD) if "." not in parts[0] else ():
-        folder = _joined(root, wanted)
+        folder = _joined(root, import_text)
         if folder in other.folders():
             return other, folder
     return None
 
 
-def _within(project: Project, wanted: str) -> bytes | None:
+def _within(project: Project, path: str) -> bytes | None:
     for module, root in modules_of(project):
-        if wanted == module or wanted.startswith(module + "/"):
-            folder = _joined(root, wanted[len(module) + 1 :])
+        if path == module or path.startswith(module + "/"):
+            folder = _joined(root, path[len(module) + 1 :])
             if folder in project.folders():
                 return folder
-        elif module == _STANDARD and (folder := _joined(root, wanted)) in project.folders():
+        elif module == _STANDARD and (folder := _joined(root, path)) in project.folders():
             return folder
     return None
 
 
-def _joined(root: bytes, rest: str) -> bytes:
-    return b"/".join(part for part in (root, rest.encode()) if part)
+def _joined(root: bytes, relative: str) -> bytes:
+    return b"/".join(part for part in (root, relative.encode()) if part)
 
 
 def packages_in(project: Project, folder: bytes) -> Iterator[GoPackage]:
@@ -214,10 +214,10 @@ def seen_by(document: Document) -> list[Document]:
     """Give the files whose package-level names a file sees, its own first where it declares a name itself."""
     folder = document.path.rpartition(b"/")[0]
     name = package_name(document)
-    others = GoPackage(document.project, folder, name).documents()
+    documents = GoPackage(document.project, folder, name).documents()
     if document.path.endswith(b"_test.go"):
-        return others
-    return [d for d in others if d == document or not d.path.endswith(b"_test.go")]
+        return documents
+    return [d for d in documents if d == document or not d.path.endswith(b"_test.go")]
 
 
 # What a file has to look like to be parsed for a declaration: cheaper by far than parsing every file of a package.
@@ -261,8 +261,8 @@ class GoNames:
         """Give the package that an import path means in a file."""
         key = document.project.key, document.project.commit, document.path.rpartition(b"/")[0], path
         if key not in self._packages:
-            place = find_folder(document.project, path, self.session)
-            self._packages[key] = next(packages_in(*place), None) if place is not None else None
+            location = find_folder(document.project, path, self.session)
+            self._packages[key] = next(packages_in(*location), None) if location is not None else None
         return self._packages[key]
 
     def imported(self, document: Document, name: bytes) -> GoImport | None:
@@ -270,17 +270,17 @@ class GoNames:
         model = self.model(document)
         if model is None:
             return None
-        plain = [held for held in model.imports if not held.alias]
-        for held in model.imports:
-            if held.alias == name:
-                return GoImport(held, self.package(document, held.path))
-        plain.sort(key=lambda held: usual_name(held.path) != name)
-        for held in plain:
-            package = self.package(document, held.path)
-            if (package.name if package is not None else usual_name(held.path)) == name:
-                return GoImport(held, package)
+        unnamed = [spec for spec in model.imports if not spec.alias]
+        for spec in model.imports:
+            if spec.alias == name:
+                return GoImport(spec, self.package(document, spec.path))
+        unnamed.sort(key=lambda spec: usual_name(spec.path) != name)
+        for spec in unnamed:
+            package = self.package(document, spec.path)
+            if (package.name if package is not None else usual_name(spec.path)) == name:
+                return GoImport(spec, package)
         return next(
-            (GoImport(held, None) for held in plain if held.path.rpartition(b"/")[2] == name),
+            (GoImport(spec, None) for spec in unnamed if spec.path.rpartition(b"/")[2] == name),
             None,
         )
 
@@ -289,16 +289,16 @@ class GoNames:
         model = self.model(document)
         if model is None:
             return []
-        found = model.local(path, name, offset)
-        if found is not None:
-            return [GoRef(document, found)]
-        own = model.top.get(name)
-        refs = [GoRef(document, made) for made in own or ()]
+        local = model.local(path, name, offset)
+        if local is not None:
+            return [GoRef(document, local)]
+        declared_here = model.top.get(name)
+        refs = [GoRef(document, declaration) for declaration in declared_here or ()]
         refs += [ref for ref in self.declared(seen_by(document), name) if ref.document != document]
-        if refs or own:
+        if refs or declared_here:
             return refs
-        for held in model.imports:
-            if held.alias == b"." and (package := self.package(document, held.path)) is not None:
+        for spec in model.imports:
+            if spec.alias == b"." and (package := self.package(document, spec.path)) is not None:
                 refs += self.member(package, name)
         return refs
 
@@ -308,24 +308,24 @@ class GoNames:
 
     def declared(self, documents: list[Document], name: bytes) -> Iterator[GoRef]:
         """Give the package-level declarations of a name in these files; only files that look like it are parsed."""
-        looks = re.compile(_DECLARES.replace(b"NAME", re.escape(name)), re.MULTILINE)
+        pattern = re.compile(_DECLARES.replace(b"NAME", re.escape(name)), re.MULTILINE)
         for document in documents:
             text = document.text
-            if name in text and looks.search(text) and (model := self.model(document)) is not None:
-                for made in model.top.get(name, ()):
-                    yield GoRef(document, made)
+            if name in text and pattern.search(text) and (model := self.model(document)) is not None:
+                for declaration in model.top.get(name, ()):
+                    yield GoRef(document, declaration)
 
     def methods(self, ref: GoRef, name: bytes) -> list[GoRef]:
         """Give the methods of that name of a declared type."""
         owner = ref.declaration.name
-        looks = re.compile(
+        pattern = re.compile(
             _DECLARES_METHOD.replace(b"OWNER", re.escape(owner)).replace(b"NAME", re.escape(name)), re.MULTILINE
         )
         folder = ref.document.path.rpartition(b"/")[0]
         documents = GoPackage(ref.document.project, folder, package_name(ref.document)).documents()
-        found = []
+        refs = []
         for document in documents:
             text = document.text
-            if name in text and looks.search(text) and (model := self.model(document)) is not None:
-                found += [GoRef(document, made) for made in model.methods.get(owner, {}).get(name, ())]
-        return found
+            if name in text and pattern.search(text) and (model := self.model(document)) is not None:
+                refs += [GoRef(document, declaration) for declaration in model.methods.get(owner, {}).get(name, ())]
+        return refs

@@ -66,91 +66,95 @@ class GoModel(ParsedFile):
             elif node.type == "method_declaration":
                 self._add_method(node)
             else:
-                for made in _declared_by(node):
-                    self.top.setdefault(made.name, []).append(made)
+                for declaration in _declared_by(node):
+                    self.top.setdefault(declaration.name, []).append(declaration)
 
     def _add_method(self, node: Node) -> None:
         name = node.child_by_field_name("name")
         holder = receiver_type(node)
         if name is not None and holder is not None:
-            made = _declaration("method", name, node)
-            self.methods.setdefault(_text(holder), {}).setdefault(made.name, []).append(made)
+            declaration = _declaration("method", name, node)
+            self.methods.setdefault(_text(holder), {}).setdefault(declaration.name, []).append(declaration)
 
     def local(self, path: list[Node], name: bytes, offset: int) -> GoDeclaration | None:
         """Give what a name means in the blocks around the last node of `path`; None when none of them declares it."""
-        for at in range(len(path) - 2, 0, -1):
-            node = path[at]
+        for index in range(len(path) - 2, 0, -1):
+            node = path[index]
             if node.type in SCOPES:
-                for made in reversed(self.declared(node, path[at - 1]).get(name, ())):
-                    if made.visible <= offset or made.start == offset:
-                        return made
+                for declaration in reversed(self.declared(node, path[index - 1]).get(name, ())):
+                    if declaration.visible <= offset or declaration.start == offset:
+                        return declaration
         return None
 
     def declared(self, node: Node, parent: Node | None) -> Declared:
         """Give what a block, function, case or statement with a head declares itself."""
         key = node.start_byte, node.end_byte, node.type
-        found = self._blocks.get(key)
-        if found is None:
-            found = {}
-            known: set[bytes] = set()
+        declarations = self._blocks.get(key)
+        if declarations is None:
+            declarations = {}
+            names: set[bytes] = set()
             if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
-                known = {d.name for d in _of_function(parent) if d.kind == "parameter"}
-            for made in _of_scope(node):
+                names = {d.name for d in _of_function(parent) if d.kind == "parameter"}
+            for declaration in _of_scope(node):
                 # With two or more names, := takes over those that this block knows already.
-                if made.kind == "variable" and made.node.type == "short_var_declaration" and made.name in known:
-                    left = made.node.child_by_field_name("left")
+                if (
+                    declaration.kind == "variable"
+                    and declaration.node.type == "short_var_declaration"
+                    and declaration.name in names
+                ):
+                    left = declaration.node.child_by_field_name("left")
                     if left is not None and left.named_child_count > 1:
                         continue
-                known.add(made.name)
-                found.setdefault(made.name, []).append(made)
-            self._blocks[key] = found
-        return found
+                names.add(declaration.name)
+                declarations.setdefault(declaration.name, []).append(declaration)
+            self._blocks[key] = declarations
+        return declarations
 
 
 def receiver_type(method: Node) -> Node | None:
     """Give the type name that a method belongs to."""
     receiver = method.child_by_field_name("receiver")
-    waiting = list(receiver.named_children) if receiver is not None else []
-    for node in waiting:
+    pending = list(receiver.named_children) if receiver is not None else []
+    for node in pending:
         if node.type == "type_identifier":
             return node
         if node.type == "generic_type":
             return node.child_by_field_name("type")
         if node.type == "parameter_declaration":
             kind = node.child_by_field_name("type")
-            waiting += [kind] if kind is not None else []
+            pending += [kind] if kind is not None else []
         elif node.type in {"pointer_type", "parenthesized_type"}:
-            waiting += node.named_children
+            pending += node.named_children
     return None
 
 
 def receiver_arguments(method: Node) -> list[Node]:
     """Give the names that a method has for the type parameters of its receiver."""
-    waiting = [method.child_by_field_name("receiver")]
-    for node in waiting:
+    pending = [method.child_by_field_name("receiver")]
+    for node in pending:
         if node is None:
             continue
         if node.type == "type_arguments":
             return [leaf for child in node.named_children for leaf in _leaves(child, "type_identifier")]
-        waiting += node.named_children
+        pending += node.named_children
     return []
 
 
 def _leaves(node: Node, kind: str) -> Iterator[Node]:
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
+    pending = [node]
+    while pending:
+        node = pending.pop()
         if node.type == kind:
             yield node
-        waiting += reversed(node.named_children)
+        pending += reversed(node.named_children)
 
 
 def _text(node: Node) -> bytes:
     return node.text or b""
 
 
-def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, place: int = 0) -> GoDeclaration:
-    return GoDeclaration(kind, _text(name), name.start_byte, name.end_byte, node, visible, place)
+def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, position: int = 0) -> GoDeclaration:
+    return GoDeclaration(kind, _text(name), name.start_byte, name.end_byte, node, visible, position)
 
 
 def _imports(node: Node) -> Iterator[GoImportSpec]:
@@ -181,11 +185,13 @@ def _of_function(node: Node) -> Iterator[GoDeclaration]:
     visible = body.start_byte if body is not None else node.end_byte
     yield from _type_parameters(node)
     if node.type == "method_declaration":
-        for place, name in enumerate(receiver_arguments(node)):
-            yield _declaration("typeparameter", name, node, node.start_byte, place)
+        for position, name in enumerate(receiver_arguments(node)):
+            yield _declaration("typeparameter", name, node, node.start_byte, position)
     for field in ("receiver", "parameters", "result"):
-        held = node.child_by_field_name(field)
-        for parameter in held.named_children if held is not None and held.type == "parameter_list" else ():
+        parameters = node.child_by_field_name(field)
+        for parameter in (
+            parameters.named_children if parameters is not None and parameters.type == "parameter_list" else ()
+        ):
             for name in parameter.children_by_field_name("name"):
                 yield _declaration("parameter", name, parameter, visible)
     if body is not None:
@@ -195,24 +201,24 @@ def _of_function(node: Node) -> Iterator[GoDeclaration]:
 def _labels(body: Node) -> Iterator[GoDeclaration]:
     if b":" not in (body.text or b""):
         return
-    waiting = list(body.named_children)
-    while waiting:
-        node = waiting.pop()
+    pending = list(body.named_children)
+    while pending:
+        node = pending.pop()
         if node.type == "labeled_statement":
             label = node.child_by_field_name("label")
             if label is not None:
                 yield _declaration("label", label, node)
         if node.type not in {"func_literal", "call_expression", "composite_literal"}:
-            waiting += node.named_children
+            pending += node.named_children
 
 
 def _type_parameters(node: Node) -> Iterator[GoDeclaration]:
-    held = node.child_by_field_name("type_parameters")
-    place = 0
-    for parameter in held.named_children if held is not None else ():
+    parameters = node.child_by_field_name("type_parameters")
+    position = 0
+    for parameter in parameters.named_children if parameters is not None else ():
         for name in parameter.children_by_field_name("name"):
-            yield _declaration("typeparameter", name, parameter, node.start_byte, place)
-            place += 1
+            yield _declaration("typeparameter", name, parameter, node.start_byte, position)
+            position += 1
 
 
 def _of_head(node: Node) -> Iterator[GoDeclaration]:
@@ -238,9 +244,9 @@ def _left(node: Node, visible: int) -> Iterator[GoDeclaration]:
     if not any(child.type == ":=" for child in node.children):
         return
     left = node.child_by_field_name("left")
-    for place, name in enumerate(left.named_children if left is not None else ()):
+    for position, name in enumerate(left.named_children if left is not None else ()):
         if name.type == "identifier" and name.text != b"_":
-            yield _declaration("variable", name, node, visible, place)
+            yield _declaration("variable", name, node, visible, position)
 
 
 _SPECS: dict[str, Kind] = {
@@ -266,9 +272,9 @@ def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a ca
     elif kind in _SPECS:
         # A type is known from its own name on: it may be recursive.
         visible = node.start_byte if kind.startswith("type") else node.end_byte
-        for place, name in enumerate(node.children_by_field_name("name")):
+        for position, name in enumerate(node.children_by_field_name("name")):
             if name.type in IDENTIFIERS and name.text != b"_":
-                yield _declaration(_SPECS[kind], name, node, visible, place)
+                yield _declaration(_SPECS[kind], name, node, visible, position)
     elif kind == "labeled_statement":
         for child in node.named_children[1:]:
             yield from _declared_by(child)

@@ -23,33 +23,35 @@ class Fixtures(PythonAnnotations):
         if scope.kind != "function" or scope.parent is None:
             return None
         name = scope.node.child_by_field_name("name")
-        held = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
-        return next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
+        bindings = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
+        return next((b for b in bindings if b.node.start_byte == scope.node.start_byte), None)
 
     def fixture(self, document: Document, scope: PythonScope, name: bytes) -> PythonRef | None:
         """Give the pytest fixture that a parameter of a test or fixture asks for.
 
         Pytest looks in the classes around, in the file, then in each ``conftest.py`` from there upwards.
         """
-        own = self.function_binding(scope)
-        if not _may_use_fixtures(document, own):
+        function = self.function_binding(scope)
+        if not _may_use_fixtures(document, function):
             return None
-        around = scope.parent
-        while around is not None and around.kind == "class":
-            found = next((b for b in reversed(around.bindings.get(name, [])) if is_fixture(b) and b is not own), None)
-            if found is not None:
-                return PythonRef(document, found)
-            around = around.parent
-        place: Document | None = document
+        outer = scope.parent
+        while outer is not None and outer.kind == "class":
+            binding = next(
+                (b for b in reversed(outer.bindings.get(name, [])) if is_fixture(b) and b is not function), None
+            )
+            if binding is not None:
+                return PythonRef(document, binding)
+            outer = outer.parent
+        candidate: Document | None = document
         folder = document.path
         while True:
-            fixture = self._fixture_in(place, name) if place is not None else None
-            if fixture is not None and fixture.binding is not own:
+            fixture = self._fixture_in(candidate, name) if candidate is not None else None
+            if fixture is not None and fixture.binding is not function:
                 return fixture
             if not folder:
                 return None
             folder = folder.rpartition(b"/")[0]
-            place = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
+            candidate = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
 
     def _fixture_in(self, document: Document, name: bytes) -> PythonRef | None:
         """Give a fixture that a module defines, imports, or has its plugins define."""
@@ -65,16 +67,16 @@ class Fixtures(PythonAnnotations):
                     return fixture
             elif is_fixture(binding):
                 return PythonRef(document, binding)
-        wanted = b'name="' + name + b'"'
-        if wanted in model.text:
-            for held in model.module.bindings.values():
-                for binding in held:
-                    if any(wanted in (d.text or b"") for d in binding.decorators):
+        named_argument = b'name="' + name + b'"'
+        if named_argument in model.text:
+            for bindings in model.module.bindings.values():
+                for binding in bindings:
+                    if any(named_argument in (d.text or b"") for d in binding.decorators):
                         return PythonRef(document, binding)
         starred = self.follow(self._starred(document, model.module, name, set()))
         plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
-        found = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]
-        return next((ref for ref in found if _names_fixture(ref)), None)
+        imported_refs = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]
+        return next((ref for ref in imported_refs if _names_fixture(ref)), None)
 
 
 def is_fixture(binding: PythonBinding) -> bool:

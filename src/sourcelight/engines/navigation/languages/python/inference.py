@@ -50,70 +50,74 @@ class PythonInference(Fixtures):
     # Expressions.
 
     def _identifier(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        found: list[PythonValue] = []
+        values: list[PythonValue] = []
         for ref in self.lookup(document, scope, node.text or b"", offset)[:MOST]:
-            found += self.values_of(ref)
-            if len(found) >= MOST:
+            values += self.values_of(ref)
+            if len(values) >= MOST:
                 break
-        return found
+        return values
 
     def _attribute(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         name = node.child_by_field_name("attribute")
-        found: list[PythonValue] = []
+        values: list[PythonValue] = []
         for value in self.infer(document, scope, node.child_by_field_name("object"), offset):
             if value.kind == "outside":
-                found.append(value)
+                values.append(value)
             for ref in self.members(value, (name.text if name is not None else None) or b"")[:2]:
-                found += self.member_values(ref, value)
-        return found
+                values += self.member_values(ref, value)
+        return values
 
     def _call(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if function is None:
             return []
-        given = (
+        positional = (
             [a for a in arguments.named_children if a.type not in {"keyword_argument", "comment"}] if arguments else []
         )
         name = (function.text or b"").rpartition(b".")[2]
         if name == b"super" and function.type == "identifier":
             holder = scope.enclosing_class
             return [PythonValue("super", self.class_ref(document, holder))] if holder is not None else []
-        if name == b"cast" and given:
-            return self.annotated(document, scope, given[0], offset)
-        found: list[PythonValue] = []
+        if name == b"cast" and positional:
+            return self.annotated(document, scope, positional[0], offset)
+        values: list[PythonValue] = []
         for value in self.infer(document, scope, function, offset):
-            found += self.called(value)
-        if not found and function.type == "identifier" and name in _BUILTIN_CALLS:
+            values += self.called(value)
+        if not values and function.type == "identifier" and name in _BUILTIN_CALLS:
             return [] if self.lookup(document, scope, name, offset) else [PythonValue("outside")]
-        if found or not given:
-            return found
+        if values or not positional:
+            return values
         if name in _SAME:
-            return self.infer(document, scope, given[0], offset)
+            return self.infer(document, scope, positional[0], offset)
         if name in _ONE:
-            return [item for value in self.infer(document, scope, given[0], offset) for item in self.iterated(value)]
+            return [
+                item for value in self.infer(document, scope, positional[0], offset) for item in self.iterated(value)
+            ]
         if name == b"type":
             return [
                 PythonValue("class", v.ref)
-                for v in self.infer(document, scope, given[0], offset)
+                for v in self.infer(document, scope, positional[0], offset)
                 if v.kind == "instance"
             ]
         if name == b"enumerate":
-            inner = [item for value in self.infer(document, scope, given[0], offset) for item in self.iterated(value)]
-            return [PythonValue("container", items=(PythonValue("container", items=tuple(inner)),))]
+            items = [
+                item for value in self.infer(document, scope, positional[0], offset) for item in self.iterated(value)
+            ]
+            return [PythonValue("container", items=(PythonValue("container", items=tuple(items)),))]
         return []
 
     def _subscript(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        found: list[PythonValue] = []
+        values: list[PythonValue] = []
         for value in self.infer(document, scope, node.child_by_field_name("value"), offset):
             if value.kind == "container":
                 index = node.child_by_field_name("subscript")
-                found += [value] if index is not None and index.type == "slice" else value.items
+                values += [value] if index is not None and index.type == "slice" else value.items
             elif value.kind == "class":
-                found.append(value)
+                values.append(value)
             else:
-                found += self._through(value, b"__getitem__")
-        return found
+                values += self._through(value, b"__getitem__")
+        return values
 
     def _inner(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.named_children[0] if node.named_children else None, offset)
@@ -161,10 +165,10 @@ class PythonInference(Fixtures):
 
     def values_of(self, ref: PythonRef) -> list[PythonValue]:
         """Give what a binding may be; imports are followed."""
-        found: list[PythonValue] = []
+        values: list[PythonValue] = []
         for end in self.follow([ref])[:MOST]:
-            found += self._end_values(end)
-        return distinct(found)
+            values += self._end_values(end)
+        return distinct(values)
 
     def _end_values(self, ref: PythonRef) -> list[PythonValue]:
         binding = ref.binding
@@ -191,32 +195,38 @@ class PythonInference(Fixtures):
         if binding.kind == "variable":
             annotation = node.child_by_field_name("type")
             if annotation is not None and not binding.steps:
-                found = self.annotated(document, scope, annotation)
-                if found:
-                    return found
+                values = self.annotated(document, scope, annotation)
+                if values:
+                    return values
             value = node.child_by_field_name("right") or node.child_by_field_name("value")
             while value is not None and value.type == "assignment":
                 value = value.child_by_field_name("right")
             steps = binding.steps
             while steps and steps[0] >= 0 and value is not None and value.type in {"tuple", "expression_list", "list"}:
-                parts = value.named_children
-                value, steps = (parts[steps[0]] if steps[0] < len(parts) else None), steps[1:]
+                exception_types = value.named_children
+                value, steps = (exception_types[steps[0]] if steps[0] < len(exception_types) else None), steps[1:]
             return self._unpacked(self.infer(document, scope, value), steps)
         if binding.kind == "loop":
-            around = scope
+            loop_scope = scope
             if node.type == "for_in_clause" and scope.parent is not None and _is_first_clause(node, scope.node):
-                around = scope.parent
-            held = self.infer(document, around, node.child_by_field_name("right"))
-            return self._unpacked([item for value in held for item in self.iterated(value)], binding.steps)
+                loop_scope = scope.parent
+            iterables = self.infer(document, loop_scope, node.child_by_field_name("right"))
+            return self._unpacked([item for value in iterables for item in self.iterated(value)], binding.steps)
         if binding.kind == "with":
-            held = self.infer(document, scope, node.named_children[0] if node.named_children else None)
-            return self._unpacked([item for value in held for item in self.entered(value)], binding.steps)
+            iterables = self.infer(document, scope, node.named_children[0] if node.named_children else None)
+            return self._unpacked([item for value in iterables for item in self.entered(value)], binding.steps)
         if binding.kind == "except":
-            named = node.named_children[0] if node.named_children else None
-            parts = [] if named is None else named.named_children if named.type == "tuple" else [named]
+            exception_node = node.named_children[0] if node.named_children else None
+            exception_types = (
+                []
+                if exception_node is None
+                else exception_node.named_children
+                if exception_node.type == "tuple"
+                else [exception_node]
+            )
             return [
                 PythonValue("instance", v.ref)
-                for p in parts
+                for p in exception_types
                 for v in self.infer(document, scope, p)
                 if v.kind == "class"
             ]
@@ -226,11 +236,11 @@ class PythonInference(Fixtures):
         for step in steps:
             if step < 0:
                 return values
-            following: list[PythonValue] = []
+            unpacked: list[PythonValue] = []
             for value in values:
                 items = value.items if value.kind == "container" else tuple(self.iterated(value))
-                following += items[step : step + 1] if value.kind == "container" and len(items) > step else items
-            values = following
+                unpacked += items[step : step + 1] if value.kind == "container" and len(items) > step else items
+            values = unpacked
         return values
 
     def _parameter_values(self, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
@@ -238,13 +248,13 @@ class PythonInference(Fixtures):
         outer = scope.parent or scope
         annotation = node.child_by_field_name("type")
         if annotation is not None:
-            found = self.annotated(document, scope, annotation)
+            values = self.annotated(document, scope, annotation)
             stars = [c for c in node.named_children if c.type.endswith("splat_pattern")]
-            if found:
+            if values:
                 return (
-                    [PythonValue("container", items=tuple(found), keys=() if "dict" in stars[0].type else None)]
+                    [PythonValue("container", items=tuple(values), keys=() if "dict" in stars[0].type else None)]
                     if stars
-                    else found
+                    else values
                 )
         holder = self.method_owner(document, scope)
         if holder is not None and self._is_first(scope, binding):
@@ -257,9 +267,9 @@ class PythonInference(Fixtures):
                 return [PythonValue(kind, holder)]
         default = node.child_by_field_name("value")
         if default is not None:
-            found = self.infer(document, outer, default)
-            if found:
-                return found
+            values = self.infer(document, outer, default)
+            if values:
+                return values
         fixture = self.fixture(document, scope, binding.name)
         return self.called(PythonValue("function", fixture)) if fixture is not None else []
 
@@ -309,11 +319,11 @@ class PythonInference(Fixtures):
                 and (text == b"Self" or text == _annotation_of_self(node))
             ):
                 return [PythonValue("instance", value.owner.ref)]
-            found = self.annotated(ref.document, scope, annotation)
-            if found:
-                if (managed or fixture) and found[0].kind == "container":
-                    return [PythonValue("generator", items=found[0].items)] if managed else list(found[0].items)
-                return found
+            values = self.annotated(ref.document, scope, annotation)
+            if values:
+                if (managed or fixture) and values[0].kind == "container":
+                    return [PythonValue("generator", items=values[0].items)] if managed else list(values[0].items)
+                return values
         returned, yielded = _results(node)
         if yielded:
             items = tuple(v for y in yielded[:MOST] for v in self._result(value, ref, scope, y))
@@ -334,11 +344,11 @@ class PythonInference(Fixtures):
 
     def _through(self, value: PythonValue, method: bytes) -> list[PythonValue]:
         """Give what calling a method of a value gives."""
-        found: list[PythonValue] = []
+        values: list[PythonValue] = []
         for ref in self.members(value, method)[:1]:
             for end in self.follow([ref])[:1]:
-                found += self.called(PythonValue("function", end, owner=value))
-        return found
+                values += self.called(PythonValue("function", end, owner=value))
+        return values
 
     def iterated(self, value: PythonValue) -> list[PythonValue]:
         """Give what a loop over a value gives."""
@@ -347,12 +357,12 @@ class PythonInference(Fixtures):
         if value.kind == "generator":
             return list(value.items)
         for method in (b"__iter__", b"__aiter__", b"__getitem__"):
-            found = self._through(value, method)
-            if found and method == b"__getitem__":
-                return found
-            held = [item for v in found for item in (v.items if v.kind == "container" else self._next(v))]
-            if held:
-                return held
+            iterators = self._through(value, method)
+            if iterators and method == b"__getitem__":
+                return iterators
+            items = [item for v in iterators for item in (v.items if v.kind == "container" else self._next(v))]
+            if items:
+                return items
         return []
 
     def _next(self, value: PythonValue) -> list[PythonValue]:
@@ -393,10 +403,10 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
     returned: list[Node] = []
     yielded: list[Node] = []
     body = function.child_by_field_name("body")
-    waiting = [body] if body is not None else []
+    pending = [body] if body is not None else []
     has_yield = b"yield" in (function.text or b"")
-    while waiting:
-        node = waiting.pop()
+    while pending:
+        node = pending.pop()
         if node.type == "return_statement":
             returned += node.named_children[:1]
         elif node.type == "yield":
@@ -404,7 +414,7 @@ def _results(function: Node) -> tuple[list[Node], list[Node]]:
         elif node.type not in _INNER and (
             has_yield or node.type.endswith(("statement", "clause")) or node.type == "block"
         ):
-            waiting += reversed(node.named_children)
+            pending += reversed(node.named_children)
     return returned, yielded
 
 

@@ -86,26 +86,26 @@ class PythonLanguage(Language):
 
 def _usage(node: Node) -> Usage:
     role: Role = "name"
-    binding = called = False
+    is_binding = is_called = False
     parent = node.parent
     if parent is not None:
         kind = parent.type
         outer = parent
         if kind == "attribute":
-            named = parent.child_by_field_name("attribute")
-            role = "attribute" if named is not None and named.start_byte == node.start_byte else "name"
+            name_node = parent.child_by_field_name("attribute")
+            role = "attribute" if name_node is not None and name_node.start_byte == node.start_byte else "name"
         elif kind == "keyword_argument":
-            named = parent.child_by_field_name("name")
-            role = "keyword" if named is not None and named.start_byte == node.start_byte else "name"
+            name_node = parent.child_by_field_name("name")
+            role = "keyword" if name_node is not None and name_node.start_byte == node.start_byte else "name"
         elif kind in {"dotted_name", "aliased_import"}:
             role = "import"
         elif kind in {"function_definition", "class_definition"}:
-            binding = True
+            is_binding = True
         if kind in {"attribute", "call"}:
-            called = _is_called(outer if role == "attribute" else node)
-        if not binding:
-            binding = _is_target(node if role != "attribute" else parent)
-    return Usage(role, binding, called)
+            is_called = _is_called(outer if role == "attribute" else node)
+        if not is_binding:
+            is_binding = _is_target(node if role != "attribute" else parent)
+    return Usage(role, is_binding, is_called)
 
 
 def _is_called(node: Node) -> bool:
@@ -161,24 +161,28 @@ class PythonLookup:
 
     def _plain(self) -> tuple[list[PythonRef], How]:
         scope = self.scope
-        own = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
-        if own:
-            fixture = self.inference.fixture(self.document, scope, self.name) if own[0].kind == "parameter" else None
-            bound = PythonRef(self.document, own[0])
+        bindings_here = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
+        if bindings_here:
+            fixture = (
+                self.inference.fixture(self.document, scope, self.name)
+                if bindings_here[0].kind == "parameter"
+                else None
+            )
+            bound = PythonRef(self.document, bindings_here[0])
             return ([fixture, bound], "import") if fixture is not None else self._ended([bound], "scope")
         if self.name in scope.globals:
             scope = scope.module
         if scope.kind == "class" and self.parent.type == "decorator":
-            held = scope.bindings.get(self.name, [])
-            getters = [b for b in held if b.start < self.leaf.start_byte]
+            bindings = scope.bindings.get(self.name, [])
+            getters = [b for b in bindings if b.start < self.leaf.start_byte]
             if getters:
                 return [PythonRef(self.document, getters[0])], "scope"
         refs = self.inference.lookup(self.document, scope, self.name, self.leaf.start_byte)
         if not refs and self.name in _MODULE_VARIABLES:
             return [PythonRef(self.document)], "scope"
         if refs and refs[0].binding is not None and refs[0].binding.kind == "parameter":
-            held_by = refs[0].binding.scope
-            if held_by.kind == "function" and refs[0].document is self.document:
+            owner = refs[0].binding.scope
+            if owner.kind == "function" and refs[0].document is self.document:
                 return refs, "scope"
         return self._ended(refs, "scope")
 
@@ -191,21 +195,21 @@ class PythonLookup:
     def _attribute(self) -> tuple[list[PythonRef], How]:
         holder = self.parent.child_by_field_name("object")
         scope = self.scope
-        own = self._own_attribute(scope)
-        if own is not None:
-            return [own], "type"
-        found: list[PythonRef] = []
+        assigned = self._own_attribute(scope)
+        if assigned is not None:
+            return [assigned], "type"
+        refs: list[PythonRef] = []
         how: How = "type"
         outside = 0
         values = self.inference.infer(self.document, scope, holder)
         for value in values:
             if value.kind == "module":
                 how = "import"
-            found += self.inference.members(value, self.name)
+            refs += self.inference.members(value, self.name)
             outside += value.kind in {"outside", "container"}
-        if not found and outside and outside == len(values):
+        if not refs and outside and outside == len(values):
             self.inference.session.note_outside(self.document, self.leaf.start_byte)
-        return self.inference.follow(found), how
+        return self.inference.follow(refs), how
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
         """Give ``self.x`` where it is assigned: it binds itself."""
@@ -223,12 +227,12 @@ class PythonLookup:
         )
         if call is None or call.type != "call":
             return []
-        at = next(i for i, n in enumerate(self.path) if n.id == call.id)
-        scope = self.model.scope_along(self.path[: at + 1])
-        found: list[PythonRef] = []
+        call_index = next(i for i, n in enumerate(self.path) if n.id == call.id)
+        scope = self.model.scope_along(self.path[: call_index + 1])
+        refs: list[PythonRef] = []
         for value in self.inference.infer(self.document, scope, call.child_by_field_name("function")):
-            found += self.inference.parameter_named(value, self.name)
-        return found
+            refs += self.inference.parameter_named(value, self.name)
+        return refs
 
     def _imported(self, statement: Node) -> list[PythonRef]:
         if statement.type == "import_from_statement":
@@ -245,11 +249,11 @@ class PythonLookup:
         return self.model.text[node.start_byte : self.leaf.end_byte]
 
     def _modules(self, module: bytes, level: int) -> list[PythonRef]:
-        found = [PythonRef(document) for document in self.inference.modules(self.document, module, level)[:1]]
-        if found:
-            return found
-        own = self.model.scope_along(self.path).bindings.get(self.name, [])
-        return [PythonRef(self.document, b) for b in own if b.start == self.leaf.start_byte]
+        modules = [PythonRef(document) for document in self.inference.modules(self.document, module, level)[:1]]
+        if modules:
+            return modules
+        bindings = self.model.scope_along(self.path).bindings.get(self.name, [])
+        return [PythonRef(self.document, b) for b in bindings if b.start == self.leaf.start_byte]
 
     def _from(self, statement: Node) -> list[PythonRef]:
         source = statement.child_by_field_name("module_name")
@@ -258,8 +262,8 @@ class PythonLookup:
             start = self.parent if self.parent.type == "dotted_name" else source
             return self._modules(self._prefix(start), level)
         scope = self.model.scope_along(self.path)
-        for held in scope.bindings.values():
-            for binding in held:
+        for bindings in scope.bindings.values():
+            for binding in bindings:
                 if binding.node.start_byte <= self.leaf.start_byte < binding.node.end_byte and binding.kind == "from":
                     return self.inference.follow([PythonRef(self.document, binding)])
         return []

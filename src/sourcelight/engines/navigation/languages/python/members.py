@@ -46,13 +46,13 @@ class PythonValue:
 
 def distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
     """Drop repetitions, and what is beyond the number of alternatives."""
-    found: dict[object, PythonValue] = {}
+    by_key: dict[object, PythonValue] = {}
     for value in values:
         key = (value.kind, value.ref.place if value.ref is not None else (value.items, value.keys))
-        found.setdefault(key, value)
-        if len(found) >= MOST:
+        by_key.setdefault(key, value)
+        if len(by_key) >= MOST:
             break
-    return list(found.values())
+    return list(by_key.values())
 
 
 _MOST_BASES = 40
@@ -84,9 +84,9 @@ class PythonMembers(PythonNames):
         if value.kind == "class" and value.ref is not None:
             for method in (b"__init__", b"__new__"):
                 for ref in self.members(value, method)[:1]:
-                    found = [r for end in self.follow([ref]) for r in self._parameters(end, name)]
-                    if found:
-                        return found
+                    parameters = [r for end in self.follow([ref]) for r in self._parameters(end, name)]
+                    if parameters:
+                        return parameters
             return self.members(value, name)
         return []
 
@@ -105,9 +105,9 @@ class PythonMembers(PythonNames):
             return self._class_members(value.ref, name, set())
         if value.kind == "super" and value.ref is not None:
             for base in self._bases(value.ref):
-                found = self._class_members(base, name, {value.ref.place})
-                if found:
-                    return found
+                members = self._class_members(base, name, {value.ref.place})
+                if members:
+                    return members
         return []
 
     def class_scope(self, ref: PythonRef) -> PythonScope | None:
@@ -131,9 +131,9 @@ class PythonMembers(PythonNames):
         if bindings:
             return [PythonRef(ref.document, b) for b in bindings]
         for base in self._bases(ref):
-            found = self._class_members(base, name, visited)
-            if found:
-                return found
+            members = self._class_members(base, name, visited)
+            if members:
+                return members
         return []
 
     def _bases(self, ref: PythonRef) -> Iterator[PythonRef]:
@@ -151,11 +151,11 @@ class PythonMembers(PythonNames):
     def attributes(self, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
         """Give what the methods of a class assign to attributes of their first parameter; ``__init__`` first."""
         model = scope.model
-        found = model.attributes.get(scope.node.start_byte)
-        if found is None:
-            found = _assigned(model, scope)
-            model.attributes[scope.node.start_byte] = found
-        return found
+        attributes = model.attributes.get(scope.node.start_byte)
+        if attributes is None:
+            attributes = _assigned(model, scope)
+            model.attributes[scope.node.start_byte] = attributes
+        return attributes
 
     def method_owner(self, document: Document, scope: PythonScope) -> PythonRef | None:
         """Give the class that a function directly in its body belongs to."""
@@ -168,8 +168,8 @@ class PythonMembers(PythonNames):
         name = scope.node.child_by_field_name("name")
         if name is None or scope.parent is None:
             return None
-        held = scope.parent.bindings.get(name.text or b"", [])
-        binding = next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
+        bindings = scope.parent.bindings.get(name.text or b"", [])
+        binding = next((b for b in bindings if b.node.start_byte == scope.node.start_byte), None)
         return PythonRef(document, binding) if binding is not None else None
 
 
@@ -190,8 +190,8 @@ def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
 
 
 def _assigned(model: PythonModel, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
-    found: dict[bytes, list[PythonBinding]] = {}
-    methods = [b for held in scope.bindings.values() for b in held if b.kind == "function"]
+    attributes: dict[bytes, list[PythonBinding]] = {}
+    methods = [b for bindings in scope.bindings.values() for b in bindings if b.kind == "function"]
     for method in sorted(methods, key=lambda b: (b.name != b"__init__", b.start)):
         parameters = method.node.child_by_field_name("parameters")
         first = next((c for c in parameters.named_children if c.type != "comment"), None) if parameters else None
@@ -204,51 +204,51 @@ def _assigned(model: PythonModel, scope: PythonScope) -> dict[bytes, list[Python
             continue
         inner = model.scope(method.node, scope)
         for name, node, kind, steps in _attribute_targets(body, first.text):
-            made = PythonBinding(
+            binding = PythonBinding(
                 kind, name.text or b"", name.start_byte, name.end_byte, node, inner, node.end_byte, steps
             )
-            found.setdefault(made.name, []).append(made)
-    return found
+            attributes.setdefault(binding.name, []).append(binding)
+    return attributes
 
 
 _Target = tuple["Node", "Node", Literal["variable", "loop", "with"], tuple[int, ...]]
 
 
 def _attribute_targets(body: Node, first: bytes) -> Iterator[_Target]:
-    waiting = [body]
-    while waiting:
-        node = waiting.pop()
+    pending = [body]
+    while pending:
+        node = pending.pop()
         kind = node.type
         if kind in {"expression_statement", "block"} or kind.endswith(("clause", "_item")):
-            waiting += reversed(node.named_children)
+            pending += reversed(node.named_children)
         elif kind in {"assignment", "augmented_assignment"}:
             yield from _targets_in(node.child_by_field_name("left"), node, "variable", first)
             right = node.child_by_field_name("right")
             if right is not None and right.type == "assignment":
-                waiting.append(right)
+                pending.append(right)
         elif kind == "for_statement":
             yield from _targets_in(node.child_by_field_name("left"), node, "loop", first)
-            waiting += reversed(node.named_children)
+            pending += reversed(node.named_children)
         elif kind == "as_pattern":
             alias = node.child_by_field_name("alias")
             if alias is not None:
                 yield from _targets_in(alias.named_children[0] if alias.named_children else None, node, "with", first)
         elif kind.endswith("statement") or kind in {"function_definition", "decorated_definition"}:
-            waiting += reversed(node.named_children)
+            pending += reversed(node.named_children)
 
 
 def _targets_in(
     target: Node | None, node: Node, kind: Literal["variable", "loop", "with"], first: bytes
 ) -> Iterator[_Target]:
-    waiting: list[tuple[Node, tuple[int, ...]]] = [(target, ())] if target is not None else []
-    while waiting:
-        part, steps = waiting.pop()
+    pending: list[tuple[Node, tuple[int, ...]]] = [(target, ())] if target is not None else []
+    while pending:
+        part, steps = pending.pop()
         if part.type == "attribute":
             holder, name = part.child_by_field_name("object"), part.child_by_field_name("attribute")
             if holder is not None and name is not None and holder.text == first:
                 yield name, node, kind, steps
         elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple"}:
-            waiting += [(child, (*steps, at)) for at, child in reversed(list(enumerate(part.named_children)))]
+            pending += [(child, (*steps, at)) for at, child in reversed(list(enumerate(part.named_children)))]
 
 
 _BUILTINS = frozenset({b"str", b"int", b"float", b"bytes", b"bool", b"object", b"complex", b"bytearray"})
@@ -310,25 +310,25 @@ class PythonAnnotations(PythonMembers):
             refs = [r for v in self.infer(document, scope, holder, offset) for r in self.members(v, name.text or b"")]
         if not refs and node.type == "identifier" and (node.text or b"") in _BUILTINS:
             return [PythonValue("outside")]
-        found: list[PythonValue] = []
+        values: list[PythonValue] = []
         for end in self.follow(refs)[:MOST]:
             binding = end.binding
             if binding is None:
                 continue
             if self.is_outside(end):
-                found.append(PythonValue("outside"))
+                values.append(PythonValue("outside"))
                 continue
             if binding.kind == "class":
-                found.append(PythonValue("instance", end))
+                values.append(PythonValue("instance", end))
             elif binding.kind == "variable":
                 right = binding.node.child_by_field_name("right")
                 if right is not None and right.type == "call":
-                    found += self._made_type(end, binding, right)
+                    values += self._made_type(end, binding, right)
                 else:
-                    found += self.annotated(end.document, binding.scope, right)
-            if found:
+                    values += self.annotated(end.document, binding.scope, right)
+            if values:
                 break
-        return found
+        return values
 
     def _made_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
         """Give what a TypeVar is bound to, or a NewType made from."""
@@ -370,8 +370,8 @@ class PythonAnnotations(PythonMembers):
             inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
             return [PythonValue("class", v.ref) for v in inner if v.kind == "instance"]
         if name in _LISTS:
-            wanted = arguments if name.lower() == b"tuple" else arguments[:1]
-            items = [v for a in wanted for v in self.annotated(document, scope, a, offset)]
+            item_types = arguments if name.lower() == b"tuple" else arguments[:1]
+            items = [v for a in item_types for v in self.annotated(document, scope, a, offset)]
             return [PythonValue("container", items=tuple(items))]
         if name in _MAPS:
             items = self.annotated(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)

@@ -53,13 +53,13 @@ def _made(project: Project) -> PythonModules:
     roots: dict[bytes, bytes] = {}
 
     def root(folder: bytes) -> bytes:
-        found = roots.get(folder)
-        if found is None:
-            found = folder
-            while found and found in packages:
-                found = _folder(found)
-            roots[folder] = found
-        return found
+        top = roots.get(folder)
+        if top is None:
+            top = folder
+            while top and top in packages:
+                top = _folder(top)
+            roots[folder] = top
+        return top
 
     files: dict[bytes, list[tuple[bytes, int]]] = {}
     names: dict[int, tuple[bytes, bytes]] = {}
@@ -85,8 +85,8 @@ def _made(project: Project) -> PythonModules:
             if top != space and top.startswith(prefix):
                 spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
                 files.setdefault(spaced, []).append((space, number))
-    for held in files.values():
-        held.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
+    for entries in files.values():
+        entries.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
     return PythonModules(files, names, shared)
 
 
@@ -97,13 +97,13 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
         folder = _folder(document.path)
         for _ in range(level - 1):
             folder = _folder(folder)
-        found = _in_folder(project, folder, module)
-        return [found] if found is not None else []
+        document_found = _in_folder(project, folder, module)
+        return [document_found] if document_found is not None else []
     modules = modules_of(project)
-    held = modules.files.get(module)
-    if held:
-        own = modules.root_of(document)
-        near = sorted(held, key=lambda entry: _distance(own, entry[0]))
+    entries = modules.files.get(module)
+    if entries:
+        own_root = modules.root_of(document)
+        near = sorted(entries, key=lambda entry: _distance(own_root, entry[0]))
         return [project.document_at(number) for _, number in near[:3]]
     sibling = _in_folder(project, _folder(document.path), module)
     if sibling is not None:
@@ -111,30 +111,32 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
     return _in_others(project, module, session)
 
 
-def _distance(own: bytes, root: bytes) -> tuple[int, int]:
+def _distance(own_root: bytes, root: bytes) -> tuple[int, int]:
     """Order roots: the own one, the top and ``src``, those above, then the others by depth."""
-    if root == own:
+    if root == own_root:
         return 0, 0
     if root in _SHARED_ROOTS:
         return 1, len(root)
-    above = not root or own == root or own.startswith(root + b"/")
-    return (2 if above else 3), root.count(b"/")
+    is_above = not root or own_root == root or own_root.startswith(root + b"/")
+    return (2 if is_above else 3), root.count(b"/")
 
 
 def _in_folder(project: Project, folder: bytes, module: bytes) -> Document | None:
     base = b"/".join(part for part in (folder, module.replace(b".", b"/")) if part)
-    ends = [b"/__init__.py", b"/__init__.pyi"] if not module else [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
+    endings = (
+        [b"/__init__.py", b"/__init__.pyi"] if not module else [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
+    )
     if not module:
-        return project.first([(base + end).lstrip(b"/") for end in ends])
-    return project.first([base + b"/__init__.py", *(base + end for end in ends)])
+        return project.first([(base + end).lstrip(b"/") for end in endings])
+    return project.first([base + b"/__init__.py", *(base + end for end in endings)])
 
 
 def _in_others(project: Project, module: bytes, session: Session) -> list[Document]:
     top = module.split(b".")[0].decode(errors="replace")
     for other, _ in session.providers(project, top):
-        held = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
-        if held:
-            return [other.document_at(held[0][1])]
+        entries = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
+        if entries:
+            return [other.document_at(entries[0][1])]
     return []
 
 
@@ -172,29 +174,29 @@ class PythonNames:
 
     def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:
         """Find what a name means at an offset in a scope, imports not followed; best first."""
-        at: PythonScope | None = scope
-        own = True
+        current: PythonScope | None = scope
+        is_own_scope = True
         later: list[PythonBinding] = []
-        while at is not None:
-            if at.kind != "class" or own:
-                bindings = at.bindings.get(name)
-                if name in at.globals:
-                    at, own = at.module, False
+        while current is not None:
+            if current.kind != "class" or is_own_scope:
+                bindings = current.bindings.get(name)
+                if name in current.globals:
+                    current, is_own_scope = current.module, False
                     continue
-                if bindings and name not in at.nonlocals:
-                    if not own:
+                if bindings and name not in current.nonlocals:
+                    if not is_own_scope:
                         return [PythonRef(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
-                    ordered, any_before = _from_inside(bindings, offset)
-                    if any_before or at.kind != "class":
+                    ordered, is_bound_before = _from_inside(bindings, offset)
+                    if is_bound_before or current.kind != "class":
                         return [PythonRef(document, b) for b in ordered[:MOST_BINDINGS]]
                     later = ordered
-            if own and at.kind != "comprehension":
-                own = False
-            if at.parent is None:
-                found = self._starred(document, at, name, set())
-                if found:
-                    return found
-            at = at.parent
+            if is_own_scope and current.kind != "comprehension":
+                is_own_scope = False
+            if current.parent is None:
+                starred = self._starred(document, current, name, set())
+                if starred:
+                    return starred
+            current = current.parent
         return [PythonRef(document, b) for b in later]
 
     def member(
@@ -217,9 +219,9 @@ class PythonNames:
     def _below(self, document: Document, name: bytes) -> list[PythonRef]:
         if not document.path.endswith((b"/__init__.py", b"/__init__.pyi")):
             return []
-        folder = document.path.rpartition(b"/")[0] + b"/" + name
-        found = document.project.first([folder + end for end in (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")])
-        return [PythonRef(found)] if found is not None else []
+        stem = document.path.rpartition(b"/")[0] + b"/" + name
+        submodule = document.project.first([stem + end for end in (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")])
+        return [PythonRef(submodule)] if submodule is not None else []
 
     def _starred(
         self, document: Document, scope: PythonScope, name: bytes, visited: set[tuple[object, bytes]]
@@ -229,9 +231,9 @@ class PythonNames:
             return []
         for module, level, _ in reversed(scope.stars):
             for source in self.modules(document, module, level)[:1]:
-                found = self.member(source, name, visited)
-                if found:
-                    return found
+                refs = self.member(source, name, visited)
+                if refs:
+                    return refs
         return []
 
     def modules(self, document: Document, module: bytes, level: int) -> list[Document]:
@@ -240,26 +242,26 @@ class PythonNames:
 
     def follow(self, refs: Iterable[PythonRef]) -> list[PythonRef]:
         """Follow imports to the end; what leads nowhere is left as the import that it is."""
-        found: dict[object, PythonRef] = {}
+        by_key: dict[object, PythonRef] = {}
         for ref in refs:
-            for end in self._followed(ref, set()):
-                found.setdefault(end.place, end)
-        return list(found.values())
+            for target in self._followed(ref, set()):
+                by_key.setdefault(target.place, target)
+        return list(by_key.values())
 
     def _followed(self, ref: PythonRef, visited: set[object]) -> list[PythonRef]:
-        waiting, ends = [ref], []
-        while waiting:
-            at = waiting.pop(0)
-            if at.place in visited or len(visited) > MOST_STEPS:
+        pending, targets = [ref], []
+        while pending:
+            current = pending.pop(0)
+            if current.place in visited or len(visited) > MOST_STEPS:
                 continue
-            visited.add(at.place)
-            step = self.imported(at)
-            if step is None or not step:
-                ends.append(at)
+            visited.add(current.place)
+            imported = self.imported(current)
+            if imported is None or not imported:
+                targets.append(current)
             else:
                 # What stands first is the best; others are ways that a program may take instead.
-                waiting[:0] = step[:2]
-        return ends
+                pending[:0] = imported[:2]
+        return targets
 
     def is_outside(self, ref: PythonRef) -> bool:
         """Tell whether an import means a module of which no repository has even the top."""
@@ -274,13 +276,13 @@ class PythonNames:
         if binding is None or binding.kind not in {"import", "from"}:
             return None
         if binding.kind == "import":
-            return [PythonRef(found) for found in self.modules(ref.document, binding.module, 0)[:1]]
+            return [PythonRef(refs) for refs in self.modules(ref.document, binding.module, 0)[:1]]
         for source in self.modules(ref.document, binding.module, binding.level):
-            found = [other for other in self.member(source, binding.member) if other.place != ref.place]
-            if found:
-                return found
+            refs = [other for other in self.member(source, binding.member) if other.place != ref.place]
+            if refs:
+                return refs
         joined = binding.module + b"." + binding.member if binding.module else binding.member
-        return [PythonRef(found) for found in self.modules(ref.document, joined, binding.level)[:1]]
+        return [PythonRef(refs) for refs in self.modules(ref.document, joined, binding.level)[:1]]
 
 
 def _from_inside(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:

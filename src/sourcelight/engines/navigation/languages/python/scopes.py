@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sourcelight.engines.navigation.model import ParsedFile
 
@@ -76,11 +76,11 @@ class PythonScope:
     def bindings(self) -> dict[bytes, list[PythonBinding]]:
         """All bindings of this scope itself, by name."""
         if self._bindings is None:
-            found = _Walk(self)
-            found.walk()
-            self.globals, self.nonlocals = frozenset(found.globals), frozenset(found.nonlocals)
-            self.stars = found.stars
-            self._bindings = found.bindings
+            walk = _Walk(self)
+            walk.walk()
+            self.globals, self.nonlocals = frozenset(walk.globals), frozenset(walk.nonlocals)
+            self.stars = walk.stars
+            self._bindings = walk.bindings
         return self._bindings
 
     @property
@@ -113,45 +113,45 @@ class PythonModel(ParsedFile):
     def scope(self, node: Node, parent: PythonScope) -> PythonScope:
         """Give the scope that a definition, lambda or comprehension opens."""
         key = node.start_byte, node.end_byte, node.type
-        found = self._scopes.get(key)
-        if found is None:
-            found = self._scopes.setdefault(key, PythonScope(_SCOPES[node.type], node, parent, self))
-        return found
+        scope = self._scopes.get(key)
+        if scope is None:
+            scope = self._scopes.setdefault(key, PythonScope(_SCOPES[node.type], node, parent, self))
+        return scope
 
     def scope_along(self, path: list[Node]) -> PythonScope:
         """Give the scope in which the last node of a path from the top is evaluated or bound."""
         scope = self.module
-        for at, node in enumerate(path[:-1]):
-            if node.type in _SCOPES and _is_inside(path, at):
+        for index, node in enumerate(path[:-1]):
+            if node.type in _SCOPES and _is_inside(path, index):
                 scope = self.scope(node, scope)
         return scope
 
 
-def _is_inside(path: list[Node], at: int) -> bool:
+def _is_inside(path: list[Node], index: int) -> bool:
     """Tell whether the end of a path is inside the scope that ``path[at]`` opens, and not in what surrounds it."""
-    node, child = path[at], path[at + 1]
+    node, child = path[index], path[index + 1]
     kind = node.type
     if kind == "class_definition":
         return child.type in {"block", "type_parameter"}
     if kind in {"function_definition", "lambda"}:
         if child.type in {"parameters", "lambda_parameters"}:
-            return _names_parameter(path, at + 1)
+            return _names_parameter(path, index + 1)
         if child.type == "identifier":
             return kind == "lambda"
         return child.type in {"block", "type_parameter"} or kind == "lambda"
     first = next((part for part in node.named_children if part.type == "for_in_clause"), None)
-    if first is None or child.start_byte != first.start_byte or at + 2 >= len(path):
+    if first is None or child.start_byte != first.start_byte or index + 2 >= len(path):
         return True
     right = first.child_by_field_name("right")
     return right is None or not right.start_byte <= path[-1].start_byte < right.end_byte
 
 
-def _names_parameter(path: list[Node], at: int) -> bool:
+def _names_parameter(path: list[Node], index: int) -> bool:
     """Tell whether the end of a path, inside the parameters ``path[at]``, is the name of one."""
     leaf = path[-1]
     if leaf.type != "identifier":
         return False
-    for node in path[at + 1 : -1]:
+    for node in path[index + 1 : -1]:
         if node.type not in _PARAMETERS:
             return False
         if node.type in {"default_parameter", "typed_default_parameter"}:
@@ -173,11 +173,19 @@ class _Walk:
         self.deep = scope.model.has_walrus
 
     def bind(
-        self, kind: BindingKind, name: Node, node: Node, ends: int, steps: tuple[int, ...] = (), **more: object
+        self,
+        kind: BindingKind,
+        name: Node,
+        node: Node,
+        bound_from: int,
+        steps: tuple[int, ...] = (),
+        **attributes: Any,
     ) -> None:
         text = name.text or b""
-        made = PythonBinding(kind, text, name.start_byte, name.end_byte, node, self.scope, ends, steps, **more)  # type: ignore[arg-type]
-        self.bindings.setdefault(text, []).append(made)
+        binding = PythonBinding(
+            kind, text, name.start_byte, name.end_byte, node, self.scope, bound_from, steps, **attributes
+        )
+        self.bindings.setdefault(text, []).append(binding)
 
     def walk(self) -> None:
         scope, node = self.scope, self.scope.node
@@ -217,14 +225,14 @@ class _Walk:
             name = inner
         self.bind("parameter", name, node, 0)
 
-    def _statements(self, waiting: list[Node]) -> None:
-        while waiting:
-            node = waiting.pop()
+    def _statements(self, pending: list[Node]) -> None:
+        while pending:
+            node = pending.pop()
             handler = _HANDLERS.get(node.type)
             if handler is not None:
-                handler(self, node, waiting)
+                handler(self, node, pending)
             elif node.type in _BLOCKS or (self.deep and node.type not in {"lambda", "class_definition"}):
-                waiting += reversed(node.named_children)
+                pending += reversed(node.named_children)
 
     def _function(self, node: Node, _waiting: list[Node], decorators: tuple[Node, ...] = ()) -> None:
         name = node.child_by_field_name("name")
@@ -232,45 +240,45 @@ class _Walk:
             kind: BindingKind = "class" if node.type == "class_definition" else "function"
             self.bind(kind, name, node, name.end_byte, decorators=decorators)
 
-    def _decorated(self, node: Node, waiting: list[Node]) -> None:
+    def _decorated(self, node: Node, pending: list[Node]) -> None:
         definition = node.child_by_field_name("definition")
         if definition is not None:
-            self._function(definition, waiting, tuple(c for c in node.named_children if c.type == "decorator"))
+            self._function(definition, pending, tuple(c for c in node.named_children if c.type == "decorator"))
 
-    def _assignment(self, node: Node, waiting: list[Node]) -> None:
+    def _assignment(self, node: Node, pending: list[Node]) -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None:
             self.targets("variable", left, node, node.end_byte)
         if right is not None and (self.deep or right.type == "assignment"):
-            waiting.append(right)
+            pending.append(right)
 
-    def _walrus(self, node: Node, waiting: list[Node]) -> None:
+    def _walrus(self, node: Node, pending: list[Node]) -> None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is not None:
             self.bind("variable", name, node, node.end_byte)
         if value is not None:
-            waiting.append(value)
+            pending.append(value)
 
-    def _for(self, node: Node, waiting: list[Node]) -> None:
+    def _for(self, node: Node, pending: list[Node]) -> None:
         left = node.child_by_field_name("left")
         if left is not None:
             self.targets("loop", left, node, left.end_byte)
         for field_name in ("alternative", "body", *(("right",) if self.deep else ())):
             part = node.child_by_field_name(field_name)
             if part is not None:
-                waiting.append(part)
+                pending.append(part)
 
-    def _as_pattern(self, node: Node, waiting: list[Node]) -> None:
+    def _as_pattern(self, node: Node, pending: list[Node]) -> None:
         alias = node.child_by_field_name("alias")
         if alias is not None and alias.named_children:
-            around = node.parent
-            kind: BindingKind = "except" if around is not None and around.type.startswith("except") else "with"
+            statement = node.parent
+            kind: BindingKind = "except" if statement is not None and statement.type.startswith("except") else "with"
             self.targets(kind, alias.named_children[0], node, node.end_byte)
         if self.deep:
-            waiting += node.named_children[:1]
+            pending += node.named_children[:1]
 
-    def _with_item(self, node: Node, waiting: list[Node]) -> None:
-        waiting += node.named_children
+    def _with_item(self, node: Node, pending: list[Node]) -> None:
+        pending += node.named_children
 
     def _import(self, node: Node, _waiting: list[Node]) -> None:
         for child in node.named_children:
@@ -336,20 +344,20 @@ class _Walk:
                 children = children[:-1]
             patterns += reversed(children)
 
-    def targets(self, kind: BindingKind, target: Node, node: Node, ends: int) -> None:
+    def targets(self, kind: BindingKind, target: Node, node: Node, bound_from: int) -> None:
         """Bind every name of a target: a name, or names to be unpacked into."""
-        waiting: list[tuple[Node, tuple[int, ...]]] = [(target, ())]
-        while waiting:
-            part, steps = waiting.pop()
+        pending: list[tuple[Node, tuple[int, ...]]] = [(target, ())]
+        while pending:
+            part, steps = pending.pop()
             if part.type == "identifier":
-                self.bind(kind, part, node, ends, steps)
+                self.bind(kind, part, node, bound_from, steps)
             elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple", "list"}:
                 children = part.named_children
-                waiting += [(child, (*steps, at)) for at, child in reversed(list(enumerate(children)))]
+                pending += [(child, (*steps, index)) for index, child in reversed(list(enumerate(children)))]
             elif part.type in {"list_splat_pattern", "list_splat"} and part.named_children:
-                waiting.append((part.named_children[0], (*steps[:-1], -1)))
+                pending.append((part.named_children[0], (*steps[:-1], -1)))
             elif part.type == "parenthesized_expression" and part.named_children:
-                waiting.append((part.named_children[0], steps))
+                pending.append((part.named_children[0], steps))
 
 
 _HANDLERS: dict[str, Callable[[_Walk, Node, list[Node]], None]] = {

@@ -89,24 +89,24 @@ class TsAnnotations(TsNames):
             self._cut = True
             return []
         key = what, document.key, node.start_byte, node.end_byte, node.type, id(known) if known else 0
-        held = self._known.get(key)
-        if held is not None:
-            return held[0]
+        cached = self._known.get(key)
+        if cached is not None:
+            return cached[0]
         if key in self._open:
             self._cut = True
             return []
         self._open.add(key)
-        cut, self._cut = self._cut, False
+        was_cut, self._cut = self._cut, False
         self.depth += 1
         try:
-            found = distinct(work(document, node, known))
+            values = distinct(work(document, node, known))
             if not self._cut:
-                self._known[key] = found, known
+                self._known[key] = values, known
         finally:
             self.depth -= 1
-            self._cut = self._cut or cut
+            self._cut = self._cut or was_cut
             self._open.discard(key)
-        return found
+        return values
 
     def _annotated(self, document: Document, node: Node, known: Known) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
         while node.type in _INNER and node.named_children:
@@ -117,8 +117,10 @@ class TsAnnotations(TsNames):
         if kind == "generic_type":
             arguments = node.child_by_field_name("type_arguments")
             name = node.child_by_field_name("name")
-            given = [a for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
-            return self._named(document, name, given, known) if name is not None else []
+            type_arguments = (
+                [a for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
+            )
+            return self._named(document, name, type_arguments, known) if name is not None else []
         if kind in {"union_type", "intersection_type"}:
             return [value for child in node.named_children for value in self.annotated(document, child, known)]
         if kind == "object_type":
@@ -165,100 +167,106 @@ class TsAnnotations(TsNames):
         """Give what ``this`` is at a node."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
-        for at in range(len(path) - 1, -1, -1):
-            outer = path[at]
+        for index in range(len(path) - 1, -1, -1):
+            outer = path[index]
             if outer.type in CLASSES:
                 return [TsValue("instance", document, outer)]
             if outer.type == "interface_declaration":
                 return [TsValue("instance", document, outer)]
             if outer.type in {"function_declaration", "function_expression", "method_definition"}:
-                own = self._own_this(document, outer)
-                if own:
-                    return own
-                if outer.type == "method_definition" and at and path[at - 1].type == "object":
-                    return [TsValue("object", document, path[at - 1])]
+                declared_this = self._own_this(document, outer)
+                if declared_this:
+                    return declared_this
+                if outer.type == "method_definition" and index and path[index - 1].type == "object":
+                    return [TsValue("object", document, path[index - 1])]
         return []
 
     def _own_this(self, document: Document, function: Node) -> list[TsValue]:
-        held = function.child_by_field_name("parameters")
-        for parameter in held.named_children if held is not None else ():
+        parameters = function.child_by_field_name("parameters")
+        for parameter in parameters.named_children if parameters is not None else ():
             pattern = parameter.child_by_field_name("pattern")
             if pattern is not None and pattern.type == "this":
                 return self.annotated(document, parameter.child_by_field_name("type"), {})
         return []
 
-    def _named(self, document: Document, name: Node, given: list[Node], known: Known) -> Iterable[TsValue]:
+    def _named(self, document: Document, name: Node, arguments: list[Node], known: Known) -> Iterable[TsValue]:
         refs = self.type_refs(document, name)
         if refs:
-            return [value for ref in refs for value in self.of_type(ref, document, given, known)]
-        return self._built_in(document, name, given, known)
+            return [value for ref in refs for value in self.of_type(ref, document, arguments, known)]
+        return self._built_in(document, name, arguments, known)
 
     def type_refs(self, document: Document, name: Node) -> list[TsRef]:
         """Give the declarations of a named type, imports followed."""
         if name.type in {"nested_type_identifier", "member_expression", "nested_identifier"}:
             holder = name.child_by_field_name("module") or name.child_by_field_name("object")
             last = name.child_by_field_name("name") or name.child_by_field_name("property")
-            held = self.infer(document, holder) if holder is not None else []
-            found = [
-                r for value in held for r in self.member_refs(value, (last.text if last is not None else None) or b"")
+            holders = self.infer(document, holder) if holder is not None else []
+            members = [
+                r
+                for value in holders
+                for r in self.member_refs(value, (last.text if last is not None else None) or b"")
             ]
-            return self.follow(found)
+            return self.follow(members)
         refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
-    def of_type(self, ref: TsRef, document: Document, given: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
-        """Give what a value of a declared type may be; `given` are its type arguments in `document`."""
-        made = ref.binding
-        if made is None:
+    def of_type(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
+        """Give what a value of a declared type may be; `arguments` are its type arguments in `document`."""
+        declared = ref.binding
+        if declared is None:
             return []
-        if made.kind == "typeparameter":
-            meant = self.meaning(known, ref.place)
-            if meant:
-                return meant
-            default, constraint = (made.node.child_by_field_name(field) for field in ("value", "constraint"))
+        if declared.kind == "typeparameter":
+            values = self.meaning(known, ref.place)
+            if values:
+                return values
+            default, constraint = (declared.node.child_by_field_name(field) for field in ("value", "constraint"))
             return self.annotated(ref.document, default, known) or self.annotated(ref.document, constraint, known)
         inner = (
-            self.bound_to(ref, document, given, known)
-            if given or made.node.child_by_field_name("type_parameters")
+            self.bound_to(ref, document, arguments, known)
+            if arguments or declared.node.child_by_field_name("type_parameters")
             else {}
         )
-        if made.kind in {"class", "interface", "default"}:
-            return [TsValue("instance", ref.document, made.node, inner)]
-        if made.kind == "type":
-            return self.annotated(ref.document, made.node.child_by_field_name("value"), inner)
-        if made.kind == "enum":
-            return [TsValue("enum", ref.document, made.node)]
+        if declared.kind in {"class", "interface", "default"}:
+            return [TsValue("instance", ref.document, declared.node, inner)]
+        if declared.kind == "type":
+            return self.annotated(ref.document, declared.node.child_by_field_name("value"), inner)
+        if declared.kind == "enum":
+            return [TsValue("enum", ref.document, declared.node)]
         return []
 
-    def meaning(self, known: Known, place: Place) -> list[TsValue]:
+    def meaning(self, known: Known, key: Place) -> list[TsValue]:
         """Give what a type parameter means."""
-        held = known.get(place, ())
-        return self.annotated(held.document, held.node, held.known) if isinstance(held, TypeArguments) else list(held)
+        argument = known.get(key, ())
+        return (
+            self.annotated(argument.document, argument.node, argument.known)
+            if isinstance(argument, TypeArguments)
+            else list(argument)
+        )
 
-    def bound_to(self, ref: TsRef, document: Document, given: list[Node], known: Known) -> Known:
+    def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> Known:
         """Give what the type parameters of a declaration mean for these arguments; defaults where there are none."""
-        meant: dict[Place, tuple[TsValue, ...] | TypeArguments] = {}
-        for place, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
+        bindings: dict[Place, tuple[TsValue, ...] | TypeArguments] = {}
+        for position, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
             default = parameter.node.child_by_field_name("value")
-            if place < len(given):
-                meant[ref.document.key, parameter.start] = TypeArguments(document, given[place], known)
+            if position < len(arguments):
+                bindings[ref.document.key, parameter.start] = TypeArguments(document, arguments[position], known)
             elif default is not None:
-                meant[ref.document.key, parameter.start] = TypeArguments(ref.document, default, meant)
-        return meant
+                bindings[ref.document.key, parameter.start] = TypeArguments(ref.document, default, bindings)
+        return bindings
 
-    def _built_in(self, document: Document, name: Node, given: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a group of names
+    def _built_in(self, document: Document, name: Node, arguments: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a group of names
         text = name.text or b""
-        if not given:
+        if not arguments:
             return []
         if text in _SAME:
-            return self.annotated(document, given[0], known)
+            return self.annotated(document, arguments[0], known)
         if text in _ARRAYS:
-            return [TsValue("array", document, name, known, tuple(self.annotated(document, given[0], known)))]
+            return [TsValue("array", document, name, known, tuple(self.annotated(document, arguments[0], known)))]
         if text in _PROMISES:
-            return [TsValue("promise", document, name, known, tuple(self.annotated(document, given[0], known)))]
+            return [TsValue("promise", document, name, known, tuple(self.annotated(document, arguments[0], known)))]
         if text in _MAPS:
-            return [TsValue("map", document, name, known, tuple(self.annotated(document, given[-1], known)))]
-        inner = self.annotated(document, given[0], known)
+            return [TsValue("map", document, name, known, tuple(self.annotated(document, arguments[-1], known)))]
+        inner = self.annotated(document, arguments[0], known)
         if text == b"Awaited":
             return self.awaited(inner)
         if text == b"ReturnType":

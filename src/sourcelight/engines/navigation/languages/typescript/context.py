@@ -37,17 +37,19 @@ class TsInference(TsExpressions):
             return []
         return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
 
-    def passed(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
+    def passed(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
         """Give what is passed at a place to the function at the end of a path."""
         call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
         function = call.child_by_field_name("function") if call is not None else None
         if function is not None and function.type == "member_expression":
             name = function.child_by_field_name("property")
             holders = self.infer(document, function.child_by_field_name("object"))
-            built_in = [v for h in holders for v in callback_parameter(h, (name.text if name else None) or b"", place)]
+            built_in = [
+                v for h in holders for v in callback_parameter(h, (name.text if name else None) or b"", position)
+            ]
             if built_in:
                 return built_in
-        return [value for one in self.contextual(document, path) for value in self.parameter(one, place)]
+        return [value for one in self.contextual(document, path) for value in self.parameter(one, position)]
 
     def _contextual(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of place
         node, parent = path[-1], path[-2]
@@ -104,20 +106,20 @@ class TsInference(TsExpressions):
         return []
 
     def _of_return(self, document: Document, path: list[Node]) -> list[TsValue]:
-        at = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
-        return self._returned_by(document, path[: at + 1]) if at is not None else []
+        index = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
+        return self._returned_by(document, path[: index + 1]) if index is not None else []
 
     def _returned_by(self, document: Document, path: list[Node]) -> list[TsValue]:
         """What the function at the end of a path has to return."""
         function = path[-1]
         kind = function.child_by_field_name("return_type")
         if kind is not None:
-            found = self.annotated(document, kind, {})
+            values = self.annotated(document, kind, {})
         elif function.type == "method_definition":
-            found = [v for one in self.expected_member(document, path) for v in self.returned(one)]
+            values = [v for one in self.expected_member(document, path) for v in self.returned(one)]
         else:
-            found = [v for one in self.contextual(document, path) for v in self._result(one)]
-        return self.awaited(found) if any(child.type == "async" for child in function.children) else found
+            values = [v for one in self.contextual(document, path) for v in self._result(one)]
+        return self.awaited(values) if any(child.type == "async" for child in function.children) else values
 
     def _result(self, function: TsValue) -> list[TsValue]:
         return self.returned(function) if function.kind == "function" else self._called_shape(function)
@@ -127,40 +129,40 @@ class TsInference(TsExpressions):
         if len(path) < 3:
             return []
         node, arguments, call = path[-1], path[-2], path[-3]
-        given = [child for child in arguments.named_children if child.type != "comment"]
-        place = next((i for i, child in enumerate(given) if child.start_byte == node.start_byte), 0)
+        given_arguments = [child for child in arguments.named_children if child.type != "comment"]
+        position = next((i for i, child in enumerate(given_arguments) if child.start_byte == node.start_byte), 0)
         if call.type == "new_expression":
-            return self._of_constructor(document, call, place)
+            return self._of_constructor(document, call, position)
         function = call.child_by_field_name("function")
         if function is None:
             return []
-        found: list[TsValue] = []
+        values: list[TsValue] = []
         for value in self.infer(document, function):
-            called = value
+            callee = value
             if value.kind == "function":
                 # What callbacks return says nothing of what they are given, and asking for it would go in circles.
-                called = self.instantiated(value, document, call, callbacks=node.type not in FUNCTIONS)
-            found += self.parameter(called, place, len(given))
-        return found
+                callee = self.instantiated(value, document, call, callbacks=node.type not in FUNCTIONS)
+            values += self.parameter(callee, position, len(given_arguments))
+        return values
 
-    def _of_constructor(self, document: Document, call: Node, place: int) -> list[TsValue]:
-        found: list[TsValue] = []
+    def _of_constructor(self, document: Document, call: Node, position: int) -> list[TsValue]:
+        values: list[TsValue] = []
         for value in self.infer(document, call.child_by_field_name("constructor")):
             body = value.node.child_by_field_name("body") if value.kind == "class" and value.node is not None else None
             for child in body.named_children if body is not None else ():
                 name = child.child_by_field_name("name")
                 if child.type == "method_definition" and name is not None and name.text == b"constructor":
-                    found += self.parameter(TsValue("function", value.document, child, value.known), place)
-        return found
+                    values += self.parameter(TsValue("function", value.document, child, value.known), position)
+        return values
 
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
         """Give what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
-        found: list[TsRef] = []
-        for one in named(document.project, b"IntrinsicElements", self.session.workspace)[:_MOST_PLATFORMS]:
-            for ref in self.lookup(one.document, b"IntrinsicElements", one.start, as_type=True):
-                for value in self.of_type(ref, one.document, [], {}):
-                    found += self.member_refs(value, name)
-        return found
+        refs: list[TsRef] = []
+        for candidate in named(document.project, b"IntrinsicElements", self.session.workspace)[:_MOST_PLATFORMS]:
+            for ref in self.lookup(candidate.document, b"IntrinsicElements", candidate.start, as_type=True):
+                for value in self.of_type(ref, candidate.document, [], {}):
+                    refs += self.member_refs(value, name)
+        return refs
 
     def props(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Give what the element around an attribute takes as properties."""
@@ -168,7 +170,7 @@ class TsInference(TsExpressions):
         name = element.child_by_field_name("name")
         if name is not None and is_intrinsic(name):
             return [v for ref in self.intrinsic(document, name.text or b"") for v in self.values_of(ref)]
-        found: list[TsValue] = []
+        values: list[TsValue] = []
         for value in self.infer(document, name):
-            found += self.parameter(value, 0)
-        return found
+            values += self.parameter(value, 0)
+        return values

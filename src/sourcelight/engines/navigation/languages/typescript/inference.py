@@ -44,12 +44,12 @@ def called_method(types: TsExpressions, holder: TsValue, name: bytes, document: 
         if name in _SAME:
             return [TsValue("array", holder.document, holder.node, holder.known, holder.items)]
         if name in _MAPPED:
-            made = _of_callback(types, document, call)
-            return [TsValue("array", document, call, {}, tuple(made))] if made else []
+            results = _of_callback(types, document, call)
+            return [TsValue("array", document, call, {}, tuple(results))] if results else []
     elif holder.kind == "promise":
         if name == b"then":
-            made = types.awaited(_of_callback(types, document, call))
-            return [TsValue("promise", document, call, {}, tuple(made))]
+            results = types.awaited(_of_callback(types, document, call))
+            return [TsValue("promise", document, call, {}, tuple(results))]
         if name in {b"catch", b"finally"}:
             return [holder]
     return []
@@ -61,15 +61,15 @@ def _of_callback(types: TsExpressions, document: Document, call: Node) -> list[T
     return distinct(v for value in types.infer(document, callback) for v in types.returned(value))
 
 
-def callback_parameter(holder: TsValue, name: bytes, place: int) -> list[TsValue]:
+def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsValue]:
     """Give what a built-in method passes to its callback."""
     if holder.kind not in {"array", "map", "promise"}:
         return []
     if name in _CALLED_WITH_ITEM:
         last = 1 if name in {b"sort", b"toSorted"} else 0
-        return list(holder.items) if place <= last else []
+        return list(holder.items) if position <= last else []
     if name in {b"reduce", b"reduceRight"}:
-        return list(holder.items) if place == 1 else []
+        return list(holder.items) if position == 1 else []
     return []
 
 
@@ -179,25 +179,25 @@ class TsExpressions(TsGenerics):
 
     def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[TsRef]:
         """Give what ``holder.name`` means, imports not followed."""
-        found: list[TsRef] = []
+        refs: list[TsRef] = []
         for value in self.infer(document, holder, known):
-            found += self.member_refs(value, name)
-        return found
+            refs += self.member_refs(value, name)
+        return refs
 
     def _subscript(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         index = node.child_by_field_name("index")
-        found: list[TsValue] = []
+        values: list[TsValue] = []
         for value in self.infer(document, node.child_by_field_name("object"), known):
             if index is not None and index.type == "string":
-                found += [v for ref in self.member_refs(value, unquoted(index)) for v in self.values_of(ref)]
+                values += [v for ref in self.member_refs(value, unquoted(index)) for v in self.values_of(ref)]
             elif index is not None and index.type == "number" and value.kind == "tuple":
-                found += self.stepped(
+                values += self.stepped(
                     [value], PatternStep("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
                 )
             else:
-                found += value.items
-                found += self._index_signature(value)
-        return found
+                values += value.items
+                values += self._index_signature(value)
+        return values
 
     def _index_signature(self, value: TsValue) -> list[TsValue]:
         body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
@@ -208,17 +208,17 @@ class TsExpressions(TsGenerics):
 
     def _new(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         arguments = node.child_by_field_name("type_arguments")
-        given = list(arguments.named_children) if arguments is not None else []
+        type_arguments = list(arguments.named_children) if arguments is not None else []
         constructor = node.child_by_field_name("constructor")
-        found: list[TsValue] = []
+        values: list[TsValue] = []
         for value in self.infer(document, constructor, known):
             if value.kind == "class" and value.node is not None:
                 ref = TsRef(value.document, TsBinding("class", b"", 0, 0, value.node))
-                meant = self.bound_to(ref, document, given, known)
-                found.append(TsValue("instance", value.document, value.node, merged(value.known, meant)))
-        if not found and constructor is not None and given:
-            return self._built_in(document, constructor, given, known)
-        return found
+                bindings = self.bound_to(ref, document, type_arguments, known)
+                values.append(TsValue("instance", value.document, value.node, merged(value.known, bindings)))
+        if not values and constructor is not None and type_arguments:
+            return self._built_in(document, constructor, type_arguments, known)
+        return values
 
     def _call(self, document: Document, node: Node, known: Known) -> list[TsValue]:
         function = node.child_by_field_name("function")
@@ -240,13 +240,13 @@ class TsExpressions(TsGenerics):
             ]
             if built_in:
                 return built_in
-        found: list[TsValue] = []
+        values: list[TsValue] = []
         for value in self.infer(document, function, known):
             if value.kind == "function":
-                found += self.returned(self.instantiated(value, document, node))
+                values += self.returned(self.instantiated(value, document, node))
             else:
-                found += self._called_shape(value)
-        return found
+                values += self._called_shape(value)
+        return values
 
     def _imported_later(self, document: Document, node: Node) -> list[TsValue]:
         arguments = node.child_by_field_name("arguments")
@@ -276,53 +276,53 @@ class TsExpressions(TsGenerics):
         results = [body] if body.type != "statement_block" else _returns(body)
         self.depth += 1
         try:
-            found = distinct(v for result in results for v in self.infer(function.document, result, function.known))
+            values = distinct(v for result in results for v in self.infer(function.document, result, function.known))
         finally:
             self.depth -= 1
         if any(child.type == "async" for child in node.children):
             return (
-                [TsValue("promise", function.document, node, function.known, tuple(self.awaited(found)))]
-                if found
+                [TsValue("promise", function.document, node, function.known, tuple(self.awaited(values)))]
+                if values
                 else []
             )
-        return found
+        return values
 
     def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
         """Give what a declaration may hold."""
-        made, document = ref.binding, ref.document
-        if made is None:
+        declared, document = ref.binding, ref.document
+        if declared is None:
             return [TsValue("module", document)]
-        if made.kind == "function":
-            return [TsValue("function", document, made.node, ref.known)]
-        if made.kind == "class":
-            return [TsValue("class", document, made.node, ref.known)]
-        if made.kind == "enum":
-            return [TsValue("enum", document, made.node)]
-        if made.kind == "namespace":
-            return [TsValue("namespace", document, made.node)]
-        if made.kind == "default":
-            return self.infer(document, made.node)
-        if made.kind == "import":
+        if declared.kind == "function":
+            return [TsValue("function", document, declared.node, ref.known)]
+        if declared.kind == "class":
+            return [TsValue("class", document, declared.node, ref.known)]
+        if declared.kind == "enum":
+            return [TsValue("enum", document, declared.node)]
+        if declared.kind == "namespace":
+            return [TsValue("namespace", document, declared.node)]
+        if declared.kind == "default":
+            return self.infer(document, declared.node)
+        if declared.kind == "import":
             return [value for one in self.follow([ref]) if one.place != ref.place for value in self.values_of(one)]
-        if made.kind in {"variable", "parameter", "member"}:
-            return self._held(ref, made)
+        if declared.kind in {"variable", "parameter", "member"}:
+            return self._held(ref, declared)
         return []
 
-    def _held(self, ref: TsRef, made: TsBinding) -> list[TsValue]:
+    def _held(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:
         if self.depth >= DEPTH:
             return []
         self.depth += 1
         try:
-            values = self._whole(ref, made)
-            for step in made.steps:
+            values = self._whole(ref, declared)
+            for step in declared.steps:
                 values = self.stepped(values, step)
             return distinct(values)
         finally:
             self.depth -= 1
 
-    def _whole(self, ref: TsRef, made: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
+    def _whole(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
         """What a declaration holds before destructuring."""
-        node, document, known = made.node, ref.document, ref.known
+        node, document, known = declared.node, ref.document, ref.known
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
             if any(child.type == "get" for child in node.children):
                 return self.returned(TsValue("function", document, node, known))
@@ -332,13 +332,13 @@ class TsExpressions(TsGenerics):
             return [item for value in over for item in value.items]
         kind = node.child_by_field_name("type")
         if kind is not None:
-            found = self.annotated(document, kind, known)
-            if found:
-                return found
+            values = self.annotated(document, kind, known)
+            if values:
+                return values
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if node.type == "shorthand_property_identifier":
             return self.infer(document, node, known)
-        if made.kind == "parameter":
+        if declared.kind == "parameter":
             expected = self._expected_parameter(document, node)
             if expected:
                 return expected
@@ -348,7 +348,7 @@ class TsExpressions(TsGenerics):
         """What a parameter without a type is, by what is expected of its function."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
-        at = next(
+        index = next(
             (
                 i
                 for i in range(len(path) - 1, -1, -1)
@@ -356,17 +356,17 @@ class TsExpressions(TsGenerics):
             ),
             None,
         )
-        if at is None or path[at].type in {"function_declaration", "function_signature"}:
+        if index is None or path[index].type in {"function_declaration", "function_signature"}:
             return []
-        function = path[at]
-        places = [p.start_byte for p in parameters_of(function)]
-        if node.start_byte not in places:
+        function = path[index]
+        starts = [p.start_byte for p in parameters_of(function)]
+        if node.start_byte not in starts:
             return []
-        place = places.index(node.start_byte)
+        position = starts.index(node.start_byte)
         if function.type == "method_definition":
-            expected = self.expected_member(document, path[: at + 1])
-            return [value for one in expected for value in self.parameter(one, place)]
-        return self.passed(document, path[: at + 1], place)
+            expected = self.expected_member(document, path[: index + 1])
+            return [value for one in expected for value in self.parameter(one, position)]
+        return self.passed(document, path[: index + 1], position)
 
     def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Give what is expected of a method in an object literal."""
@@ -378,20 +378,20 @@ class TsExpressions(TsGenerics):
             v for holder in holders for ref in self.member_refs(holder, unquoted(name)) for v in self.values_of(ref)
         ]
 
-    def parameter(self, function: TsValue, place: int, count: int = 0) -> list[TsValue]:
+    def parameter(self, function: TsValue, position: int, count: int = 0) -> list[TsValue]:
         """Give what a function expects at a place; of overloads, the first that takes `count` arguments and a function.
 
         An interface with call signatures is a function with overloads.
         """
-        found: list[TsValue] = []
+        first_values: list[TsValue] = []
         for node in self._signatures_of(function):
             if len(parameters_of(node)) < count and not _takes_more(node):
                 continue
-            values = self._parameter(function, node, place)
-            found = found or values
+            values = self._parameter(function, node, position)
+            first_values = first_values or values
             if any(value.kind == "function" for value in values):
                 return values
-        return found
+        return first_values
 
     @staticmethod
     def _signatures_of(function: TsValue) -> list[Node]:
@@ -401,16 +401,16 @@ class TsExpressions(TsGenerics):
             return [child for child in body.named_children if child.type == "call_signature"]
         return [node] if node is not None and node.type in FUNCTIONS else []
 
-    def _parameter(self, function: TsValue, node: Node, place: int) -> list[TsValue]:
-        held = parameters_of(node)
-        if not held:
+    def _parameter(self, function: TsValue, node: Node, position: int) -> list[TsValue]:
+        parameters = parameters_of(node)
+        if not parameters:
             return []
-        parameter = held[min(place, len(held) - 1)]
-        rest = _is_rest(parameter)
-        if place >= len(held) and not rest:
+        parameter = parameters[min(position, len(parameters) - 1)]
+        is_rest = _is_rest(parameter)
+        if position >= len(parameters) and not is_rest:
             return []
-        found = self.annotated(function.document, parameter.child_by_field_name("type"), function.known)
-        return self.stepped(found, PatternStep("index", index=place - len(held) + 1)) if rest else found
+        values = self.annotated(function.document, parameter.child_by_field_name("type"), function.known)
+        return self.stepped(values, PatternStep("index", index=position - len(parameters) + 1)) if is_rest else values
 
     def stepped(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
         """Take one step of a destructuring."""
@@ -419,20 +419,22 @@ class TsExpressions(TsGenerics):
         if step.kind == "key":
             refs = [ref for value in values for ref in self.member_refs(value, step.key)]
             return [value for ref in self.follow(refs)[:MOST] for value in self.values_of(ref)]
-        found: list[TsValue] = []
+        stepped_values: list[TsValue] = []
         for value in values:
             if value.kind == "tuple" and value.node is not None:
                 parts = [c for c in value.node.named_children if c.type != "comment"]
                 if step.index < len(parts):
                     part = parts[step.index]
                     inner = part.child_by_field_name("type") or part
-                    found += self.annotated(value.document, inner, value.known)
+                    stepped_values += self.annotated(value.document, inner, value.known)
             elif value.kind == "array" and value.node is not None and value.node.type == "array":
                 parts = value.node.named_children
-                found += self.infer(value.document, parts[step.index], value.known) if step.index < len(parts) else []
+                stepped_values += (
+                    self.infer(value.document, parts[step.index], value.known) if step.index < len(parts) else []
+                )
             else:
-                found += value.items
-        return found
+                stepped_values += value.items
+        return stepped_values
 
 
 def _is_rest(parameter: Node) -> bool:
@@ -441,8 +443,8 @@ def _is_rest(parameter: Node) -> bool:
 
 
 def _takes_more(function: Node) -> bool:
-    held = parameters_of(function)
-    return bool(held) and _is_rest(held[-1])
+    parameters = parameters_of(function)
+    return bool(parameters) and _is_rest(parameters[-1])
 
 
 def _first(node: Node) -> Node | None:
@@ -463,13 +465,13 @@ def _required(call: Node) -> bytes:
 
 
 def _returns(body: Node) -> list[Node]:
-    found: list[Node] = []
-    waiting = list(reversed(body.named_children))
-    while waiting and len(found) < _MOST_RETURNS:
-        node = waiting.pop()
+    returned: list[Node] = []
+    pending = list(reversed(body.named_children))
+    while pending and len(returned) < _MOST_RETURNS:
+        node = pending.pop()
         if node.type == "return_statement":
             value = _first(node)
-            found += [value] if value is not None else []
+            returned += [value] if value is not None else []
         elif node.type not in FUNCTIONS and node.type not in CLASSES and not node.type.endswith("expression"):
-            waiting += reversed(node.named_children)
-    return found
+            pending += reversed(node.named_children)
+    return returned

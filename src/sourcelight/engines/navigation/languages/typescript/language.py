@@ -123,27 +123,27 @@ def _inference(session: Session) -> TsInference:
 
 def _usage(node: Node) -> Usage:
     role: Role = "name"
-    called = False
+    is_called = False
     parent = node.parent
-    binds = node.type == "shorthand_property_identifier_pattern"
+    is_binding = node.type == "shorthand_property_identifier_pattern"
     if parent is not None:
         kind = parent.type
-        whole = node
+        expression = node
         if kind in {"member_expression", "nested_type_identifier", "nested_identifier"} and _is_last(parent, node):
-            role, whole = "attribute", parent
+            role, expression = "attribute", parent
         elif kind in {"import_specifier", "import_clause", "namespace_import", "export_specifier"}:
             role = "import"
         elif kind in {"pair", "jsx_attribute", "pair_pattern"} or node.type == "shorthand_property_identifier":
             role = "keyword"
         name = parent.child_by_field_name("name") or parent.child_by_field_name("pattern")
-        binds = binds or (
+        is_binding = is_binding or (
             name is not None
             and name.start_byte == node.start_byte
             and (kind in _MEMBERS or kind.endswith(("declaration", "declarator", "parameter", "_signature")))
         )
-        call = whole.parent
-        called = call is not None and call.type in {"call_expression", "new_expression"} and _calls(call, whole)
-    return Usage(role, binds, called)
+        call = expression.parent
+        is_called = call is not None and call.type in {"call_expression", "new_expression"} and _calls(call, expression)
+    return Usage(role, is_binding, is_called)
 
 
 def _is_last(parent: Node, node: Node) -> bool:
@@ -189,22 +189,22 @@ class TsLookup:
         return self._plain()
 
     def _own(self, kind: str) -> list[TsRef]:
-        made = TsBinding(
+        declared = TsBinding(
             "variable" if kind == "variable" else "member",
             self.name,
             self.leaf.start_byte,
             self.leaf.end_byte,
             self.parent,
         )
-        return [TsRef(self.document, made)]
+        return [TsRef(self.document, declared)]
 
     def _plain(self) -> tuple[list[TsRef], How]:
         if self.parent.type in _TAGS and is_intrinsic(self.leaf):
             return self.inference.intrinsic(self.document, self.name), "type"
         as_type = self.leaf.type == "type_identifier"
         refs = self.inference.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
-        own = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
-        refs = own + [r for r in refs if r not in own]
+        declared_here = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
+        refs = declared_here + [r for r in refs if r not in declared_here]
         return self._ended(refs, "scope")
 
     def _ended(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
@@ -215,33 +215,38 @@ class TsLookup:
 
     def _through_require(self, ref: TsRef) -> TsRef:
         """``const { a } = require("./b")`` is an import."""
-        made = ref.binding
-        if made is None or made.kind != "variable" or len(made.steps) != 1 or made.steps[0].kind != "key":
+        declared = ref.binding
+        if (
+            declared is None
+            or declared.kind != "variable"
+            or len(declared.steps) != 1
+            or declared.steps[0].kind != "key"
+        ):
             return ref
-        if made.start == self.leaf.start_byte:
+        if declared.start == self.leaf.start_byte:
             return ref
-        value = made.node.child_by_field_name("value")
-        found = (
+        value = declared.node.child_by_field_name("value")
+        values = (
             self.inference.infer(ref.document, value) if value is not None and value.type == "call_expression" else []
         )
-        if not found or found[0].kind != "module":
+        if not values or values[0].kind != "module":
             return ref
-        inner = self.inference.exported(found[0].document, made.steps[0].key)
-        return inner[0] if inner else ref
+        exported = self.inference.exported(values[0].document, declared.steps[0].key)
+        return exported[0] if exported else ref
 
     def _attribute(self) -> tuple[list[TsRef], How]:
         holder = self.parent.child_by_field_name("object") or self.parent.child_by_field_name("module")
         values = self.inference.infer(self.document, holder)
-        found = [ref for value in values for ref in self.inference.member_refs(value, self.name)]
+        refs = [ref for value in values for ref in self.inference.member_refs(value, self.name)]
         how: How = "import" if values and values[0].kind == "module" else "type"
-        return self.inference.follow(found), how
+        return self.inference.follow(refs), how
 
     def _specifier(self) -> tuple[list[TsRef], How]:
         outer = next((n for n in reversed(self.path) if n.type in {"import_statement", "export_statement"}), None)
         source = outer.child_by_field_name("source") if outer is not None else None
         name = self.parent.child_by_field_name("name")
         if source is not None and name is not None:
-            made = TsBinding(
+            imported = TsBinding(
                 "import",
                 self.name,
                 self.leaf.start_byte,
@@ -251,7 +256,7 @@ class TsLookup:
                 unquoted(source),
                 unquoted(name),
             )
-            return self.inference.follow([TsRef(self.document, made)]), "import"
+            return self.inference.follow([TsRef(self.document, imported)]), "import"
         if name is not None and name.start_byte != self.leaf.start_byte:
             return self._own("variable"), "scope"
         refs = self.inference.lookup(self.document, self.name, self.model.root.start_byte)
@@ -267,31 +272,32 @@ class TsLookup:
             return self._contextual_key(len(self.path) - 3) or self._own("member")
         return self._destructured()
 
-    def _contextual_key(self, at: int) -> list[TsRef]:
+    def _contextual_key(self, index: int) -> list[TsRef]:
         """The property that is expected under the name, for the object literal ``path[at]``."""
-        if at < 1 or self.path[at].type != "object":
+        if index < 1 or self.path[index].type != "object":
             return []
-        expected = self.inference.contextual(self.document, self.path[: at + 1])
+        expected = self.inference.contextual(self.document, self.path[: index + 1])
         return [ref for value in expected for ref in self.inference.member_refs(value, self.name)]
 
     def _destructured(self) -> list[TsRef]:
         """The property that a pattern takes."""
         top = next((i for i in range(len(self.path) - 1, -1, -1) if not _in_pattern(self.path[i])), 0)
         holder = self.path[top]
-        held = self._pattern_value(holder, top)
+        values = self._pattern_value(holder, top)
         steps = self._steps(top)
         for step in steps:
-            held = self.inference.stepped(held, step)
-        return [ref for value in held for ref in self.inference.follow(self.inference.member_refs(value, self.name))]
+            values = self.inference.stepped(values, step)
+        return [ref for value in values for ref in self.inference.follow(self.inference.member_refs(value, self.name))]
 
-    def _pattern_value(self, holder: Node, at: int) -> list[TsValue]:
-        name = next(
-            (b for bindings in self.model.declared_in(self.path[: at + 1]) for b in bindings if b.node == holder), None
+    def _pattern_value(self, holder: Node, index: int) -> list[TsValue]:
+        declared = next(
+            (b for bindings in self.model.declared_in(self.path[: index + 1]) for b in bindings if b.node == holder),
+            None,
         )
-        if name is None:
+        if declared is None:
             return []
-        whole = TsBinding(name.kind, b"", holder.start_byte, holder.start_byte, holder)
-        return self.inference.values_of(TsRef(self.document, whole))
+        unpacked = TsBinding(declared.kind, b"", holder.start_byte, holder.start_byte, holder)
+        return self.inference.values_of(TsRef(self.document, unpacked))
 
     def _steps(self, top: int) -> list[PatternStep]:
         pattern = self.path[top + 1]
@@ -331,17 +337,17 @@ def _to_ref(ref: TsRef, how: How) -> Ref:
     return Ref(ref.document, declared.start, declared.end, _kind(declared), how, reason)
 
 
-def _kind(made: TsBinding) -> str:
-    if made.kind == "member":
-        if made.node.type in {"method_definition", "method_signature", "abstract_method_signature"}:
+def _kind(declared: TsBinding) -> str:
+    if declared.kind == "member":
+        if declared.node.type in {"method_definition", "method_signature", "abstract_method_signature"}:
             return "method"
-        if made.node.type in {"enum_assignment", "property_identifier"}:
+        if declared.node.type in {"enum_assignment", "property_identifier"}:
             return "enummember"
-        return "field" if made.node.type in _FIELDS else "property"
-    if made.kind == "variable":
-        value = made.node.child_by_field_name("value")
+        return "field" if declared.node.type in _FIELDS else "property"
+    if declared.kind == "variable":
+        value = declared.node.child_by_field_name("value")
         if value is not None and value.type in FUNCTIONS:
             return "function"
         if value is not None and value.type in CLASSES:
             return "class"
-    return _KINDS.get(made.kind, made.kind)
+    return _KINDS.get(declared.kind, declared.kind)

@@ -50,30 +50,30 @@ class TsMembers(TsAnnotations):
             return self.exported(value.document, name)
         if node is None:
             return []
-        found = [TsRef(value.document, made, value.known) for made in self._own(value, node, name)]
-        if found:
-            return found
+        members = [TsRef(value.document, made, value.known) for made in self._own(value, node, name)]
+        if members:
+            return members
         for base in self._bases(value, node):
-            found = self._members(base, name, visited)
-            if found:
-                return found
+            members = self._members(base, name, visited)
+            if members:
+                return members
         return []
 
     def overridden(self, value: TsValue, name: bytes) -> list[TsRef]:
         """Give the members that one of a class or interface implements or overrides, up to the top."""
-        found: list[TsRef] = []
+        members: list[TsRef] = []
         visited: set[object] = {value.place}
-        waiting = [value]
-        while waiting and len(visited) <= _MOST_BASES:
-            at = waiting.pop(0)
-            if at.node is None:
+        pending = [value]
+        while pending and len(visited) <= _MOST_BASES:
+            current = pending.pop(0)
+            if current.node is None:
                 continue
-            for base in [*self._bases(at, at.node), *self._implemented(at, at.node)]:
+            for base in [*self._bases(current, current.node), *self._implemented(current, current.node)]:
                 if base.place not in visited and base.node is not None:
                     visited.add(base.place)
-                    waiting.append(base)
-                    found += [TsRef(base.document, made, base.known) for made in self._own(base, base.node, name)]
-        return found
+                    pending.append(base)
+                    members += [TsRef(base.document, made, base.known) for made in self._own(base, base.node, name)]
+        return members
 
     def _implemented(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
@@ -86,13 +86,13 @@ class TsMembers(TsAnnotations):
         if model is None:
             return []
         key = node.start_byte, node.end_byte, value.kind
-        held = model.members.get(key)
-        if held is None:
-            held = {}
-            for made in _members_of(value.kind, node):
-                held.setdefault(made.name, []).append(made)
-            model.members[key] = held
-        return held.get(name, [])
+        members = model.members.get(key)
+        if members is None:
+            members = {}
+            for member in _members_of(value.kind, node):
+                members.setdefault(member.name, []).append(member)
+            model.members[key] = members
+        return members.get(name, [])
 
     def _bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
@@ -113,9 +113,13 @@ class TsMembers(TsAnnotations):
     def _merged(self, document: Document, node: Node, name: Node, known: Known) -> Iterator[TsValue]:
         """Other declarations of the same interface."""
         for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
-            made = ref.binding
-            if made is not None and made.kind in {"interface", "class"} and made.node.start_byte != node.start_byte:
-                yield TsValue("instance", document, made.node, known)
+            declared = ref.binding
+            if (
+                declared is not None
+                and declared.kind in {"interface", "class"}
+                and declared.node.start_byte != node.start_byte
+            ):
+                yield TsValue("instance", document, declared.node, known)
 
     def _class_bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
@@ -125,14 +129,14 @@ class TsMembers(TsAnnotations):
             if clause.type == "implements_clause" or base is None:
                 continue
             arguments = clause.child_by_field_name("type_arguments")
-            given = list(arguments.named_children) if arguments is not None else []
-            for found in self.infer(document, base, value.known):
-                if found.kind == "class" and found.node is not None:
-                    ref = TsRef(found.document, TsBinding("class", b"", 0, 0, found.node))
-                    known = merged(found.known, self.bound_to(ref, document, given, value.known))
-                    yield TsValue(value.kind, found.document, found.node, known)
+            type_arguments = list(arguments.named_children) if arguments is not None else []
+            for base_value in self.infer(document, base, value.known):
+                if base_value.kind == "class" and base_value.node is not None:
+                    ref = TsRef(base_value.document, TsBinding("class", b"", 0, 0, base_value.node))
+                    known = merged(base_value.known, self.bound_to(ref, document, type_arguments, value.known))
+                    yield TsValue(value.kind, base_value.document, base_value.node, known)
                 else:
-                    yield found
+                    yield base_value
         name = node.child_by_field_name("name")
         if name is not None and value.kind == "instance":
             yield from self._merged(document, node, name, value.known)
@@ -159,12 +163,12 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
             if key is not None and is_static(child) is static:
-                made = TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                member = TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, what is implemented before what is only announced.
                 if child.type == "method_signature" or any(c.type == "set" for c in child.children):
-                    late.append(made)
+                    late.append(member)
                 else:
-                    yield made
+                    yield member
             if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
                 yield from _constructed(child)
     yield from late
@@ -179,8 +183,8 @@ def is_static(node: Node) -> bool:
 
 def _constructed(constructor: Node) -> Iterator[TsBinding]:
     """Parameters of a constructor that are fields too."""
-    held = constructor.child_by_field_name("parameters")
-    for parameter in held.named_children if held is not None else ():
+    parameters = constructor.child_by_field_name("parameters")
+    for parameter in parameters.named_children if parameters is not None else ():
         marks = {child.type for child in parameter.children}
         pattern = parameter.child_by_field_name("pattern")
         if marks & {"accessibility_modifier", "readonly", "override_modifier"} and pattern is not None:
@@ -191,21 +195,21 @@ def _assigned_this(body: Node) -> Iterator[TsBinding]:
     """Fields that methods assign, as JavaScript declares them; each where it is assigned first."""
     if b"this." not in (body.text or b""):
         return
-    known: set[bytes] = set()
-    waiting = list(reversed(body.named_children))
-    while waiting:
-        node = waiting.pop()
+    seen: set[bytes] = set()
+    pending = list(reversed(body.named_children))
+    while pending:
+        node = pending.pop()
         if node.type == "assignment_expression":
             left = node.child_by_field_name("left")
             holder = (
                 left.child_by_field_name("object") if left is not None and left.type == "member_expression" else None
             )
             key = left.child_by_field_name("property") if left is not None and holder is not None else None
-            if holder is not None and holder.type == "this" and key is not None and key.text not in known:
-                known.add(key.text or b"")
+            if holder is not None and holder.type == "this" and key is not None and key.text not in seen:
+                seen.add(key.text or b"")
                 yield binding("member", key, node)
         if node.type not in CLASSES and node.type != "function_declaration":
-            waiting += reversed(node.named_children)
+            pending += reversed(node.named_children)
 
 
 def _signatures(body: Node) -> Iterator[TsBinding]:
@@ -248,72 +252,77 @@ class TsGenerics(TsMembers):
     def instantiated(self, function: TsValue, document: Document, call: Node, *, callbacks: bool = True) -> TsValue:
         """Add what the type parameters of a function mean in one call."""
         node = function.node
-        held = list(type_parameters(node)) if node is not None else []
-        if node is None or not held:
+        declared_parameters = list(type_parameters(node)) if node is not None else []
+        if node is None or not declared_parameters:
             return function
         meant: Meant = dict(function.known)
         arguments = call.child_by_field_name("type_arguments")
-        for made, given in zip(held, arguments.named_children if arguments is not None else (), strict=False):
-            meant[function.document.key, made.start] = TypeArguments(document, given, {})
+        for type_parameter, type_node in zip(
+            declared_parameters, arguments.named_children if arguments is not None else (), strict=False
+        ):
+            meant[function.document.key, type_parameter.start] = TypeArguments(document, type_node, {})
         if arguments is None:
-            names = {made.name: (function.document.key, made.start) for made in held}
+            names = {
+                type_parameter.name: (function.document.key, type_parameter.start)
+                for type_parameter in declared_parameters
+            }
             passed = call.child_by_field_name("arguments")
             given_values = [c for c in passed.named_children if c.type != "comment"] if passed is not None else []
             for parameter, argument in zip(parameters_of(node), given_values, strict=False):
-                wanted = parameter.child_by_field_name("type")
-                told = callbacks or argument.type not in FUNCTIONS
-                if told and wanted is not None and any(name in (wanted.text or b"") for name in names):
-                    self.unify(wanted, self.infer(document, argument), names, meant)
-            for made in held:
-                place = function.document.key, made.start
-                if place not in meant:
-                    default = made.node.child_by_field_name("value")
+                expected = parameter.child_by_field_name("type")
+                is_informative = callbacks or argument.type not in FUNCTIONS
+                if is_informative and expected is not None and any(name in (expected.text or b"") for name in names):
+                    self.unify(expected, self.infer(document, argument), names, meant)
+            for type_parameter in declared_parameters:
+                key = function.document.key, type_parameter.start
+                if key not in meant:
+                    default = type_parameter.node.child_by_field_name("value")
                     if default is not None:
-                        meant[place] = TypeArguments(function.document, default, meant)
+                        meant[key] = TypeArguments(function.document, default, meant)
         return replace(function, known=meant)
 
-    def unify(self, wanted: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
-        """Note what type parameters have to mean for `values` to be of the type `wanted`."""
+    def unify(self, expected: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
+        """Note what type parameters have to mean for `values` to be of the type `expected`."""
         for _ in range(6):
             if not values:
                 return
-            kind = wanted.type
+            kind = expected.type
             if (
                 kind in {"type_annotation", "parenthesized_type", "readonly_type", "optional_type"}
-                and wanted.named_children
+                and expected.named_children
             ):
-                wanted = wanted.named_children[0]
+                expected = expected.named_children[0]
             elif kind == "type_identifier":
-                place = names.get(wanted.text or b"")
-                if place is not None:
-                    meant.setdefault(place, tuple(values))
+                key = names.get(expected.text or b"")
+                if key is not None:
+                    meant.setdefault(key, tuple(values))
                 return
             elif kind == "array_type":
-                wanted, values = wanted.named_children[0], [item for value in values for item in value.items]
+                expected, values = expected.named_children[0], [item for value in values for item in value.items]
             elif kind in {"union_type", "intersection_type"}:
-                for child in wanted.named_children:
+                for child in expected.named_children:
                     self.unify(child, values, names, meant)
                 return
             elif kind == "function_type":
-                result = wanted.child_by_field_name("return_type")
+                result = expected.child_by_field_name("return_type")
                 if result is None:
                     return
-                wanted, values = result, [r for value in values for r in self.returned(value)]
+                expected, values = result, [r for value in values for r in self.returned(value)]
             elif kind == "generic_type":
-                self._unify_generic(wanted, values, names, meant)
+                self._unify_generic(expected, values, names, meant)
                 return
             else:
                 return
 
-    def _unify_generic(self, wanted: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
-        arguments = wanted.child_by_field_name("type_arguments")
-        given = list(arguments.named_children) if arguments is not None else []
+    def _unify_generic(self, expected: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
+        arguments = expected.child_by_field_name("type_arguments")
+        given_types = list(arguments.named_children) if arguments is not None else []
         items = [item for value in values for item in value.items]
-        if items and given:
-            self.unify(given[-1], items, names, meant)
+        if items and given_types:
+            self.unify(given_types[-1], items, names, meant)
         for value in values:
             if value.kind == "instance" and value.node is not None:
-                for made, argument in zip(type_parameters(value.node), given, strict=False):
-                    known = self.meaning(value.known, (value.document.key, made.start))
-                    if known:
-                        self.unify(argument, known, names, meant)
+                for parameter, argument in zip(type_parameters(value.node), given_types, strict=False):
+                    values_of_parameter = self.meaning(value.known, (value.document.key, parameter.start))
+                    if values_of_parameter:
+                        self.unify(argument, values_of_parameter, names, meant)

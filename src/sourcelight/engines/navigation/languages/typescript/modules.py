@@ -48,11 +48,11 @@ def _read(project: Project) -> TsPackages:
         if b"node_modules/" in document.path:
             continue
         if base == b"package.json":
-            held = _json(document.text)
-            name = held.get("name")
+            manifest = _json(document.text)
+            name = manifest.get("name")
             if isinstance(name, str) and name and name not in folders:
                 folders[name] = folder
-                mains = [held.get(key) for key in _MAINS]
+                mains = [manifest.get(key) for key in _MAINS]
                 entries[name] = tuple(main.encode() for main in mains if isinstance(main, str))
         elif base.startswith(b"tsconfig") or base == b"jsconfig.json":
             paths += _paths(folder, _json(_COMMENTS.sub(rb"\1", document.text)))
@@ -61,21 +61,21 @@ def _read(project: Project) -> TsPackages:
 
 def _json(text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def _paths(folder: bytes, held: dict[str, Any]) -> Iterator[tuple[bytes, bytes, tuple[bytes, ...]]]:
-    options = held.get("compilerOptions")
+def _paths(folder: bytes, config: dict[str, Any]) -> Iterator[tuple[bytes, bytes, tuple[bytes, ...]]]:
+    options = config.get("compilerOptions")
     options = options if isinstance(options, dict) else {}
     base_url, mapped = options.get("baseUrl"), options.get("paths")
     base = normal(folder, base_url.encode()) if isinstance(base_url, str) else folder
     for pattern, targets in (mapped if isinstance(mapped, dict) else {}).items():
         if isinstance(targets, list) and base is not None:
-            found = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
-            yield folder, pattern.encode(), tuple(target for target in found if target is not None)
+            resolved = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
+            yield folder, pattern.encode(), tuple(target for target in resolved if target is not None)
     if isinstance(base_url, str) and base is not None:
         yield folder, b"*", (base + b"/*" if base else b"*",)
 
@@ -104,21 +104,21 @@ def find_module(document: Document, module: bytes, session: Session) -> Document
     for root, pattern, targets in packages.paths:
         if not root or folder == root or folder.startswith(root + b"/"):
             before, star, after = pattern.partition(b"*")
-            fits = module.startswith(before) and module.endswith(after) if star else module == pattern
-            if fits and len(module) >= len(before) + len(after):
+            is_match = module.startswith(before) and module.endswith(after) if star else module == pattern
+            if is_match and len(module) >= len(before) + len(after):
                 middle = module[len(before) : len(module) - len(after)] if star else b""
                 for target in targets:
-                    found = _file(project, target.replace(b"*", middle))
-                    if found is not None:
-                        return found
-    found = _in_package(project, module)
-    if found is not None:
-        return found
+                    target_file = _file(project, target.replace(b"*", middle))
+                    if target_file is not None:
+                        return target_file
+    target_file = _in_package(project, module)
+    if target_file is not None:
+        return target_file
     name = _package_name(module)
     for other, _ in session.providers(project, name):
-        found = _in_package(other, module)
-        if found is not None:
-            return found
+        target_file = _in_package(other, module)
+        if target_file is not None:
+            return target_file
     return None
 
 
@@ -133,24 +133,24 @@ def _in_package(project: Project, module: bytes) -> Document | None:
     folder = packages.folders.get(name)
     if folder is None:
         return None
-    rest = module[len(name.encode()) :].strip(b"/")
-    if rest:
+    subpath = module[len(name.encode()) :].strip(b"/")
+    if subpath:
         for start in (b"", b"src/", b"lib/"):
-            found = _file(project, _joined(folder, start + rest))
-            if found is not None:
-                return found
+            document = _file(project, _joined(folder, start + subpath))
+            if document is not None:
+                return document
         return None
-    own = b"src/" + name.rpartition("/")[2].encode()
-    for entry in (b"src/index", b"index", b"lib/index", *packages.entries[name], own, b"src/main", b"src"):
+    own_entry = b"src/" + name.rpartition("/")[2].encode()
+    for entry in (b"src/index", b"index", b"lib/index", *packages.entries[name], own_entry, b"src/main", b"src"):
         path = normal(folder, entry)
-        found = _file(project, path) if path is not None else None
-        if found is not None:
-            return found
+        document = _file(project, path) if path is not None else None
+        if document is not None:
+            return document
     return None
 
 
-def _joined(folder: bytes, rest: bytes) -> bytes:
-    return folder + b"/" + rest if folder else rest
+def _joined(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
 
 
 def _file(project: Project, path: bytes) -> Document | None:

@@ -60,8 +60,8 @@ class TsValue:
     @property
     def place(self) -> tuple[object, ...]:
         """What makes two the same."""
-        at = (self.node.start_byte, self.node.end_byte) if self.node is not None else ()
-        return self.kind, self.document.key, at, tuple(item.place for item in self.items)
+        span = (self.node.start_byte, self.node.end_byte) if self.node is not None else ()
+        return self.kind, self.document.key, span, tuple(item.place for item in self.items)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,12 +93,12 @@ class TsRef:
 
 def distinct(values: Iterable[TsValue]) -> list[TsValue]:
     """Give the first few, each once."""
-    found: dict[object, TsValue] = {}
+    by_key: dict[object, TsValue] = {}
     for value in values:
-        found.setdefault(value.place, value)
-        if len(found) >= MOST:
+        by_key.setdefault(value.place, value)
+        if len(by_key) >= MOST:
             break
-    return list(found.values())
+    return list(by_key.values())
 
 
 _MOST_STEPS = 48
@@ -123,8 +123,8 @@ class TsNames:
         if model is None:
             return []
         path = model.path_to(offset)
-        found = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
-        return [TsRef(document, made) for made in found] or self._global(document, name)
+        bindings = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
+        return [TsRef(document, declared) for declared in bindings] or self._global(document, name)
 
     def _global(self, document: Document, name: bytes) -> list[TsRef]:
         """Give what declaration files say of a name that is known everywhere."""
@@ -141,9 +141,9 @@ class TsNames:
         for number in files:
             other = project.document_at(number)
             if name in other.text and (model := self.model(other)) is not None:
-                found = model.declared(model.root).get(name)
-                if found:
-                    return [TsRef(other, made) for made in found]
+                declared = model.declared(model.root).get(name)
+                if declared:
+                    return [TsRef(other, made) for made in declared]
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
@@ -152,28 +152,28 @@ class TsNames:
 
     def follow(self, refs: list[TsRef]) -> list[TsRef]:
         """Replace imports by what they import, to the end; one that leads nowhere stays."""
-        found: dict[object, TsRef] = {}
+        by_key: dict[object, TsRef] = {}
         for ref in refs:
-            for one in self._followed(ref, set()):
-                found.setdefault(one.place, one)
-        return list(found.values())
+            for target in self._followed(ref, set()):
+                by_key.setdefault(target.place, target)
+        return list(by_key.values())
 
     def _followed(self, ref: TsRef, visited: set[object]) -> list[TsRef]:
-        made = ref.binding
-        if made is None or made.kind != "import" or not made.module:
+        declared = ref.binding
+        if declared is None or declared.kind != "import" or not declared.module:
             return [ref]
         if ref.place in visited or len(visited) > _MOST_STEPS:
             return []
         visited.add(ref.place)
-        target = self.module(ref.document, made.module)
+        target = self.module(ref.document, declared.module)
         if target is None:
             return [ref]
-        if made.member == b"*":
+        if declared.member == b"*":
             return [TsRef(target)]
-        found = self.exported(target, b"default" if made.member == b"=" else made.member, visited)
-        if not found and made.member in {b"default", b"="}:
+        refs = self.exported(target, b"default" if declared.member == b"=" else declared.member, visited)
+        if not refs and declared.member in {b"default", b"="}:
             return [TsRef(target)]
-        return found or [ref]
+        return refs or [ref]
 
     def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
         """Give what a module exports under a name."""
@@ -183,9 +183,9 @@ class TsNames:
             return []
         visited.add(key)
         exports = self.exports(document)
-        found = [one for made in exports.get(name, ()) for one in self._followed(TsRef(document, made), visited)]
-        if found or name == b"default":
-            return found
+        refs = [one for declared in exports.get(name, ()) for one in self._followed(TsRef(document, declared), visited)]
+        if refs or name == b"default":
+            return refs
         for star in exports.get(b"*", ()):
             target = self.module(document, star.module)
             inner = self.exported(target, name, visited) if target is not None else []
@@ -199,10 +199,10 @@ class TsNames:
         if model is None:
             return {}
         if model.exports is None:
-            found: Declared = {}
-            for name, made in _exports(model):
-                found.setdefault(name, []).append(made)
-            model.exports = found
+            exports: Declared = {}
+            for name, declared in _exports(model):
+                exports.setdefault(name, []).append(declared)
+            model.exports = exports
         return model.exports
 
 
@@ -213,11 +213,11 @@ def _is_global(document: Document) -> bool:
 
 
 def _exports(model: TsModel) -> Iterator[tuple[bytes, TsBinding]]:
-    waiting = list(reversed(model.root.named_children))
-    while waiting:
-        node = waiting.pop()
+    pending = list(reversed(model.root.named_children))
+    while pending:
+        node = pending.pop()
         if node.type == "ERROR":
-            waiting += reversed(node.named_children)
+            pending += reversed(node.named_children)
         elif node.type == "export_statement":
             yield from _exported_by(model, node)
         elif node.type == "expression_statement" and node.named_children:
@@ -230,8 +230,8 @@ def _exported_by(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]
     source = node.child_by_field_name("source")
     module = unquoted(source) if source is not None else b""
     if declaration is not None:
-        for made in declared_by(declaration):
-            yield (b"default" if default else made.name), made
+        for declared in declared_by(declaration):
+            yield (b"default" if default else declared.name), declared
     elif value is not None:
         yield b"default", _of_expression(model, value)
     elif module and any(child.type == "*" for child in node.children):
@@ -239,32 +239,34 @@ def _exported_by(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]
     for child in node.named_children:
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
-            made = TsBinding(
+            declared = TsBinding(
                 "import", unquoted(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
             )
-            yield made.name, made
+            yield declared.name, declared
         for specifier in child.named_children if child.type == "export_clause" else ():
             name = specifier.child_by_field_name("name")
             if name is None:
                 continue
-            shown = unquoted(specifier.child_by_field_name("alias") or name)
+            exported_name = unquoted(specifier.child_by_field_name("alias") or name)
             if module:
                 yield (
-                    shown,
-                    TsBinding("import", shown, name.start_byte, name.end_byte, specifier, (), module, unquoted(name)),
+                    exported_name,
+                    TsBinding(
+                        "import", exported_name, name.start_byte, name.end_byte, specifier, (), module, unquoted(name)
+                    ),
                 )
             else:
-                for made in model.declared(model.root).get(unquoted(name), ()):
-                    yield shown, made
+                for declared in model.declared(model.root).get(unquoted(name), ()):
+                    yield exported_name, declared
     if any(child.type == "=" for child in node.children) and node.named_children:
         yield b"default", _of_expression(model, node.named_children[-1])
 
 
 def _of_expression(model: TsModel, value: Node) -> TsBinding:
     if value.type == "identifier":
-        held = model.declared(model.root).get(value.text or b"")
-        if held:
-            return held[0]
+        declared = model.declared(model.root).get(value.text or b"")
+        if declared:
+            return declared[0]
     name = value.child_by_field_name("name")
     return binding("default", name or value, value)
 
@@ -282,8 +284,8 @@ def _assigned(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
             for child in right.named_children:
                 key = child.child_by_field_name("key") or child.child_by_field_name("name")
                 if child.type == "shorthand_property_identifier":
-                    for made in model.declared(model.root).get(child.text or b"", ()):
-                        yield made.name, made
+                    for declared in model.declared(model.root).get(child.text or b"", ()):
+                        yield declared.name, declared
                 elif key is not None:
                     yield unquoted(key), binding("member", key, child)
         yield b"default", _of_expression(model, right)

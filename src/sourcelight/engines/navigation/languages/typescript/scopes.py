@@ -30,45 +30,47 @@ class PatternStep:
 
 def bound(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]]]:
     """Give the names that a pattern binds, each with its steps."""
-    waiting: list[tuple[Node, tuple[PatternStep, ...]]] = [(pattern, ())]
-    while waiting:
-        node, steps = waiting.pop()
+    pending: list[tuple[Node, tuple[PatternStep, ...]]] = [(pattern, ())]
+    while pending:
+        node, steps = pending.pop()
         kind = node.type
         if kind in {"identifier", "shorthand_property_identifier_pattern"}:
             if kind != "identifier":
                 steps = (*steps, PatternStep("key", node.text or b""))
             yield node, steps
         elif kind == "object_pattern":
-            waiting += [(child, steps) for child in reversed(node.named_children)]
+            pending += [(child, steps) for child in reversed(node.named_children)]
         elif kind == "pair_pattern":
             key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
             if key is not None and value is not None:
-                waiting.append((value, (*steps, PatternStep("key", (key.text or b"").strip(b"'\"")))))
+                pending.append((value, (*steps, PatternStep("key", (key.text or b"").strip(b"'\"")))))
         elif kind in {"object_assignment_pattern", "assignment_pattern"}:
             left = node.child_by_field_name("left")
             if left is not None:
-                waiting.append((left, steps))
+                pending.append((left, steps))
         elif kind == "array_pattern":
-            places = _elements(node)
-            waiting += [(child, (*steps, PatternStep("index", index=place))) for place, child in reversed(places)]
+            elements = _elements(node)
+            pending += [
+                (child, (*steps, PatternStep("index", index=position))) for position, child in reversed(elements)
+            ]
         elif kind == "rest_pattern":
-            waiting += [(child, (*steps, PatternStep("rest"))) for child in node.named_children]
+            pending += [(child, (*steps, PatternStep("rest"))) for child in node.named_children]
         elif kind in {"required_parameter", "optional_parameter"}:
             inner = node.child_by_field_name("pattern")
             if inner is not None:
-                waiting.append((inner, steps))
+                pending.append((inner, steps))
 
 
 def _elements(node: Node) -> list[tuple[int, Node]]:
     """The elements of an array pattern with their places; a hole takes a place, too."""
-    found: list[tuple[int, Node]] = []
-    place = 0
+    elements: list[tuple[int, Node]] = []
+    position = 0
     for child in node.children:
         if child.type == ",":
-            place += 1
+            position += 1
         elif child.is_named and child.type != "comment":
-            found.append((place, child))
-    return found
+            elements.append((position, child))
+    return elements
 
 
 Kind = Literal[
@@ -147,9 +149,9 @@ class TsModel(ParsedFile):
         """Give what a name means at the last node of `path`, out of these kinds: merged declarations are several."""
         for node in reversed(path):
             if node.type in _SCOPES:
-                found = [b for b in self.declared(node).get(name, ()) if b.kind in kinds]
-                if found:
-                    return found
+                bindings = [b for b in self.declared(node).get(name, ()) if b.kind in kinds]
+                if bindings:
+                    return bindings
         return []
 
     def declared_in(self, path: list[Node]) -> Iterator[list[TsBinding]]:
@@ -161,13 +163,13 @@ class TsModel(ParsedFile):
     def declared(self, node: Node) -> Declared:
         """Give what a block, function, class or statement with a head declares itself."""
         key = node.start_byte, node.end_byte, node.type
-        found = self._blocks.get(key)
-        if found is None:
-            found = {}
-            for made in self._of_scope(node):
-                found.setdefault(made.name, []).append(made)
-            self._blocks[key] = found
-        return found
+        declared = self._blocks.get(key)
+        if declared is None:
+            declared = {}
+            for declaration in self._of_scope(node):
+                declared.setdefault(declaration.name, []).append(declaration)
+            self._blocks[key] = declared
+        return declared
 
     def _of_scope(self, node: Node) -> Iterator[TsBinding]:
         kind = node.type
@@ -206,8 +208,8 @@ def _self_named(node: Node, kind: Kind) -> Iterator[TsBinding]:
 
 def type_parameters(node: Node) -> Iterator[TsBinding]:
     """Give the type parameters of a declaration."""
-    held = node.child_by_field_name("type_parameters")
-    for parameter in held.named_children if held is not None else ():
+    parameters = node.child_by_field_name("type_parameters")
+    for parameter in parameters.named_children if parameters is not None else ():
         name = parameter.child_by_field_name("name")
         if name is not None:
             yield binding("typeparameter", name, parameter)
@@ -218,10 +220,10 @@ def parameters_of(node: Node) -> list[Node]:
     single = node.child_by_field_name("parameter")
     if single is not None:
         return [single]
-    held = node.child_by_field_name("parameters")
+    parameters = node.child_by_field_name("parameters")
     return [
         parameter
-        for parameter in (held.named_children if held is not None else ())
+        for parameter in (parameters.named_children if parameters is not None else ())
         if parameter.type != "comment"
         and ((pattern := parameter.child_by_field_name("pattern")) is None or pattern.type != "this")
     ]
@@ -260,12 +262,12 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
         if key is not None:
             yield binding("typeparameter", key, node)
     else:
-        waiting = list(node.named_children)
-        while waiting:
-            inner = waiting.pop()
+        pending = list(node.named_children)
+        while pending:
+            inner = pending.pop()
             if inner.type == "infer_type" and inner.named_children:
                 yield binding("typeparameter", inner.named_children[0], inner)
-            waiting += inner.named_children
+            pending += inner.named_children
 
 
 def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
@@ -329,9 +331,9 @@ def unquoted(node: Node) -> bytes:
 
 def _hoisted(body: Node) -> Iterator[TsBinding]:
     """Variables of ``var`` below a function's body, in inner blocks too."""
-    waiting = [child for child in body.named_children if body.type != "program" or child.type != "variable_declaration"]
-    while waiting:
-        node = waiting.pop()
+    pending = [child for child in body.named_children if body.type != "program" or child.type != "variable_declaration"]
+    while pending:
+        node = pending.pop()
         if node.type == "variable_declaration":
             yield from declared_by(node)
         elif node.type == "for_in_statement":
@@ -339,7 +341,7 @@ def _hoisted(body: Node) -> Iterator[TsBinding]:
             if kind is not None and kind.type == "var":
                 yield from _of_head(node)
         if node.type not in _NESTED and not node.type.endswith("expression"):
-            waiting += node.named_children
+            pending += node.named_children
 
 
 _ENDS = re.compile(rb"[\w>)\]}'\"]$")
@@ -363,27 +365,27 @@ def _separated(text: bytes) -> bytes:
     The grammar takes such a list for a part of the type before it, so that an interface with several call signatures
     becomes rubble. All offsets stay.
     """
-    found = bytearray(text)
-    at, ends = 0, -1
+    separated = bytearray(text)
+    line_start, line_break = 0, -1
     for line in text.splitlines(keepends=True):
         code = line.strip()
-        if ends >= 0 and code.startswith((b"<", b"(")):
-            found[ends] = ord(";")
+        if line_break >= 0 and code.startswith((b"<", b"(")):
+            separated[line_break] = ord(";")
         if code and not code.startswith((b"//", b"/*", b"*")):
             complete = line.endswith(b"\n") and b"//" not in code and _ENDS.search(code) is not None
-            ends = at + len(line) - 1 if complete else -1
-        at += len(line)
-    return bytes(found)
+            line_break = line_start + len(line) - 1 if complete else -1
+        line_start += len(line)
+    return bytes(separated)
 
 
 def _rubble(tree: Tree) -> int:
     """Bytes that belong to no construct of the language."""
     total = 0
-    waiting: list[Node] = [tree.root_node]
-    while waiting:
-        node = waiting.pop()
+    pending: list[Node] = [tree.root_node]
+    while pending:
+        node = pending.pop()
         if node.type == "ERROR":
             total += node.end_byte - node.start_byte
         elif node.has_error:
-            waiting += node.named_children
+            pending += node.named_children
     return total
