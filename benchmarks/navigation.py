@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sourcelight.engines.navigation import Navigator, ResolvedDefinition, Workspace
-from sourcelight.engines.navigation.definitions import SymbolQuery, definitions_of, ranked
+from sourcelight.engines.navigation.definitions import SymbolQuery, definitions_of, rank_definitions
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.navigation.scip.decode import last_descriptor
@@ -319,7 +319,7 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
     fresh.append(time.process_time() - began)
     if occurrence is None:
         return
-    base = ranked(document, occurrence, row["name"].encode(), workspace)
+    base = rank_definitions(document, occurrence, row["name"].encode(), workspace)
     wanted = {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
     hits = [_right(one, wanted, bench) for one in (found or base)[:3]]
     base_hits = [_right(one, wanted, bench) for one in base[:3]]

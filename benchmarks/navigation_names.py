@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.engines.navigation import Navigator, Project, ResolvedDefinition, Workspace
-from sourcelight.engines.navigation.definitions import SymbolQuery, ranked
+from sourcelight.engines.navigation.definitions import SymbolQuery, rank_definitions
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.references import References
@@ -129,7 +129,7 @@ def _answers(
     occurrence = resolver.occurrence_at(model, row["offset"]) if model is not None else None
     found = list(resolver.resolve(document, occurrence, workspace)) if occurrence is not None else []
     took = time.process_time() - began
-    base = ranked(document, occurrence, row["name"].encode(), workspace) if occurrence is not None else []
+    base = rank_definitions(document, occurrence, row["name"].encode(), workspace) if occurrence is not None else []
     return found, base, took
 
 

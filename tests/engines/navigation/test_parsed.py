@@ -29,7 +29,7 @@ def test_identifiers_are_whole_words_outside_of_comments_and_strings(language: s
     assert parsed is not None
     found = resolver.occurrences(parsed, b"area")
     assert [text[one.start : one.end] for one in found] == [b"area"] * 2
-    assert [one.called for one in found] == [False, True]
+    assert [one.is_called for one in found] == [False, True]
     assert resolver.occurrence_at(parsed, found[1].end) == resolver.occurrence_at(parsed, found[1].start) == found[1]
 
 

@@ -24,7 +24,13 @@ from sourcelight.engines.navigation.model import (
     check_time,
     time_limit,
 )
-from sourcelight.engines.navigation.named import NamedDefinition, files_with, named, outline_of, plain_occurrences
+from sourcelight.engines.navigation.named import (
+    NamedDefinition,
+    definitions_named,
+    files_with,
+    outline_of,
+    plain_occurrences,
+)
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES
 
@@ -33,61 +39,61 @@ if TYPE_CHECKING:
     from sourcelight.engines.symbols import Definition
 
 
-MOST_RANKED = 400
+MAX_RANKED = 400
 """Definitions of one name that are ranked."""
 
-_FARTHEST = 8
+_MAX_DISTANCE = 8
 _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
 
 
-def ranked(
+def rank_definitions(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace, *, limit: int = 10
 ) -> list[ResolvedDefinition]:
-    """Give the definitions of a name, the likeliest for this use first.
+    """Return the definitions of a name, the likeliest for this use first.
 
     Definitions of the same repository come first; others count only where it has none. Weights are those of
     the design note, set on repositories of Python.
     """
-    candidates = named(document.project, name, workspace)
+    candidates = definitions_named(document.project, name, workspace)
     if not candidates:
         for other in workspace.others(document.project):
-            candidates += named(other, name, workspace)
-            if len(candidates) >= MOST_RANKED:
+            candidates += definitions_named(other, name, workspace)
+            if len(candidates) >= MAX_RANKED:
                 break
-    if len(candidates) > MOST_RANKED:
-        workspace.notice("ranked", f"Only {MOST_RANKED} of {len(candidates):,} definitions of one name were ranked.")
-        candidates = candidates[:MOST_RANKED]
+    if len(candidates) > MAX_RANKED:
+        workspace.notice("ranked", f"Only {MAX_RANKED} of {len(candidates):,} definitions of one name were ranked.")
+        candidates = candidates[:MAX_RANKED]
     imported = frozenset(workspace.imported_files(document))
     same_language = [one for one in candidates if family(one.document.language) == family(document.language)]
     ordered = sorted(
         same_language or candidates,
-        key=lambda one: (-_score(document, occurrence, one, imported), one.document.path, one.start),
+        key=lambda one: (-_rank_score(document, occurrence, one, imported), one.document.path, one.start),
     )
     count = len(ordered)
     reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
     return [
-        ResolvedDefinition(one.document, one.start, one.end, one.kind, "name", _belief(count, rank), reason)
+        ResolvedDefinition(one.document, one.start, one.end, one.kind, "name", _score_of_rank(count, rank), reason)
         for rank, one in enumerate(ordered[:limit])
     ]
 
 
-def _belief(count: int, rank: int) -> float:
-    """Give a score: a single candidate is likelier right than the best of many, as measured roughly."""
+def _score_of_rank(count: int, rank: int) -> float:
+    """Return a score: a single candidate is likelier right than the best of many, as measured roughly."""
     return round((0.6 if count == 1 else 0.45 if count <= 3 else 0.35) / (1 + rank), 3)
 
 
 def family(language: str) -> str:
-    """Give one name to languages that call each other."""
+    """Return one name to languages that call each other."""
     if language in {"TypeScript", "TSX", "JavaScript"}:
         return "JavaScript"
     return "C" if language in {"C++", "Objective-C"} else language
 
 
-def _score(
+def _rank_score(
     document: Document, occurrence: Occurrence, candidate: NamedDefinition, imported: frozenset[tuple[str, str, bytes]]
 ) -> float:
     score = 3.0 if candidate.document.project.key == document.project.key else 0.0
-    score -= 0.35 * min(_distance(document.path, candidate.document.path), _FARTHEST)
+    score -= 0.35 * min(_distance(document.path, candidate.document.path), _MAX_DISTANCE)
     score += 2.0 * (candidate.document.key in imported)
     score += 2.0 * (candidate.kind in _TYPES)
     if occurrence.role == "attribute":
@@ -95,7 +101,7 @@ def _score(
             score += 1.5
         elif candidate.is_variable:
             score -= 1.0
-    if occurrence.called and candidate.kind in {"function", "method"}:
+    if occurrence.is_called and candidate.kind in {"function", "method"}:
         score += 1.0
     candidate_is_test, is_in_test = is_test(candidate.document.path), is_test(document.path)
     is_same_file = candidate.document == document
@@ -120,7 +126,7 @@ def _distance(path: bytes, other_path: bytes) -> int:
 
 
 def is_test(path: bytes) -> bool:
-    """Tell whether a path looks like that of a test."""
+    """Return whether a path looks like that of a test."""
     parts = path.lower().split(b"/")
     base = parts[-1]
     return (
@@ -132,24 +138,24 @@ def is_test(path: bytes) -> bool:
     )
 
 
-SCORE = 0.75
-_SELF = (b"this.", b"self.", b"$this->", b"self::", b"static::", b"$this?->", b"this?.", b"self&.")
+SAME_FILE_SCORE = 0.75
+_SELF_RECEIVERS = (b"this.", b"self.", b"$this->", b"self::", b"static::", b"$this?->", b"this?.", b"self&.")
 _MEMBERS_NEED_SELF = frozenset({"PHP"})
 _MEMBERS = frozenset({"method", "constructor", "field", "property", "constant", "enummember"})
 _HOLDERS = frozenset({"class", "object", "interface", "module", "trait", "enum", "struct"})
 
 
-def in_same_file(
+def resolve_in_file(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> list[ResolvedDefinition]:
-    """Give what a name means by the scopes of its file, the innermost first; empty where they don't tell."""
+    """Return what a name means by the scopes of its file, the innermost first; empty where they don't tell."""
     outline = outline_of(document, workspace)
     shown_name = name.decode(errors="replace")
     if not any(definition.name == shown_name for definition in outline):
         return []
     text = document.text
     line = line_of(text, occurrence.start)
-    is_on_self = text[: occurrence.start].endswith(_SELF)
+    is_on_self = text[: occurrence.start].endswith(_SELF_RECEIVERS)
     if occurrence.role == "attribute" and not is_on_self:
         return []
     in_scope: list[tuple[int, Definition]] = []
@@ -173,7 +179,7 @@ def in_same_file(
             definition.offset + len(name),
             definition.kind,
             "scope",
-            SCORE,
+            SAME_FILE_SCORE,
             "declared around it in this file",
         )
         for _, definition in in_scope
@@ -181,7 +187,7 @@ def in_same_file(
 
 
 def _holders(outline: list[Definition], definition: Definition) -> list[Definition]:
-    """Give what holds a definition, the nearest first."""
+    """Return what holds a definition, the nearest first."""
     holders: list[Definition] = []
     while definition.parent >= 0 and len(holders) < len(outline):
         definition = outline[definition.parent]
@@ -189,21 +195,21 @@ def _holders(outline: list[Definition], definition: Definition) -> list[Definiti
     return holders
 
 
-MOST_CANDIDATES = 10
+MAX_CANDIDATES = 10
 """Definitions given for a name without a position."""
 
-MOST_VOTERS = 200
+MAX_VOTERS = 200
 """Occurrences of a name in a file that are resolved when no position is given."""
 
-MOST_SECONDS = 1.2
+MAX_RESOLVE_S = 1.2
 """CPU time after which the rules of a language are given up for one question: the file is hostile, or generated."""
 
-_TIME = "The names of {} take too long to resolve; {}."
+_TIME_NOTICE = "The names of {} take too long to resolve; {}."
 
 _WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
             "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
             "parameter": 0.7}  # fmt: skip
-_LATER = 0.3
+_LATER_ANSWER_WEIGHT = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +223,7 @@ class SymbolQuery:
 
 
 def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Sequence[Occurrence]:
-    """Give the uses of a name in a file: identifiers where its language can be read, else whole words."""
+    """Return the uses of a name in a file: identifiers where its language can be read, else whole words."""
     resolver = resolver_of(document.language)
     model = workspace.parsed(document) if resolver is not None else None
     if resolver is not None and model is not None:
@@ -225,8 +231,8 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
     return plain_occurrences(document.text, name)
 
 
-def asked_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
-    """Give the occurrences that a question means: all of the name, those of a line, or the one at a column."""
+def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
+    """Return the occurrences that a question means: all of the name, those of a line, or the one at a column."""
     occurrences = occurrences_in(query.document, query.name.encode(), workspace)
     if query.line_number is None:
         return occurrences
@@ -247,36 +253,36 @@ def asked_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occu
 def resolve(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
-    """Give the definitions of one occurrence, best first: by an index file, by rules, then by rank."""
+    """Return the definitions of one occurrence, best first: by an index file, by rules, then by rank."""
     precise = precise_definitions(document, occurrence, workspace)
-    by_rule = by_rules(document, occurrence, workspace)
+    by_rule = resolve_by_rules(document, occurrence, workspace)
     if precise:
-        precise_keys = {one.place for one in precise}
-        return [*precise, *(one for one in by_rule if one.place not in precise_keys)]
-    return by_rule or by_rank(document, occurrence, name, workspace)
+        precise_keys = {one.key for one in precise}
+        return [*precise, *(one for one in by_rule if one.key not in precise_keys)]
+    return by_rule or resolve_by_rank(document, occurrence, name, workspace)
 
 
-def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-    """Give what the rules of the file's language say; nothing where they don't lead anywhere.
+def resolve_by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
+    """Return what the rules of the file's language say; nothing where they don't lead anywhere.
 
     Languages without a resolver have the scopes of the file alone.
     """
     resolver = resolver_of(document.language)
     if resolver is None and document.language in LANGUAGES:
-        return in_same_file(document, occurrence, document.text[occurrence.start : occurrence.end], workspace)
+        return resolve_in_file(document, occurrence, document.text[occurrence.start : occurrence.end], workspace)
     if resolver is None or workspace.parsed(document) is None:
         return []
     return resolver.resolve(document, occurrence, workspace)
 
 
-def by_rank(
+def resolve_by_rank(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
-    """Give the definitions of the name by rank; those of the text alone where its language has no grammar."""
+    """Return the definitions of the name by rank; those of the text alone where its language has no grammar."""
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
         return []
-    candidates = ranked(document, occurrence, name, workspace)
+    candidates = rank_definitions(document, occurrence, name, workspace)
     if document.language in LANGUAGES or candidates:
         return candidates
     occurrence_in_text = next((o for o in plain_occurrences(document.text, name)), None)
@@ -289,91 +295,95 @@ def by_rank(
 
 
 def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
-    """Give up to `MOST_CANDIDATES` definitions of what is asked for, best first.
+    """Return up to `MAX_CANDIDATES` definitions of what is asked for, best first.
 
     Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
     weigh more than variables, since that is what people ask for by name.
     """
-    with time_limit(MOST_SECONDS):
+    with time_limit(MAX_RESOLVE_S):
         try:
             return _definitions_of(query, workspace)
         except TimeSpent:
             pass
-    workspace.notice("time", _TIME.format(query.document.shown_path, "definitions are ranked by name"))
+    workspace.notice("time", _TIME_NOTICE.format(query.document.shown_path, "definitions are ranked by name"))
     name = query.name.encode()
     any_occurrence = next(iter(plain_occurrences(query.document.text, name)), Occurrence(0, 0))
-    with time_limit(MOST_SECONDS / 2):
+    with time_limit(MAX_RESOLVE_S / 2):
         try:
-            return list(by_rank(query.document, any_occurrence, name, workspace))[:MOST_CANDIDATES]
+            return list(resolve_by_rank(query.document, any_occurrence, name, workspace))[:MAX_CANDIDATES]
         except TimeSpent:
             return []
 
 
 def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     name = query.name.encode()
-    voters = asked_occurrences(query, workspace)
+    voters = queried_occurrences(query, workspace)
     if not voters:
-        return _elsewhere(query, workspace)
-    if len(voters) > MOST_VOTERS:
+        return _rank_absent_name(query, workspace)
+    if len(voters) > MAX_VOTERS:
         workspace.notice(
-            "voters", f"{query.name} occurs {len(voters):,} times here; the first {MOST_VOTERS} were looked at."
+            "voters", f"{query.name} occurs {len(voters):,} times here; the first {MAX_VOTERS} were looked at."
         )
     votes: dict[object, list[float]] = {}
     answers_by_key: dict[object, ResolvedDefinition] = {}
     unresolved: Occurrence | None = None
-    for occurrence in voters[:MOST_VOTERS]:
+    for occurrence in voters[:MAX_VOTERS]:
         workspace.budget.check()
         if workspace.budget.spent:
             workspace.notice("time", "The time allowed was used up before every occurrence was resolved.")
             break
         try:
             check_time()
-            answers = precise_definitions(query.document, occurrence, workspace) or by_rules(
+            answers = precise_definitions(query.document, occurrence, workspace) or resolve_by_rules(
                 query.document, occurrence, workspace
             )
         except TimeSpent:
             if not answers_by_key:
                 raise
-            workspace.notice("time", _TIME.format(query.document.shown_path, "not every occurrence was resolved"))
+            workspace.notice(
+                "time", _TIME_NOTICE.format(query.document.shown_path, "not every occurrence was resolved")
+            )
             break
         if not answers:
             unresolved = unresolved or occurrence
             continue
-        weight = 0.5 if occurrence.binding else 1.0
+        weight = 0.5 if occurrence.is_binding else 1.0
         for rank, answer in enumerate(answers[:3]):
-            existing = answers_by_key.get(answer.place)
+            existing = answers_by_key.get(answer.key)
             if existing is None or existing.score < answer.score:
-                answers_by_key[answer.place] = answer
-            votes.setdefault(answer.place, []).append(weight * (_LATER if rank else 1.0))
+                answers_by_key[answer.key] = answer
+            votes.setdefault(answer.key, []).append(weight * (_LATER_ANSWER_WEIGHT if rank else 1.0))
     ordered = sorted(
         answers_by_key.values(),
-        key=lambda answer: (-sum(votes[answer.place]) * _WEIGHTS.get(answer.kind, 1.0), -answer.score),
+        key=lambda answer: (-sum(votes[answer.key]) * _WEIGHTS.get(answer.kind, 1.0), -answer.score),
     )
-    if unresolved is not None and len(ordered) < MOST_CANDIDATES:
+    if unresolved is not None and len(ordered) < MAX_CANDIDATES:
         held_places = set(answers_by_key)
         ordered += [
-            answer for answer in by_rank(query.document, unresolved, name, workspace) if answer.place not in held_places
+            answer
+            for answer in resolve_by_rank(query.document, unresolved, name, workspace)
+            if answer.key not in held_places
         ]
     if query.column is None and len(ordered) > 1:
-        ordered = [_shared(answer, votes) for answer in ordered]
-    return _bodies_first(ordered[:MOST_CANDIDATES], workspace)[:MOST_CANDIDATES]
+        ordered = [_share_score(answer, votes) for answer in ordered]
+    return _bodies_first(ordered[:MAX_CANDIDATES], workspace)[:MAX_CANDIDATES]
 
 
 def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -> list[ResolvedDefinition]:
     """Put what a prototype announces before it: who asks for a definition wants to see what it does."""
     by_key: dict[object, ResolvedDefinition] = {}
     for definition in ordered:
-        for body in _bodies(definition, ordered, workspace) if definition.place not in by_key else ():
-            existing = next((other for other in ordered if other.place == body.place), body)
-            by_key.setdefault(body.place, existing)
-        by_key.setdefault(definition.place, definition)
+        for body in _bodies_of(definition, ordered, workspace) if definition.key not in by_key else ():
+            existing = next((other for other in ordered if other.key == body.key), body)
+            by_key.setdefault(body.key, existing)
+        by_key.setdefault(definition.key, definition)
     return list(by_key.values())
 
 
-def _bodies(
+def _bodies_of(
     definition: ResolvedDefinition, ordered: Sequence[ResolvedDefinition], workspace: Workspace
 ) -> list[ResolvedDefinition]:
-    """Give the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
+    """Return the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
     resolver = resolver_of(definition.document.language)
     if resolver is None or definition.kind not in {"function", "method"} or not _is_prototype(definition, workspace):
         return []
@@ -387,10 +397,10 @@ def _is_prototype(definition: ResolvedDefinition, workspace: Workspace) -> bool:
     return any(row.offset == definition.start and row.declaration for row in outline_of(definition.document, workspace))
 
 
-def _shared(definition: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
+def _share_score(definition: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
     """Lower the score of one of several candidates to its share of the votes."""
     total = sum(sum(held) for held in votes.values())
-    votes_for_it = sum(votes.get(definition.place, [0.0]))
+    votes_for_it = sum(votes.get(definition.key, [0.0]))
     return (
         definition
         if not votes_for_it or not total
@@ -398,22 +408,22 @@ def _shared(definition: ResolvedDefinition, votes: dict[object, list[float]]) ->
     )
 
 
-def _elsewhere(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
+def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     """Say where a name that is not in the file occurs, and rank its definitions."""
     name = query.name.encode()
     paths = []
     for number, document in enumerate(files_with(query.document.project, name, workspace)):
-        if number >= MOST_CANDIDATES:
+        if number >= MAX_CANDIDATES:
             paths.append("…")
             break
         paths.append(document.shown_path)
     scope = f"line {query.line_number} of " if query.line_number is not None else ""
     if query.line_number is not None and occurrences_in(query.document, name, workspace):
         lines = [str(line_of(query.document.text, o.start)) for o in occurrences_in(query.document, name, workspace)]
-        location = f"it is on line {', '.join(lines[:MOST_CANDIDATES])}"
+        location = f"it is on line {', '.join(lines[:MAX_CANDIDATES])}"
     elif paths:
         location = f"in this repository it occurs in {', '.join(paths)}"
     else:
         location = "nor anywhere else in this repository"
     workspace.notice("absent", f"{query.name} does not occur in {scope}{query.document.shown_path}; {location}.")
-    return list(ranked(query.document, Occurrence(0, 0), name, workspace, limit=MOST_CANDIDATES))
+    return list(rank_definitions(query.document, Occurrence(0, 0), name, workspace, limit=MAX_CANDIDATES))

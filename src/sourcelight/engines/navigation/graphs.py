@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.definitions import SymbolQuery, resolve
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.locations import line_of
-from sourcelight.engines.navigation.model import Document, How, Occurrence, ResolvedDefinition
+from sourcelight.engines.navigation.model import DeclarationKey, Document, How, Occurrence, ResolvedDefinition
 from sourcelight.engines.navigation.named import (
     NamedDefinition,
-    enclosing,
+    enclosing_definitions,
     imports_of,
-    of_definition,
     outline_of,
     tables_of,
+    to_named_definition,
 )
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.symbols import LANGUAGES, Import
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 
-MOST_CALLS = 5000
+MAX_CALLS = 5000
 """Calls that are given; beyond, the answer is not complete and says so."""
 
 _IDENTIFIERS = frozenset({"identifier", "field_identifier", "property_identifier", "type_identifier", "name"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
-
-Key = tuple[tuple[str, str, bytes], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +56,20 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     A function that calls itself, directly or over others, is asked once.
     """
     pending = [(query, 1)]
-    seen: set[Key] = set()
+    seen: set[DeclarationKey] = set()
     count = 0
     while pending:
         question, level = pending.pop(0)
         search = References(question, workspace)
         for references in search.found():
-            calls = [call for call in references if call.occurrence.called and not call.is_definition]
-            enclosing_definitions = enclosing(
+            calls = [call for call in references if call.occurrence.is_called and not call.is_definition]
+            holders = enclosing_definitions(
                 references[0].document, [call.occurrence.start for call in calls], workspace
             )
-            for call, caller in zip(calls, enclosing_definitions, strict=True):
+            for call, caller in zip(calls, holders, strict=True):
                 count += 1
-                if count > MOST_CALLS:
-                    workspace.notice("limit", f"The first {MOST_CALLS:,} calls are given; there are more.")
+                if count > MAX_CALLS:
+                    workspace.notice("limit", f"The first {MAX_CALLS:,} calls are given; there are more.")
                     return
                 yield CallSite(
                     level, caller, call.document, call.occurrence, search.definitions[0], call.how, call.score
@@ -79,7 +77,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 if caller is None or level >= depth or (caller.document.key, caller.start) in seen:
                     continue
                 seen.add((caller.document.key, caller.start))
-                pending.append((_of(caller), level + 1))
+                pending.append((_query_of(caller), level + 1))
 
 
 def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
@@ -87,7 +85,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     search = References(query, workspace)
     search.prepare()
     pending: list[tuple[NamedDefinition, int]] = []
-    seen: set[Key] = set()
+    seen: set[DeclarationKey] = set()
     for definition in search.definitions:
         body = body_of(definition, workspace)
         if body is not None:
@@ -101,8 +99,8 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
             name = caller.document.text[occurrence.start : occurrence.end]
             for definition in resolve(caller.document, occurrence, name, workspace)[:1]:
                 count += 1
-                if count > MOST_CALLS:
-                    workspace.notice("limit", f"The first {MOST_CALLS:,} calls are given; there are more.")
+                if count > MAX_CALLS:
+                    workspace.notice("limit", f"The first {MAX_CALLS:,} calls are given; there are more.")
                     return
                 body = body_of(definition, workspace)
                 yield CallSite(
@@ -119,7 +117,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
                 pending.append((body, level + 1))
 
 
-def _of(definition: NamedDefinition) -> SymbolQuery:
+def _query_of(definition: NamedDefinition) -> SymbolQuery:
     text = definition.document.text
     line_start = text.rfind(b"\n", 0, definition.start) + 1
     name = text[definition.start : definition.end].decode(errors="replace")
@@ -132,17 +130,17 @@ def _of(definition: NamedDefinition) -> SymbolQuery:
 
 
 def body_of(definition: ResolvedDefinition, workspace: Workspace) -> NamedDefinition | None:
-    """Give the whole definition that a place names, if it is one that can be called."""
+    """Return the whole definition that a place names, if it is one that can be called."""
     if definition.kind in {"module", "parameter"}:
         return None
     for row in outline_of(definition.document, workspace):
         if row.offset == definition.start and row.kind in _CALLABLE:
-            return of_definition(definition.document, row)
+            return to_named_definition(definition.document, row)
     return None
 
 
 def calls_in(definition: NamedDefinition) -> list[Occurrence]:
-    """Give the names that are called between the first and the last line of a definition, in order."""
+    """Return the names that are called between the first and the last line of a definition, in order."""
     import time
 
     from sourcelight.engines.symbols import LANGUAGES, parse_tree
@@ -178,7 +176,7 @@ def calls_in(definition: NamedDefinition) -> list[Occurrence]:
         if callee is not None:
             is_member = text[callee.start_byte - 1 : callee.start_byte] in {b".", b">", b":"}
             role = "attribute" if is_member else "name"
-            occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, called=True))  # type: ignore[arg-type]
+            occurrences.append(Occurrence(callee.start_byte, callee.end_byte, role, is_called=True))  # type: ignore[arg-type]
     return sorted(occurrences, key=lambda occurrence: occurrence.start)
 
 
@@ -190,32 +188,32 @@ class FileImport:
     """An import in a file, and the file that it means, if that is known."""
 
     document: Document
-    stated: Import
+    statement: Import
     target: Document | None
 
 
 def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImport]]:
     """Yield the imports of a project, file by file in order of paths."""
     targets: dict[tuple[bytes, str, str, str], Document | None] = {}
-    for document in _importing(project, workspace):
+    for document in _importing_documents(project, workspace):
         workspace.budget.check()
         resolver = resolver_of(document.language)
         file_imports = []
-        for stated in imports_of(document, workspace):
+        for statement in imports_of(document, workspace):
             target = None
             if resolver is not None:
                 # What an import means depends on the folder it stands in, not on the file.
-                key = document.path.rpartition(b"/")[0], document.language, stated.module, stated.member
+                key = document.path.rpartition(b"/")[0], document.language, statement.module, statement.member
                 if key not in targets:
-                    targets[key] = resolver.import_target(document, stated.module, stated.member, workspace)
+                    targets[key] = resolver.import_target(document, statement.module, statement.member, workspace)
                 target = targets[key]
-            file_imports.append(FileImport(document, stated, target))
+            file_imports.append(FileImport(document, statement, target))
         if file_imports:
             yield file_imports
 
 
-def _importing(project: Project, workspace: Workspace) -> Iterator[Document]:
-    """Give the files that import something; all that have a grammar while tables are not complete."""
+def _importing_documents(project: Project, workspace: Workspace) -> Iterator[Document]:
+    """Return the files that import something; all that have a grammar while tables are not complete."""
     tables = tables_of(project, workspace)
     snapshot = project.snapshot
     if snapshot is None or any(table is None for table in tables):
@@ -256,11 +254,11 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
             for file_import in file_imports:
                 if file_import.target is not None and file_import.target.project.key == project.key:
                     continue
-                if file_import.target is None and file_import.stated.module.startswith(
+                if file_import.target is None and file_import.statement.module.startswith(
                     (".", '"', "/", "self", "super", "crate")
                 ):
                     continue
-                top = top_module(file_import.document.language, file_import.stated.module)
+                top = top_module(file_import.document.language, file_import.statement.module)
                 if file_import.target is None and not top:
                     continue
                 target = file_import.target.project.name if file_import.target is not None else top
@@ -275,7 +273,7 @@ def edges_of(projects: Sequence[Project], workspace: Workspace) -> Iterator[list
 
 
 def top_module(language: str, module: str) -> str:
-    """Give the part of a module's name by which it is installed: the first, and for Go the host, owner and name."""
+    """Return the part of a module's name by which it is installed: the first, and for Go the host, owner and name."""
     if language == "Go":
         parts = module.split("/")
         return "/".join(parts[:3]) if "." in parts[0] else parts[0]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sourcelight.engines.navigation.model import Document, How, ParsedFile, Role
+from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,7 +53,7 @@ class Ref:
     missing_module: str | None = None
 
     @property
-    def place(self) -> tuple[tuple[str, str, bytes], int]:
+    def key(self) -> DeclarationKey:
         """The key of the declaration: the file and the offset, -1 for the file as a module."""
         return self.document.key, self.start if self.end else -1
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.navigation.model import Document, ResolvedDefinition
-from sourcelight.engines.navigation.named import enclosing, outline_of
+from sourcelight.engines.navigation.named import enclosing_definitions, outline_of
 from sourcelight.engines.symbols import Definition
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 
-MOST_SHOWN = 50
+MAX_DEFINITION_LINES = 50
 """Lines of a definition that are shown."""
 
-LONGEST_LINE = 2000
+MAX_LINE_BYTES = 2000
 """Bytes of a line that are shown."""
 
-_MOST_SIGNATURE = 40
+_MAX_SIGNATURE = 40
 _COMMENT = re.compile(rb"^\s*(///?|//!|#(?!!|include|define|if|e|pragma)|\*|/\*\*?|--)")
 _MARKS = re.compile(r"^\s*(///?!?|/\*\*?|\*/?|#|--)\s?|\s*\*/\s*$")
 _OPENERS = {"(": ")", "[": "]"}
@@ -36,31 +36,31 @@ _OPENERS = {"(": ")", "[": "]"}
 class SourceLocation:
     """Where a name stands: its 1-based line, and code points into it: ``line[start:end]`` is the name.
 
-    `cut` tells that `line` is only a part of the line.
+    `is_truncated` tells that `line` is only a part of the line.
     """
 
     line_number: int
     start: int
     end: int
     line: str
-    cut: bool = False
+    is_truncated: bool = False
 
 
 def line_of(text: bytes, offset: int) -> int:
-    """Give the 1-based line of a byte offset."""
+    """Return the 1-based line of a byte offset."""
     return text.count(b"\n", 0, offset) + 1
 
 
 def place_of(text: bytes, start: int, end: int) -> SourceLocation:
-    """Give the line and columns of a name."""
+    """Return the line and columns of a name."""
     return places_of(text, [(start, end)])[0]
 
 
 def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocation]:
-    """Give the lines and columns of names, which ascend.
+    """Return the lines and columns of names, in ascending order.
 
-    Of a line longer than `LONGEST_LINE` only what stands around the name is given, since generated files have thousands
-    of names in one line of megabytes; `start` and `end` are then places in that part.
+    A line longer than `MAX_LINE_BYTES` is truncated around the name: generated files have thousands of names in one line
+    of megabytes. `start` and `end` then count in that part.
     """
     locations = []
     number, counted_to, line_start, line_end = 1, 0, 0, -1
@@ -71,8 +71,11 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
             line_end = text.find(b"\n", end)
             line_end = len(text) if line_end < 0 else line_end
         start_byte, end_byte = line_start, line_end
-        if end_byte - start_byte > LONGEST_LINE:
-            start_byte, end_byte = max(line_start, start - LONGEST_LINE // 2), min(line_end, end + LONGEST_LINE // 2)
+        if end_byte - start_byte > MAX_LINE_BYTES:
+            start_byte, end_byte = (
+                max(line_start, start - MAX_LINE_BYTES // 2),
+                min(line_end, end + MAX_LINE_BYTES // 2),
+            )
             while start_byte < start and text[start_byte] & 0xC0 == 0x80:
                 start_byte += 1
             while end_byte > end and end_byte < line_end and text[end_byte] & 0xC0 == 0x80:
@@ -88,7 +91,7 @@ def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocat
 
 
 def offset_of(text: bytes, line_number: int, column: int) -> int | None:
-    """Give the byte offset of a 1-based line and a column in code points; None beyond the text."""
+    """Return the byte offset of a 1-based line and a column in code points; None beyond the text."""
     line_start = 0
     for _ in range(line_number - 1):
         line_start = text.find(b"\n", line_start) + 1
@@ -106,59 +109,59 @@ class LineTable:
         self._text = text
         self._starts = [0, *(match.end() for match in re.finditer(b"\n", text))]
 
-    def between(self, first: int, last: int, limit: int = MOST_SHOWN) -> list[str]:
-        """Give lines `first` to `last`, at most `limit`; what is longer than 2,000 bytes is cut there."""
+    def between(self, first: int, last: int, limit: int = MAX_DEFINITION_LINES) -> list[str]:
+        """Return lines `first` to `last`, at most `limit`; what is longer than 2,000 bytes is cut there."""
         starts = self._starts
         last_number = min(last, first + limit - 1, len(starts) - (starts[-1] == len(self._text)))
         lines = []
         for number in range(first, last_number + 1):
             end = starts[number] - 1 if number < len(starts) else len(self._text)
-            part = self._text[starts[number - 1] : min(end, starts[number - 1] + LONGEST_LINE)]
+            part = self._text[starts[number - 1] : min(end, starts[number - 1] + MAX_LINE_BYTES)]
             lines.append(part.decode(errors="replace").removesuffix("\r"))
         return lines
 
 
 def signature_of(lines: list[str], kind: str) -> str:
-    """Give the head of a definition from its first lines, blanks folded: up to where its body begins.
+    """Return the head of a definition from its first lines, blanks folded: up to where its body begins.
 
     Decorators and attributes are left out. `lines` start with the line on which the name stands.
     """
     text = ""
     depth = 0
-    for line in lines[:_MOST_SIGNATURE]:
+    for line in lines[:_MAX_SIGNATURE]:
         for index, sign in enumerate(line):
             if sign in _OPENERS:
                 depth += 1
             elif sign in _OPENERS.values():
                 depth -= 1
             elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, index, kind))):
-                return _folded(text + " " + line[:index])
+                return _fold_blanks(text + " " + line[:index])
         text += " " + line
         if depth <= 0 and not line.rstrip().endswith(("\\", ",")):
             break
-    return _folded(text)
+    return _fold_blanks(text)
 
 
 def _ends_head(line: str, column: int, kind: str) -> bool:
-    """Tell whether a colon begins a body, as in Python."""
+    """Return whether a colon begins a body, as in Python."""
     return (
         kind in {"function", "method", "class", "constructor"}
         and not line[column + 1 :].split("#", maxsplit=1)[0].strip()
     )
 
 
-def _folded(text: str) -> str:
+def _fold_blanks(text: str) -> str:
     text = " ".join(text.split()).removesuffix("=").rstrip(" ;")
     return text.replace("( ", "(").replace(",)", ")").replace(", )", ")").replace(" )", ")")
 
 
 def documentation_of(language: str, lines: LineTable, definition: Definition) -> str:
-    """Give the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
+    """Return the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
     if language == "Python":
         return _docstring("\n".join(lines.between(definition.line, definition.end_line)))
     comment_lines: list[str] = []
     number = definition.begin_line - 1
-    while number > 0 and len(comment_lines) < MOST_SHOWN:
+    while number > 0 and len(comment_lines) < MAX_DEFINITION_LINES:
         line = "".join(lines.between(number, number))
         if not _COMMENT.match(line.encode()):
             break
@@ -180,7 +183,7 @@ def _docstring(text: str) -> str:
 
 
 def signature_end(text: str) -> int:
-    """Give the place of the colon that ends the head of a Python definition, -1 for none."""
+    """Return the place of the colon that ends the head of a Python definition, -1 for none."""
     depth = 0
     for index, sign in enumerate(text):
         if sign in "([{":
@@ -202,7 +205,7 @@ def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def file_columns(document: Document, revision: str = "") -> Row:
-    """Give the columns that say where a file is."""
+    """Return the columns that say where a file is."""
     project = document.project
     return {
         "repository": project.name,
@@ -215,12 +218,12 @@ def file_columns(document: Document, revision: str = "") -> Row:
 def definition_rows(
     symbol: str, definitions: Iterable[ResolvedDefinition], workspace: Workspace, revisions: Mapping[str, str]
 ) -> list[Row]:
-    """Give the rows of `definitions`, in the order given."""
+    """Return the rows of `definitions`, in the order given."""
     rows = []
     for rank, definition in enumerate(definitions, 1):
         document, text = definition.document, definition.document.text
         location, lines = place_of(text, definition.start, definition.end), LineTable(text)
-        _tell_cut([location], workspace)
+        _note_truncated([location], workspace)
         declared = _definition_at(definition, workspace)
         start_line, end_line = (
             (declared.begin_line, declared.end_line) if declared else (location.line_number, location.line_number)
@@ -238,7 +241,7 @@ def definition_rows(
                 if declared and definition.kind not in {"module", "parameter"}
                 else definition.kind,
                 "container": declared.container if declared else "",
-                **described(document.language, lines, declared),
+                **description_columns(document.language, lines, declared),
                 "start_line": start_line,
                 "end_line": end_line,
                 "code": "\n".join(lines.between(start_line, end_line)),
@@ -257,8 +260,8 @@ def _definition_at(definition: ResolvedDefinition, workspace: Workspace) -> Defi
     return next((row for row in outline_of(definition.document, workspace) if row.offset == definition.start), None)
 
 
-def described(language: str, lines: LineTable, definition: Definition | None) -> Row:
-    """Give signature and documentation of a definition; empty where it has none."""
+def description_columns(language: str, lines: LineTable, definition: Definition | None) -> Row:
+    """Return signature and documentation of a definition; empty where it has none."""
     if definition is None:
         return {"signature": "", "documentation": ""}
     head = signature_of(lines.between(definition.line, definition.end_line), definition.kind)
@@ -268,20 +271,20 @@ def described(language: str, lines: LineTable, definition: Definition | None) ->
 def reference_rows(
     symbol: str, references: Sequence[Reference], workspace: Workspace, revisions: Mapping[str, str]
 ) -> list[Row]:
-    """Give the rows of `references` for the uses in reference file, in order of the text."""
+    """Return the rows of `references` for the uses in reference file, in order of the text."""
     document = references[0].document
     text = document.text
     ordered = sorted(references, key=lambda reference: reference.occurrence.start)
-    enclosing_definitions = enclosing(document, [reference.occurrence.start for reference in ordered], workspace)
+    holders = enclosing_definitions(document, [reference.occurrence.start for reference in ordered], workspace)
     columns = file_columns(document, revisions.get(document.project.key, ""))
     rows = []
     locations = places_of(text, [(reference.occurrence.start, reference.occurrence.end) for reference in ordered])
-    _tell_cut(locations, workspace)
-    for reference, holder, location in zip(ordered, enclosing_definitions, locations, strict=True):
+    _note_truncated(locations, workspace)
+    for reference, holder, location in zip(ordered, holders, locations, strict=True):
         role: str = reference.occurrence.role
         if reference.is_definition:
             role = "definition"
-        elif reference.occurrence.called:
+        elif reference.occurrence.is_called:
             role = "call"
         rows.append(
             {
@@ -302,18 +305,18 @@ def reference_rows(
     return rows
 
 
-def _tell_cut(locations: Sequence[SourceLocation], workspace: Workspace) -> None:
-    if any(place.cut for place in locations):
-        workspace.notice("long-lines", f"Lines above {LONGEST_LINE:,} bytes are cut to what is around the name.")
+def _note_truncated(locations: Sequence[SourceLocation], workspace: Workspace) -> None:
+    if any(location.is_truncated for location in locations):
+        workspace.notice("long-lines", f"Lines above {MAX_LINE_BYTES:,} bytes are cut to what is around the name.")
 
 
 def name_of(document: Document, start: int, end: int) -> str:
-    """Give the text of a name."""
+    """Return the text of a name."""
     return document.text[start:end].decode(errors="replace")
 
 
 def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -> list[Row]:
-    """Give the rows of `symbols` for definitions of one file."""
+    """Return the rows of `symbols` for definitions of one file."""
     columns = file_columns(document, revision)
     lines = LineTable(document.text)
     depths: list[int] = []
@@ -328,7 +331,7 @@ def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -
                 "kind": definition.kind,
                 "container": definition.container,
                 "depth": depths[-1],
-                **described(document.language, lines, definition),
+                **description_columns(document.language, lines, definition),
                 "start_line": definition.begin_line,
                 "end_line": definition.end_line,
             }

@@ -29,6 +29,9 @@ How = Literal["scip", "scope", "import", "type", "name", "text"]
 """How an answer was found: from an index file of a compiler, by the scopes of the file, by following imports, by the
 type of what stands before the dot, by ranking equal names, or by the text alone. The first is precise."""
 
+DeclarationKey = tuple[tuple[str, str, bytes], int]
+"""File and byte offset of a declaration; the offset of a file as a module is -1."""
+
 Role = Literal["name", "attribute", "keyword", "import"]
 """What a name is used as: on its own, after a dot, naming an argument or a key, or inside an import."""
 
@@ -77,13 +80,16 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A name in a file, as byte offsets; `binding`: it defines or binds the name, `called`: it is what a call calls."""
+    """A name in a file, as byte offsets.
+
+    `is_binding`: it defines or binds the name. `is_called`: a call calls it.
+    """
 
     start: int
     end: int
     role: Role = "name"
-    binding: bool = False
-    called: bool = False
+    is_binding: bool = False
+    is_called: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +121,16 @@ class ResolvedDefinition:
     reason: str
 
     @property
-    def place(self) -> tuple[tuple[str, str, bytes], int]:
+    def key(self) -> DeclarationKey:
         """What makes two answers the same definition: the file and the offset, -1 for the file as a module."""
         return self.document.key, self.start if self.end else -1
 
-    def because(self, how: How, reason: str, score: float | None = None) -> ResolvedDefinition:
-        """Give the same definition, found another way."""
+    def found_by(self, how: How, reason: str, score: float | None = None) -> ResolvedDefinition:
+        """Return the same definition, found another way."""
         return replace(self, how=how, reason=reason, score=SCORES[how] if score is None else score)
 
 
-LARGEST_FILE = 1024 * 1024
+MAX_PARSED_BYTES = 1024 * 1024
 """Bytes above which a file is not parsed, only searched as text."""
 
 _MAX_TEXT_BYTES = 16 << 20
@@ -180,32 +186,32 @@ class Project:
         return path in self._numbers
 
     def document(self, path: bytes) -> Document | None:
-        """Give the file at a path, None when there is none."""
+        """Return the file at a path, None when there is none."""
         number = self._numbers.get(path)
         return None if number is None else self.document_at(number)
 
     def document_at(self, number: int) -> Document:
-        """Give a file by its place among the paths."""
+        """Return a file by its place among the paths."""
         document = self._documents.get(number)
         if document is None:
             path = self.paths[number]
-            document = self._documents[number] = Document(self, number, path, shown_language(path))
+            document = self._documents[number] = Document(self, number, path, grammar_language(path))
         return document
 
     def first(self, paths: Sequence[bytes]) -> Document | None:
-        """Give the first of these files that exists."""
+        """Return the first of these files that exists."""
         return next((self.document_at(self._numbers[path]) for path in paths if path in self._numbers), None)
 
     def documents(self, endings: tuple[bytes, ...]) -> Iterator[Document]:
-        """Give the files whose paths end so, in order of paths."""
+        """Return the files whose paths end so, in order of paths."""
         return (self.document_at(number) for number, path in enumerate(self.paths) if path.endswith(endings))
 
     def folder(self, path: bytes) -> list[Document]:
-        """Give the files directly in a folder (no slash at its end; empty: the top), in order of paths."""
+        """Return the files directly in a folder (no slash at its end; empty: the top), in order of paths."""
         return [self.document_at(number) for number in self.folders().get(path, ())]
 
     def folders(self) -> dict[bytes, list[int]]:
-        """Give every folder that holds files directly, with their numbers."""
+        """Return every folder that holds files directly, with their numbers."""
         if self._folders is None:
             by_directory: dict[bytes, list[int]] = {}
             for number, path in enumerate(self.paths):
@@ -214,7 +220,7 @@ class Project:
         return self._folders
 
     def blob_id(self, number: int) -> bytes:
-        """Give the 20 bytes that name a file's content."""
+        """Return the 20 bytes that name a file's content."""
         return self._blob_ids[20 * number : 20 * number + 20]
 
     @property
@@ -223,7 +229,7 @@ class Project:
         return self._blob_ids
 
     def readable(self, number: int) -> str:
-        """Say why a file has no text here (``binary``, ``too-large``, ``missing``); empty when it has."""
+        """Return why a file has no text here (``binary``, ``too-large``, ``missing``); empty when it has."""
         if self.snapshot is None:
             return ""
         from sourcelight.engines.search.index.view import REASONS
@@ -231,7 +237,7 @@ class Project:
         return REASONS[int(self.snapshot.view.reason[number])]
 
     def text(self, number: int) -> bytes:
-        """Give a file's content; empty for what can't be read as text."""
+        """Return a file's content; empty for what can't be read as text."""
         if self.snapshot is not None:
             shard = int(self.snapshot.view.shard[number])
             if shard == NO_SHARD:
@@ -242,7 +248,7 @@ class Project:
         return b"" if b"\0" in text else text
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Give what was made for `key` before, or make it now: maps of modules and the like, small beside the files."""
+        """Return what was made for `key` before, or make it now: maps of modules and the like, small beside the files."""
         try:
             value: _T = self._facts[key]
         except KeyError:
@@ -253,8 +259,8 @@ class Project:
         return value
 
 
-def shown_language(path: bytes) -> str:
-    """Give the language to read a file in: TSX has a grammar of its own, headers are C."""
+def grammar_language(path: bytes) -> str:
+    """Return the language to read a file in: TSX has a grammar of its own, headers are C."""
     return language_of(path.decode(errors="replace"))
 
 
@@ -312,14 +318,14 @@ class ParsedFile:
         self.root = tree.root_node
 
     def words(self, name: bytes) -> Iterator[int]:
-        """Give the offsets at which a name stands as a whole word."""
+        """Return the offsets at which a name stands as a whole word."""
         pattern = b"(?<![%b])%b(?![%b])" % (self.letters, re.escape(name), self.letters)
         for match in re.finditer(pattern, self.text):
             check_time()
             yield match.start()
 
     def path_to(self, offset: int) -> list[Node]:
-        """Give the nodes from the top down to the smallest that holds the byte at `offset`."""
+        """Return the nodes from the top down to the smallest that holds the byte at `offset`."""
         cursor = self.root.walk()
         path = [self.root]
         while cursor.goto_first_child_for_byte(offset) is not None:

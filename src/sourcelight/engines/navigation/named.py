@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes) -> Iterator[Document]:
-    """Give the files that contain a text (and all of `also`), as the index finds them; exact case."""
+    """Return the files that contain a text (and all of `also`), as the index finds them; exact case."""
     if project.snapshot is None:
         workspace.notice("not-indexed", f"{project.name} is not indexed, so its files could not be searched.")
         return
@@ -46,31 +46,31 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
         workspace.budget.check()
 
 
-def holds(project: Project, word: bytes, workspace: Workspace, *also: bytes) -> bool:
-    """Tell whether any file contains these texts."""
+def contains(project: Project, word: bytes, workspace: Workspace, *also: bytes) -> bool:
+    """Return whether any file contains these texts."""
     return next(files_with(project, word, workspace, *also), None) is not None
 
 
-def words_in(text: bytes, name: bytes) -> list[int]:
-    """Give the offsets at which a name stands as a whole word; letters beyond ASCII are parts of words."""
+def word_offsets(text: bytes, name: bytes) -> list[int]:
+    """Return the offsets at which a name stands as a whole word; letters beyond ASCII are parts of words."""
     before = rb"(?<![\w\x80-\xff])" if name[:1].isalnum() or name[:1] == b"_" else b""
     after = rb"(?![\w\x80-\xff])" if name[-1:].isalnum() or name[-1:] == b"_" else b""
     return [match.start() for match in re.finditer(before + re.escape(name) + after, text)]
 
 
 def plain_occurrences(text: bytes, name: bytes) -> Sequence[Occurrence]:
-    """Give the whole words of a file that no rule reads: what stands behind a dot is an attribute."""
+    """Return the whole words of a file that no rule reads: what stands behind a dot is an attribute."""
     occurrences = []
-    for start in words_in(text, name):
+    for start in word_offsets(text, name):
         end = start + len(name)
         head = text[max(0, start - 2) : start]
         is_member = head.endswith((b".", b"->", b"::"))
         is_called = text[end : end + 1] == b"("
-        occurrences.append(Occurrence(start, end, "attribute" if is_member else "name", called=is_called))
+        occurrences.append(Occurrence(start, end, "attribute" if is_member else "name", is_called=is_called))
     return occurrences
 
 
-MOST_PARSED = 60
+MAX_PARSED_FILES = 60
 """Candidate files that are parsed where a repository has no table of definitions yet."""
 
 _VARIABLES = frozenset({"variable", "constant", "field", "property"})
@@ -103,7 +103,7 @@ class NamedDefinition:
 
 
 def tables_of(project: Project, workspace: Workspace) -> Sequence[SymbolTable | None]:
-    """Give the tables of definitions of a project, None for what is not there yet."""
+    """Return the tables of definitions of a project, None for what is not there yet."""
     if project.snapshot is None:
         return [None]
     try:
@@ -112,10 +112,10 @@ def tables_of(project: Project, workspace: Workspace) -> Sequence[SymbolTable | 
         return [None]
 
 
-def named(project: Project, name: bytes, workspace: Workspace) -> list[NamedDefinition]:
-    """Give all definitions of a name in a project, in order of paths.
+def definitions_named(project: Project, name: bytes, workspace: Workspace) -> list[NamedDefinition]:
+    """Return all definitions of a name in a project, in order of paths.
 
-    Where the tables are not complete yet, up to `MOST_PARSED` files that hold the name are parsed instead, and the
+    Where the tables are not complete yet, up to `MAX_PARSED_FILES` files that hold the name are parsed instead, and the
     workspace notes it.
     """
     tables = tables_of(project, workspace)
@@ -156,17 +156,17 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
 
 def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
     for number, document in enumerate(files_with(project, name, workspace)):
-        if number >= MOST_PARSED or (number and is_time_spent()):
+        if number >= MAX_PARSED_FILES or (number and is_time_spent()):
             workspace.notice("candidates", f"Only {number} files of {project.name} were looked into.")
             return
         workspace.budget.check()
         for definition in outline_of(document, workspace):
             if definition.name.encode() == name:
-                yield of_definition(document, definition)
+                yield to_named_definition(document, definition)
 
 
-def of_definition(document: Document, definition: Definition) -> NamedDefinition:
-    """Give a definition of a file with the file."""
+def to_named_definition(document: Document, definition: Definition) -> NamedDefinition:
+    """Return a definition of a file with the file."""
     end = definition.offset + len(definition.name.encode())
     return NamedDefinition(
         document,
@@ -182,7 +182,7 @@ def of_definition(document: Document, definition: Definition) -> NamedDefinition
 
 
 def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
-    """Give the definitions in one file, from its table or by parsing it."""
+    """Return the definitions in one file, from its table or by parsing it."""
     entry = _table_with(document, workspace)
     file_definitions = (
         definitions(document.language, document.text) if entry is None else entry[0].definitions(entry[1])
@@ -191,13 +191,13 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:
-    """Give what a file imports, from its table or by parsing it."""
+    """Return what a file imports, from its table or by parsing it."""
     entry = _table_with(document, workspace)
     return imports(document.language, document.text) if entry is None else entry[0].imports(entry[1])
 
 
 def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
-    """Give the table that has a file, and its document there; None while there is none."""
+    """Return the table that has a file, and its document there; None while there is none."""
     snapshot = document.project.snapshot
     if snapshot is None or snapshot.view.reason[document.number]:
         return None
@@ -208,7 +208,7 @@ def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, 
 
 
 def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] | None:
-    """Give the modules that a project imports, as written; None while its tables are not complete."""
+    """Return the modules that a project imports, as written; None while its tables are not complete."""
     complete_tables = [table for table in tables_of(project, workspace) if table is not None]
     if len(complete_tables) != len(project.snapshot.shards if project.snapshot is not None else [None]):
         return None
@@ -223,8 +223,10 @@ def _modules(tables: Sequence[SymbolTable]) -> Iterator[Iterable[str]]:
         yield table.imported_modules()
 
 
-def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) -> list[NamedDefinition | None]:
-    """Give the smallest function, class or the like around each offset; None at the top of the file."""
+def enclosing_definitions(
+    document: Document, offsets: Sequence[int], workspace: Workspace
+) -> list[NamedDefinition | None]:
+    """Return the smallest function, class or the like around each offset; None at the top of the file."""
     outline = [one for one in outline_of(document, workspace) if one.kind not in _VARIABLES]
     text = document.text
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
@@ -239,6 +241,6 @@ def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) 
         encloses = (start_lines <= line) & (line <= end_lines) & (name_offsets != offset)
         first_enclosing = int(encloses.argmax()) if outline else 0
         smallest.append(
-            of_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None
+            to_named_definition(document, outline[first_enclosing]) if outline and encloses[first_enclosing] else None
         )
     return smallest

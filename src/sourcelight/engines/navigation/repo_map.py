@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 _CODE = frozenset({"function", "class", "struct", "interface", "enum", "method", "constructor", "module", "namespace"})
-_LONGEST = 160
+_MAX_LINE_CHARS = 160
 _ROUNDS = 12
 _DAMPING = 0.85
 
 
 @dataclass(frozen=True, slots=True)
 class MapLine:
-    """A line of the map; `one` is None for the line that names the file."""
+    """A line of the map; `definition` is None for the line that names the file."""
 
     document: Document
-    one: Definition | None
+    definition: Definition | None
     text: str
     score: float
 
@@ -41,7 +41,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
     Files get a weight as pages do from links: what is imported by files that are imported. A file's own public classes
     and functions come before its methods; tests come last.
     """
-    weights = _file_weights(project, workspace)
+    weights = _weigh_files(project, workspace)
     ordered = sorted(weights, key=lambda number: (-weights[number], number))
     selected: dict[int, list[tuple[Definition, float]]] = {}
     remaining = budget_lines
@@ -55,7 +55,7 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
             continue
         share = max(3, int(budget_lines * weights[number] * 2))
         scored = sorted(
-            ((definition, weights[number] * _importance(definition, rows)) for definition in rows),
+            ((definition, weights[number] * _weigh_definition(definition, rows)) for definition in rows),
             key=lambda pair: -pair[1],
         )[: min(share, remaining - 1)]
         selected[number] = scored
@@ -70,11 +70,11 @@ def map_lines(project: Project, budget_lines: int, workspace: Workspace) -> list
                 signature_of(text.between(definition.line, definition.end_line), definition.kind) or definition.name
             )
             indent = "    " if definition.parent >= 0 or definition.container else "  "
-            lines.append(MapLine(document, definition, indent + signature[:_LONGEST], score))
+            lines.append(MapLine(document, definition, indent + signature[:_MAX_LINE_CHARS], score))
     return lines
 
 
-def _importance(definition: Definition, rows: list[Definition]) -> float:
+def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
     """Weigh a definition within its file: public ones, types and functions at the top, and long ones come first."""
     weight = 1.0 if definition.parent < 0 else 0.4
     if definition.kind in {"class", "struct", "interface", "enum"}:
@@ -87,7 +87,7 @@ def _importance(definition: Definition, rows: list[Definition]) -> float:
     return float(weight * (1.0 + np.log1p(definition.end_line - definition.begin_line) / 10 + member_count / 50))
 
 
-def _file_weights(project: Project, workspace: Workspace) -> dict[int, float]:
+def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
     """Weigh files by the imports among them; without any known import, by how many definitions they have."""
     targets: dict[int, Counter[int]] = defaultdict(Counter)
     for file_imports in imports_in(project, workspace):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.engines.navigation.languages import resolver_of
-from sourcelight.engines.navigation.model import LARGEST_FILE, Document, Project
+from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, Project
 from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.search.missing_files import count_missing_definitions
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import ParsedFile
 
 
-KEPT_BYTES = 16 * 1024 * 1024
+REFERENCE_CACHE_BYTES = 16 * 1024 * 1024
 """Bytes of Arrow tables that are kept; 10,000 references take about 1 MB."""
 
-_PASSING = frozenset({"symbols-pending", "not-indexed", "time", "limit", "unlikely", "missing"})
+_TEMPORARY_NOTICES = frozenset({"symbols-pending", "not-indexed", "time", "limit", "unlikely", "missing"})
 """Notices of what may be better next time."""
 
 Table = Any
@@ -63,7 +63,7 @@ class CachedReferences:
     notices: Mapping[str, str]
 
     def first(self, limit: int | None) -> Table:
-        """Give the rows that were found first, in the order in which they are shown."""
+        """Return the rows that were found first, in the order in which they are shown."""
         rows = self.order if limit is None else self.order[self.order < limit]
         return self.table.take(rows)
 
@@ -74,14 +74,14 @@ class ReferenceCache:
     Safe to share between threads.
     """
 
-    def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, most_bytes: int = REFERENCE_CACHE_BYTES) -> None:
         self.most_bytes = most_bytes
         self.held_bytes = 0
         self._held: OrderedDict[Hashable, CachedReferences] = OrderedDict()
         self._guard = threading.Lock()
 
     def get(self, key: Hashable) -> CachedReferences | None:
-        """Give an answer that was kept."""
+        """Return an answer that was kept."""
         with self._guard:
             references = self._held.get(key)
             if references is not None:
@@ -113,7 +113,7 @@ def _size(references: CachedReferences) -> int:
 
 
 def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
-    """Give what an answer depends on: the question, and every repository that the viewer sees, with its commit."""
+    """Return what an answer depends on: the question, and every repository that the viewer sees, with its commit."""
     project = query.document.project
     visible = tuple((one.name, one.key, workspace.navigator.commit_of(one)) for one in workspace.repositories)
     return (project.name, project.key, project.commit, query.document.path, query.name, query.line_number,
@@ -121,8 +121,8 @@ def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Has
 
 
 def is_lasting(workspace: Workspace) -> bool:
-    """Tell whether asking again would give the same answer."""
-    return not workspace.unparsed and not _PASSING & set(workspace.notices)
+    """Return whether asking again would give the same answer."""
+    return not workspace.unparsed and not _TEMPORARY_NOTICES & set(workspace.notices)
 
 
 _T = TypeVar("_T")
@@ -130,9 +130,9 @@ _T = TypeVar("_T")
 CACHE_BYTES = 4 * 1024 * 1024
 """Source bytes of the parsed files that are kept; a tree takes about 26 times its source, so some 100 MB."""
 
-_MOST_NAMED = 10
+_MAX_LISTED_NAMES = 10
 
-MOST_PATHS = 3_000_000
+MAX_PATHS = 3_000_000
 """Paths of the projects that are kept open."""
 
 
@@ -230,11 +230,11 @@ class Navigator:
         self._guard = threading.Lock()
 
     def workspace(self, viewer: Viewer, budget: TimeBudget | None = None) -> Workspace:
-        """Give what one call works with."""
+        """Return what one call works with."""
         return Workspace(self, viewer, budget or TimeBudget())
 
     def commit_of(self, repository: Repository) -> str:
-        """Give the commit of a repository's default revision."""
+        """Return the commit of a repository's default revision."""
         return self._target_of(repository).commit
 
     def project(self, repository: Repository, revision: str, budget: TimeBudget) -> Project:
@@ -263,7 +263,7 @@ class Navigator:
             with self._guard:
                 self._projects[key] = opened
                 path_count = sum(len(project.paths) for project in self._projects.values())
-                while path_count > MOST_PATHS and len(self._projects) > 1:
+                while path_count > MAX_PATHS and len(self._projects) > 1:
                     _, oldest = self._projects.popitem(last=False)
                     path_count -= len(oldest.paths)
         return opened
@@ -325,7 +325,7 @@ class Workspace:
     _visible: tuple[Repository, ...] | None = None
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Give what was made for `key` before in this call, or make it now.
+        """Return what was made for `key` before in this call, or make it now.
 
         Dropped once as many bytes of source were parsed as may be kept: what resolvers work out holds on to trees.
         """
@@ -359,7 +359,7 @@ class Workspace:
         return project
 
     def opened(self, name: str) -> list[Project]:
-        """Give the projects of a repository that were opened in this call."""
+        """Return the projects of a repository that were opened in this call."""
         return [project for project in self._opened.values() if project.name == name]
 
     def note_missing(self, projects: Iterable[Project], below: bytes = b"") -> None:
@@ -386,12 +386,12 @@ class Workspace:
             if count:
                 counts[target.repository.name] = max(count, counts.get(target.repository.name, 0))
         if counts:
-            total, names = sum(counts.values()), ", ".join(sorted(counts)[:_MOST_NAMED])
+            total, names = sum(counts.values()), ", ".join(sorted(counts)[:_MAX_LISTED_NAMES])
             files = "1 file is" if total == 1 else f"{total:,} files are"
             self.notice(
                 "missing",
                 f"{files} not in these clones, or can't be read, and what they define and use is not known: {names}"
-                + (" and others." if len(counts) > _MOST_NAMED else "."),
+                + (" and others." if len(counts) > _MAX_LISTED_NAMES else "."),
             )
 
     @property
@@ -402,13 +402,13 @@ class Workspace:
         return self._visible
 
     def others(self, project: Project) -> Iterator[Project]:
-        """Give all other repositories, at their default revision, in order of names."""
+        """Return all other repositories, at their default revision, in order of names."""
         for repository in self.repositories:
             if repository.key != project.key and repository.facts.commit:
                 yield self._open(repository, "")
 
     def parsed(self, document: Document) -> ParsedFile | None:
-        """Give the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
+        """Return the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
         resolver = resolver_of(document.language)
         if resolver is None:
             return None
@@ -417,7 +417,7 @@ class Workspace:
         if entry is None:
             self.budget.check()
             text = document.text
-            if len(text) > LARGEST_FILE:
+            if len(text) > MAX_PARSED_BYTES:
                 self.unparsed[document] = "too-large"
                 return None
             self.budget.parsed += 1
@@ -432,7 +432,7 @@ class Workspace:
         return entry[1]
 
     def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
-        """Give the keys of the files that a file imports, as far as its language's rules know."""
+        """Return the keys of the files that a file imports, as far as its language's rules know."""
         resolver = resolver_of(document.language)
         if resolver is None:
             return ()

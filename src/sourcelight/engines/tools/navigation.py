@@ -290,9 +290,9 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
 
 def _shortened(lines: list[str], own: int, line: str) -> list[str]:
     """Cut lines of generated files as rows have them: of the place's own, what stands around it."""
-    from sourcelight.engines.navigation.locations import LONGEST_LINE
+    from sourcelight.engines.navigation.locations import MAX_LINE_BYTES
 
-    shown = [one[:LONGEST_LINE] for one in lines]
+    shown = [one[:MAX_LINE_BYTES] for one in lines]
     return [line if at == own and len(one) > len(line) else shown[at] for at, one in enumerate(lines)]
 
 

@@ -143,10 +143,10 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
         rows += [
             {
                 **where,
-                "line_number": one.stated.line,
-                "module": one.stated.module,
-                "member": one.stated.member,
-                "alias": one.stated.alias,
+                "line_number": one.statement.line,
+                "module": one.statement.module,
+                "member": one.statement.member,
+                "alias": one.statement.alias,
                 "target_repository": one.target.project.name if one.target is not None else None,
                 "target_path": one.target.shown_path if one.target is not None else None,
             }
@@ -194,9 +194,9 @@ def _repo_map(arguments: RepoMapArguments, context: ToolContext) -> ToolResult:
     rows = [
         {
             **file_columns(line.document, arguments.revision or ""),
-            "line_number": line.one.line if line.one is not None else None,
+            "line_number": line.definition.line if line.definition is not None else None,
             "text": line.text,
-            "kind": line.one.kind if line.one is not None else None,
+            "kind": line.definition.kind if line.definition is not None else None,
             "score": line.score,
         }
         for line in map_lines(project, budget, workspace)

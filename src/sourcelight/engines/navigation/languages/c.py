@@ -54,13 +54,13 @@ class CRules:
     names: tuple[str, ...] = ("C", "C++")
     identifiers: Collection[str] = _IDENTIFIERS
     classes: Collection[str] = frozenset(_SPECIFIERS)
-    adds: Collection[str] = ()
-    members_plain = True
-    functions_apart = False
-    scattered = True
+    extensions: Collection[str] = ()
+    members_in_scope = True
+    separate_function_names = False
+    members_span_files = True
 
-    def declared(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Give what an identifier declares."""
+    def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Return what an identifier declares."""
         if len(path) < 2:
             return None
         leaf, parent = path[-1], path[-2]
@@ -145,11 +145,11 @@ class CRules:
             is_inferred = declared_type is not None and declared_type.type == "placeholder_type_specifier"
             return Declaration(
                 "variable", leaf.start_byte, leaf.end_byte, node, node, leaf.start_byte, declared_type, right,
-                part=is_inferred,
+                is_element=is_inferred,
             )  # fmt: skip
         if function:
             declaration = self._made(
-                path, "function", node, index, declared_type, sketch=node.type != "function_definition"
+                path, "function", node, index, declared_type, is_prototype=node.type != "function_definition"
             )
             if owner_name:
                 return Declaration(
@@ -172,7 +172,7 @@ class CRules:
         sketch = is_top_level and any(child.type == "storage_class_specifier" and child.text == b"extern"
                              for child in node.named_children)  # fmt: skip
         return Declaration(
-            "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, sketch=sketch
+            "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, is_prototype=sketch
         )
 
     def _made(
@@ -184,7 +184,7 @@ class CRules:
         declared_type: Node | None = None,
         visible: int = 0,
         *,
-        sketch: bool = False,
+        is_prototype: bool = False,
     ) -> Declaration:
         leaf = path[-1]
         scope = nearest(path, _SCOPES, index) or path[0]
@@ -199,11 +199,11 @@ class CRules:
             scope = path[0]
         return Declaration(
             kind, leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type,
-            owner=owner, owner_name=owner_name, sketch=sketch,
+            owner=owner, owner_name=owner_name, is_prototype=is_prototype,
         )  # fmt: skip
 
-    def use(self, path: Sequence[Node]) -> NameUse:
-        """Tell how an identifier is used."""
+    def use_of(self, path: Sequence[Node]) -> NameUse:
+        """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         is_type = leaf.type in {"type_identifier", "namespace_identifier"}
@@ -228,8 +228,8 @@ class CRules:
             "attribute", receiver, None, (b"", leaf.text or b""), called=is_called, count=count, typed=is_type
         )
 
-    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
-        """Tell where the type of an expression comes from."""
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
+        """Return where the type of an expression comes from."""
         kind = node.type
         if kind == "this":
             return TypeStep("this", node)
@@ -256,7 +256,7 @@ class CRules:
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
-        """Give the identifier that names a type."""
+        """Return the identifier that names a type."""
         for _ in range(8):
             if node.type in _NAMED_TYPES:
                 return node
@@ -272,18 +272,18 @@ class CRules:
         return None
 
     def arguments(self, node: Node) -> list[Node]:
-        """Give the arguments of a template."""
+        """Return the arguments of a template."""
         arguments = node.child_by_field_name("arguments")
         return list(arguments.named_children) if arguments is not None else []
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Give what a class is derived from."""
+        """Return what a class is derived from."""
         bases = next((child for child in node.named_children if child.type == "base_class_clause"), None)
         kinds = {"type_identifier", "template_type", "qualified_identifier"}
         return [child for child in bases.named_children if child.type in kinds] if bases is not None else []
 
-    def implied(self, path: Sequence[Node]) -> Node | None:
-        """Give the class that is named before the ``::`` of a function."""
+    def implied_class(self, path: Sequence[Node]) -> Node | None:
+        """Return the class that is named before the ``::`` of a function."""
         function = nearest(path, {"function_definition"})
         declarator = function.child_by_field_name("declarator") if function is not None else None
         for _ in range(8):
@@ -314,20 +314,20 @@ class CRules:
         kinds = [child.type for child in parameter_list.named_children if child.type != "comment"]
         return len(kinds), any(kind != "parameter_declaration" for kind in kinds)
 
-    def outside(
-        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    def lookup_outside(
+        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
-        """Give what included headers declare, definitions of what they only announce before that."""
-        members = self._of_class_around(meanings, document, name, use, offset)
+        """Return what included headers declare, definitions of what they only announce before that."""
+        members = self._of_class_around(names, document, name, use, offset)
         if members:
             return members
-        from sourcelight.engines.navigation.languages.inference import fitting
+        from sourcelight.engines.navigation.languages.inference import misfit
 
-        seen = seen_files(meanings.session, document)
+        seen = seen_files(names.session, document)
         visible_refs: list[DeclarationRef] = []
         hidden_refs: list[DeclarationRef] = []
         is_announced = False
-        for other, start, kind, _, _ in meanings.in_project(document.project, name):
+        for other, start, kind, _, _ in names.definitions_in(document.project, name):
             if (use.typed and kind in CODE) or (use.called and kind in {"field", "method"} and other != document):
                 continue
             is_visible = other.key in seen or other == document
@@ -335,7 +335,7 @@ class CRules:
             completes = use.prefers == _TAGGED and kind in TYPES
             if not is_visible and kind not in {"function", "variable"} and not completes:
                 continue
-            declaration = meanings.declaration(other, name, start)
+            declaration = names.declaration(other, name, start)
             if (
                 declaration is None
                 or declaration.owner != -1
@@ -348,74 +348,76 @@ class CRules:
             (visible_refs if is_visible else hidden_refs).append(
                 DeclarationRef(other, declaration, "scope" if other == document else "import", reason)
             )
-        if any(not ref.made.sketch for ref in visible_refs):
+        if any(not ref.declaration.is_prototype for ref in visible_refs):
             hidden_refs = []
-        bodies = [ref for ref in hidden_refs if not ref.made.sketch and not _static(ref.made.node)]
+        bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
         return sorted(
             [*(bodies if is_announced or use.prefers == _TAGGED else ()), *visible_refs],
             key=lambda ref: (
-                fitting(ref.made, use, separate_function_names=False) if use.typed else ref.made.kind in TYPES,
-                ref.made.sketch,
+                misfit(ref.declaration, use, separate_function_names=False)
+                if use.typed
+                else ref.declaration.kind in TYPES,
+                ref.declaration.is_prototype,
                 ref.document != document,
                 -_common(ref.document.path, document.path),
                 ref.document.path,
-                ref.made.start,
+                ref.declaration.start,
             ),
-        ) or self._of_other_repositories(meanings, document, name, seen)
+        ) or self._of_other_repositories(names, document, name, seen)
 
     def _of_class_around(
-        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
         """Members that the body of ``Type::name`` sees by themselves."""
-        model = meanings.model(document) if document.language == "C++" else None
-        scope = self.implied(model.path_to(offset)) if model is not None else None
+        model = names.model(document) if document.language == "C++" else None
+        scope = self.implied_class(model.path_to(offset)) if model is not None else None
         if scope is None or scope.start_byte <= offset < scope.end_byte:
             return []
-        return meanings.members_of(document, scope, name, use)
+        return names.members_of(document, scope, name, use)
 
     def _of_other_repositories(
-        self, meanings: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
+        self, names: NameResolver, document: Document, name: bytes, seen: Mapping[object, Document]
     ) -> list[DeclarationRef]:
         projects = {header.project.key: header.project for header in seen.values()}
         refs = []
         for project in projects.values():
             if project.key != document.project.key:
-                for other, start, _, _, _ in meanings.in_project(project, name):
-                    declaration = meanings.declaration(other, name, start) if other.key in seen else None
+                for other, start, _, _, _ in names.definitions_in(project, name):
+                    declaration = names.declaration(other, name, start) if other.key in seen else None
                     if declaration is not None and declaration.owner == -1:
                         refs.append(DeclarationRef(other, declaration, "import", "in an included file"))
                 bodies = [
                     DeclarationRef(other, declaration, "import", "announced in an included file")
-                    for other, start, kind, _, is_announcement in meanings.in_project(project, name)
+                    for other, start, kind, _, is_announcement in names.definitions_in(project, name)
                     if kind == "function" and not is_announcement and other.key not in seen
-                    and (declaration := meanings.declaration(other, name, start)) is not None
+                    and (declaration := names.declaration(other, name, start)) is not None
                     and not _static(declaration.node)
                 ]  # fmt: skip
-                if refs and all(ref.made.sketch for ref in refs):
+                if refs and all(ref.declaration.is_prototype for ref in refs):
                     refs = bodies + refs
         return refs
 
     def qualified(
-        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Give what stands in a namespace: anything of that name at the top of a file that is seen."""
-        return list(self.outside(meanings, document, path[-1], NameUse(), offset))
+        """Return what stands in a namespace: anything of that name at the top of a file that is seen."""
+        return list(self.lookup_outside(names, document, path[-1], NameUse(), offset))
 
-    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
-        """Give the header that an include means."""
-        return find_header(meanings.session, document, module)
+    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
+        """Return the header that an include means."""
+        return find_header(names.session, document, module)
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the names under which a header can be included."""
+        """Return the names under which a header can be included."""
         return header_names(document.path)
 
     def exports(self, project: Project) -> Mapping[str, Any]:
-        """Give the headers of a repository."""
+        """Return the headers of a repository."""
         return provided_headers(project)
 
 
 def _heads(scope: Node, parameter: Node) -> bool:
-    """Tell whether a parameter is one of the function's own, not of a function pointer among them."""
+    """Return whether a parameter is one of the function's own, not of a function pointer among them."""
     body = scope.child_by_field_name("body")
     if body is None or parameter.start_byte > body.start_byte:
         return False

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
 
-MOST_INCLUDED = 600
+MAX_INCLUDED = 600
 """Files that one file is followed to."""
 
 _HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b".cc")
-_MOST_PARTS = 6
+_MAX_PARTS = 6
 
 
 def seen_files(session: Session, document: Document) -> Mapping[object, Document]:
-    """Give the files that a file includes, over others too, by their keys; at most `MOST_INCLUDED`."""
+    """Return the files that a file includes, over others too, by their keys; at most `MAX_INCLUDED`."""
 
     def follow_includes() -> dict[object, Document]:
         files: dict[object, Document] = {document.key: document}
         pending = [document]
-        while pending and len(files) < MOST_INCLUDED:
+        while pending and len(files) < MAX_INCLUDED:
             current = pending.pop(0)
             for header in _directly(session, current):
                 if header.key not in files:
@@ -34,15 +34,15 @@ def seen_files(session: Session, document: Document) -> Mapping[object, Document
         return files
 
     included = document.project.remember(("c-includes", document.number), follow_includes)
-    if len(included) >= MOST_INCLUDED:
+    if len(included) >= MAX_INCLUDED:
         session.workspace.notice(
-            "includes", f"Only {MOST_INCLUDED} included files of {document.shown_path} were followed."
+            "includes", f"Only {MAX_INCLUDED} included files of {document.shown_path} were followed."
         )
     return included
 
 
 def _directly(session: Session, document: Document) -> list[Document]:
-    """Give the headers that a file includes itself."""
+    """Return the headers that a file includes itself."""
     if document.project.snapshot is None and not document.text:
         return []
     headers = []
@@ -54,7 +54,7 @@ def _directly(session: Session, document: Document) -> list[Document]:
 
 
 def find_header(session: Session, document: Document, module: str) -> Document | None:
-    """Give the file that an include means: beside the file, then by the end of its path, then in other repositories."""
+    """Return the file that an include means: beside the file, then by the end of its path, then in other repositories."""
     is_angled = module.startswith("<")
     target = module.strip('<>"').encode()
     parts = [part for part in target.split(b"/") if part != b"."]
@@ -105,7 +105,7 @@ def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
         for number, path in enumerate(project.paths):
             if path.endswith(_HEADERS) or b"." not in path.rpartition(b"/")[2]:
                 parts = path.split(b"/")
-                for length in range(1, min(len(parts), _MOST_PARTS) + 1):
+                for length in range(1, min(len(parts), _MAX_PARTS) + 1):
                     by_ending.setdefault(b"/".join(parts[-length:]), []).append(number)
         return by_ending
 
@@ -113,15 +113,15 @@ def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
 
 
 def header_names(path: bytes) -> Collection[str]:
-    """Give the names under which a header can be included: the ends of its path."""
+    """Return the names under which a header can be included: the ends of its path."""
     if not path.endswith(_HEADERS):
         return ()
-    parts = path.decode(errors="replace").split("/")[-_MOST_PARTS:]
+    parts = path.decode(errors="replace").split("/")[-_MAX_PARTS:]
     return tuple("/".join(parts[at:]) for at in range(len(parts)))
 
 
 def provided_headers(project: Project) -> Mapping[str, int]:
-    """Give the headers that other repositories may include, by the ends of their paths; the shortest path first."""
+    """Return the headers that other repositories may include, by the ends of their paths; the shortest path first."""
     headers: dict[str, int] = {}
     ordered = sorted(
         (number for number, path in enumerate(project.paths) if path.endswith((b".h", b".hh", b".hpp", b".hxx"))),

@@ -44,7 +44,7 @@ _LOCALS = {
     "declaration_expression": "variable",
 }  # fmt: skip
 _NAMESPACE = re.compile(rb"^[ \t]*namespace[ \t]+([\w.]+)", re.MULTILINE)
-_MOST_HEAD = 64 * 1024
+_MAX_HEAD = 64 * 1024
 
 
 class CSharpRules:
@@ -53,13 +53,13 @@ class CSharpRules:
     names: tuple[str, ...] = ("C#",)
     identifiers: Collection[str] = frozenset({"identifier", "implicit_parameter"})
     classes: Collection[str] = frozenset(_CLASSES)
-    adds: Collection[str] = ()
-    members_plain = True
-    functions_apart = False
-    scattered = True
+    extensions: Collection[str] = ()
+    members_in_scope = True
+    separate_function_names = False
+    members_span_files = True
 
-    def declared(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Give what an identifier declares."""
+    def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Return what an identifier declares."""
         if len(path) < 3:
             return None
         leaf, parent = path[-1], path[-2]
@@ -91,7 +91,7 @@ class CSharpRules:
             is_inferred = declared_type is not None and declared_type.type == "implicit_type"
             return Declaration(
                 "variable", leaf.start_byte, leaf.end_byte, parent, parent, 0, declared_type,
-                parent.child_by_field_name("right"), part=is_inferred,
+                parent.child_by_field_name("right"), is_element=is_inferred,
             )  # fmt: skip
         if kind == "local_function_statement" and is_field(parent, "name", leaf):
             scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
@@ -114,8 +114,8 @@ class CSharpRules:
             "variable", leaf.start_byte, leaf.end_byte, declarator, scope, leaf.start_byte, declared_type, value
         )
 
-    def use(self, path: Sequence[Node]) -> NameUse:
-        """Tell how an identifier is used."""
+    def use_of(self, path: Sequence[Node]) -> NameUse:
+        """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"using_directive"})
         if imported is not None:
@@ -155,8 +155,8 @@ class CSharpRules:
             "attribute", receiver, None, _dotted(expression, leaf), called=is_called, count=count, typed=is_type
         )
 
-    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
-        """Tell where the type of an expression comes from."""
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
+        """Return where the type of an expression comes from."""
         kind = node.type
         if kind in {"this", "this_expression"}:
             return TypeStep("this", node)
@@ -184,7 +184,7 @@ class CSharpRules:
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
-        """Give the identifier that names a type."""
+        """Return the identifier that names a type."""
         for _ in range(8):
             if node.type == "identifier":
                 return node
@@ -202,19 +202,19 @@ class CSharpRules:
         return None
 
     def arguments(self, node: Node) -> list[Node]:
-        """Give the arguments of a type."""
+        """Return the arguments of a type."""
         if node.type == "array_type":
             return node.named_children[:1]
         arguments = next((child for child in node.named_children if child.type == "type_argument_list"), None)
         return list(arguments.named_children) if arguments is not None else []
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Give what a class extends and implements."""
+        """Return what a class extends and implements."""
         bases = next((child for child in node.named_children if child.type == "base_list"), None)
         return list(bases.named_children) if bases is not None else []
 
-    def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
-        """Give nothing: methods stand in their class."""
+    def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
+        """Return nothing: methods stand in their class."""
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
@@ -225,33 +225,33 @@ class CSharpRules:
         count = sum(child.type == "parameter" for child in parameters.named_children)
         return count, b"=" in text_of(parameters) or b"params " in text_of(parameters)
 
-    def outside(
+    def lookup_outside(
         self,
-        meanings: NameResolver,
+        names: NameResolver,
         document: Document,
         name: bytes,
         use: NameUse,  # noqa: ARG002 - the same for all of a file
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
-        """Give the types of the own namespace, of those around it, and of those that are used."""
+        """Return the types of the own namespace, of those around it, and of those that are used."""
         visible_namespaces = [
             b".".join(parts)
             for declared_namespace in namespaces(document)
             for parts in _ends(declared_namespace.split(b"."))
         ]
-        for statement in imports_of(document, meanings.session.workspace):
+        for statement in imports_of(document, names.session.workspace):
             if statement.alias.encode() == name:
-                return [r for r in self.qualified(meanings, document, tuple(statement.module.encode().split(b".")), -1)
+                return [r for r in self.qualified(names, document, tuple(statement.module.encode().split(b".")), -1)
                         if isinstance(r, DeclarationRef)]  # fmt: skip
             visible_namespaces.append(statement.module.encode())
         rank_of = {space: rank for rank, space in reversed(list(enumerate(visible_namespaces)))}
         ranked_refs: list[tuple[int, DeclarationRef]] = []
-        for project in (document.project, *_others(meanings, document, visible_namespaces)):
-            for other, start, kind, container, _ in meanings.in_project(project, name):
+        for project in (document.project, *_others(names, document, visible_namespaces)):
+            for other, start, kind, container, _ in names.definitions_in(project, name):
                 if kind not in TYPES or (container and "." not in container and not _is_space(other, container)):
                     continue
                 rank = min((rank_of.get(space, 999) for space in namespaces(other)), default=999)
-                declaration = meanings.declaration(other, name, start) if rank < 999 else None
+                declaration = names.declaration(other, name, start) if rank < 999 else None
                 if declaration is not None:
                     ranked_refs.append(
                         (rank, DeclarationRef(other, declaration, "import", "in a namespace that is used"))
@@ -262,42 +262,42 @@ class CSharpRules:
 
     def qualified(
         self,
-        meanings: NameResolver,
+        names: NameResolver,
         document: Document,
         path: tuple[bytes, ...],
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
-        """Give the type that a dotted name means."""
+        """Return the type that a dotted name means."""
         if not path:
             return []
         namespace, name = b".".join(path[:-1]), path[-1]
-        for project in (document.project, *_others(meanings, document, [namespace])):
+        for project in (document.project, *_others(names, document, [namespace])):
             refs: list[DeclarationRef | ModuleRef] = []
-            for other, start, kind, _, _ in meanings.in_project(project, name):
+            for other, start, kind, _, _ in names.definitions_in(project, name):
                 if kind in TYPES and namespace in namespaces(other):
-                    declaration = meanings.declaration(other, name, start)
+                    declaration = names.declaration(other, name, start)
                     if declaration is not None:
                         refs.append(DeclarationRef(other, declaration, "import", "followed the name"))
             if refs:
                 return refs
         return []
 
-    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
-        """Give the first file of a namespace, or that of a type."""
+    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - namespaces are used whole
+        """Return the first file of a namespace, or that of a type."""
         namespace = module.encode()
-        for project in (document.project, *_others(meanings, document, [namespace])):
+        for project in (document.project, *_others(names, document, [namespace])):
             number = _spaces(project).get(namespace)
             if number is not None:
                 return project.document_at(number)
-        refs = self.qualified(meanings, document, tuple(namespace.split(b".")), -1)
+        refs = self.qualified(names, document, tuple(namespace.split(b".")), -1)
         return refs[0].document if refs else None
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the namespaces of a file."""
+        """Return the namespaces of a file."""
         return tuple(name.decode(errors="replace") for name in namespaces(document))
 
     def exports(self, project: Project) -> Mapping[str, Any]:
-        """Give the namespaces of a repository."""
+        """Return the namespaces of a repository."""
         return {name.decode(errors="replace"): number for name, number in _spaces(project).items()}
 
 
@@ -336,10 +336,10 @@ def _ends(parts: list[bytes]) -> list[list[bytes]]:
 
 
 def namespaces(document: Document) -> tuple[bytes, ...]:
-    """Give the namespaces that a file declares; one empty name where it declares none."""
+    """Return the namespaces that a file declares; one empty name where it declares none."""
 
     def read_namespaces() -> tuple[bytes, ...]:
-        return tuple(dict.fromkeys(_NAMESPACE.findall(document.text[:_MOST_HEAD]))) or (b"",)
+        return tuple(dict.fromkeys(_NAMESPACE.findall(document.text[:_MAX_HEAD]))) or (b"",)
 
     return document.project.remember(("c-sharp-namespaces", document.number), read_namespaces)
 
@@ -349,7 +349,7 @@ def _is_space(document: Document, container: str) -> bool:
 
 
 def _spaces(project: Project) -> Mapping[bytes, int]:
-    """Give the first file of every namespace."""
+    """Return the first file of every namespace."""
 
     def index_namespaces() -> dict[bytes, int]:
         first_files: dict[bytes, int] = {}
@@ -362,9 +362,9 @@ def _spaces(project: Project) -> Mapping[bytes, int]:
     return project.remember("c-sharp-spaces", index_namespaces)
 
 
-def _others(meanings: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
+def _others(names: NameResolver, document: Document, spaces: list[bytes]) -> list[Project]:
     projects: dict[str, Project] = {}
     for space in spaces:
-        for other, _ in meanings.session.providers(document.project, space.decode(errors="replace")):
+        for other, _ in names.session.providers(document.project, space.decode(errors="replace")):
             projects.setdefault(other.key, other)
     return list(projects.values())

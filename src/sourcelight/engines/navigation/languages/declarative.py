@@ -15,7 +15,7 @@ from sourcelight.engines.navigation.languages.declared import (
 )
 from sourcelight.engines.navigation.languages.inference import NameResolver
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.named import named
+from sourcelight.engines.navigation.named import definitions_named
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ class DeclarativeLanguage(Language):
 
     def usage(self, cursor: Cursor) -> Usage:
         """Return how an identifier is used, and whether it declares its name."""
-        declaration = self.rules.declared(cursor.path)
-        use = self.rules.use(cursor.path)
+        declaration = self.rules.declaration_at(cursor.path)
+        use = self.rules.use_of(cursor.path)
         is_binding = declaration is not None and declaration.start == cursor.node.start_byte
         return Usage(use.role, is_binding, use.called)
 
     def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
         """Return the declarations and files that a name refers to."""
         names = NameResolver(session, self.rules)
-        return [_to_ref(ref) for ref in names.of(document, cursor.node.start_byte)]
+        return [_to_ref(ref) for ref in names.refs_at(document, cursor.node.start_byte)]
 
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return the prototypes of a definition, or the definitions of a prototype."""
-        if not self.rules.scattered or ref.kind not in CODE:
+        if not self.rules.members_span_files or ref.kind not in CODE:
             return []
         names = NameResolver(session, self.rules)
         name = ref.document.text[ref.start : ref.end]
@@ -57,11 +57,11 @@ class DeclarativeLanguage(Language):
         if declaration is None:
             return []
         refs = []
-        for candidate in named(ref.document.project, name, session.workspace):
+        for candidate in definitions_named(ref.document.project, name, session.workspace):
             other = names.declaration(candidate.document, name, candidate.start)
             if other is None or other.kind not in CODE or other.owner_name != declaration.owner_name:
                 continue
-            if other.sketch or declaration.sketch:
+            if other.is_prototype or declaration.is_prototype:
                 refs.append(Ref(candidate.document, other.start, other.end, other.kind, ref.how))
         return refs
 
@@ -81,5 +81,5 @@ class DeclarativeLanguage(Language):
 def _to_ref(ref: DeclarationRef | ModuleRef) -> Ref:
     if isinstance(ref, ModuleRef):
         return Ref(ref.document, 0, 0, "module", "import")
-    declaration = ref.made
+    declaration = ref.declaration
     return Ref(ref.document, declaration.start, declaration.end, declaration.kind, ref.how, ref.reason)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.engines.navigation.model import Document, How, ParsedFile, Role
+from sourcelight.engines.navigation.model import DeclarationKey, Document, How, ParsedFile, Role
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -57,10 +57,10 @@ class Declaration:
     visible: int = 0
     type: Node | None = None
     value: Node | None = None
-    part: bool = False
+    is_element: bool = False
     owner: int = -1
     owner_name: bytes = b""
-    sketch: bool = False
+    is_prototype: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class DeclarationRef:
     """A declaration in a file, and how it was found."""
 
     document: Document
-    made: Declaration
+    declaration: Declaration
     how: How
     reason: str
 
     @property
-    def place(self) -> tuple[tuple[str, str, bytes], int]:
+    def key(self) -> DeclarationKey:
         """What makes two the same."""
-        return self.document.key, self.made.start
+        return self.document.key, self.declaration.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,81 +128,81 @@ class DeclarationRules(Protocol):
     identifiers: Collection[str]
     classes: Collection[str]
     """Kinds of nodes that hold members."""
-    adds: Collection[str]
+    extensions: Collection[str]
     """Those of them that only add members to a class that they name."""
-    members_plain: bool
+    members_in_scope: bool
     """Whether members are known by themselves within their class."""
-    functions_apart: bool
+    separate_function_names: bool
     """Whether functions and variables of one name don't meet."""
-    scattered: bool
+    members_span_files: bool
     """Whether members may stand in other files than their class."""
 
-    def declared(self, path: Sequence[Node]) -> Declaration | None:
-        """Give what the identifier at the end of a path from the top declares, if it declares something."""
+    def declaration_at(self, path: Sequence[Node]) -> Declaration | None:
+        """Return what the identifier at the end of a path from the top declares, if it declares something."""
         ...
 
-    def use(self, path: Sequence[Node]) -> NameUse:
-        """Tell how the identifier at the end of a path is used."""
+    def use_of(self, path: Sequence[Node]) -> NameUse:
+        """Return how the identifier at the end of a path is used."""
         ...
 
-    def step(self, node: Node) -> TypeStep | None:
-        """Tell where the type of an expression comes from."""
+    def type_step(self, node: Node) -> TypeStep | None:
+        """Return where the type of an expression comes from."""
         ...
 
     def type_leaf(self, node: Node) -> Node | None:
-        """Give the identifier that names a type, without pointers, arguments and the like."""
+        """Return the identifier that names a type, without pointers, arguments and the like."""
         ...
 
     def arguments(self, node: Node) -> list[Node]:
-        """Give what a type holds: its arguments, the elements of an array."""
+        """Return what a type holds: its arguments, the elements of an array."""
         ...
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Give the types that a class extends or implements."""
+        """Return the types that a class extends or implements."""
         ...
 
-    def implied(self, path: Sequence[Node]) -> Node | None:
-        """Give the name of the class that code on a path belongs to, without standing in it."""
+    def implied_class(self, path: Sequence[Node]) -> Node | None:
+        """Return the name of the class that code on a path belongs to, without standing in it."""
         ...
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
         """Count the parameters of a function; and tell whether it takes more or fewer as well."""
         ...
 
-    def outside(
-        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    def lookup_outside(
+        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> Sequence[DeclarationRef | ModuleRef]:
-        """Give what a name on its own means that its file does not declare around the place."""
+        """Return what a name on its own means that its file does not declare around the place."""
         ...
 
     def qualified(
-        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Give what a whole dotted or coloned name means."""
+        """Return what a whole dotted or coloned name means."""
         ...
 
-    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
-        """Give the file that an import means, see `Language.import_target`."""
+    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
+        """Return the file that an import means, see `Language.import_target`."""
         ...
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the names under which other files import this one."""
+        """Return the names under which other files import this one."""
         ...
 
     def exports(self, project: Project) -> Mapping[str, Any]:
-        """Give the names under which other repositories import parts of this one."""
+        """Return the names under which other repositories import parts of this one."""
         ...
 
 
 def nearest(path: Sequence[Node], kinds: Collection[str], before: int = -1) -> Node | None:
-    """Give the innermost node of these kinds on a path, looking up from ``path[before - 1]``."""
+    """Return the innermost node of these kinds on a path, looking up from ``path[before - 1]``."""
     return next(
         (node for node in reversed(path[: before if before > 0 else len(path) - 1]) if node.type in kinds), None
     )
 
 
 def is_field(parent: Node, field: str, node: Node) -> bool:
-    """Tell whether a node is this field of its parent."""
+    """Return whether a node is this field of its parent."""
     return any(
         held.start_byte == node.start_byte and held.end_byte == node.end_byte
         for held in parent.children_by_field_name(field)
@@ -210,31 +210,31 @@ def is_field(parent: Node, field: str, node: Node) -> bool:
 
 
 def text_of(node: Node | None) -> bytes:
-    """Give the text of a node; empty for none."""
+    """Return the text of a node; empty for none."""
     return (node.text or b"") if node is not None else b""
 
 
-MOST_WORDS = 5000
+MAX_DECLARATION_WORDS = 5000
 """Places of one name in a file among which its declarations are looked for."""
 
 
 class DeclarationModel(ParsedFile):
     """A parsed file."""
 
-    def __init__(self, language: DeclarationRules, text: bytes, tree: Tree) -> None:
-        self.language = language
+    def __init__(self, rules: DeclarationRules, text: bytes, tree: Tree) -> None:
+        self.rules = rules
         super().__init__(text, tree)
         self._declared: dict[bytes, list[Declaration]] = {}
 
     def declarations(self, name: bytes) -> list[Declaration]:
-        """Give everything in the file that declares a name, in order."""
+        """Return everything in the file that declares a name, in order."""
         declarations = self._declared.get(name)
         if declarations is None:
             declarations = []
-            for offset in islice(self.words(name), MOST_WORDS):
+            for offset in islice(self.words(name), MAX_DECLARATION_WORDS):
                 path = self.path_to(offset)
-                if path[-1].type in self.language.identifiers:
-                    declaration = self.language.declared(path)
+                if path[-1].type in self.rules.identifiers:
+                    declaration = self.rules.declaration_at(path)
                     if declaration is not None and declaration.start == path[-1].start_byte:
                         declarations.append(declaration)
             self._declared[name] = declarations

@@ -18,7 +18,7 @@ from sourcelight.engines.navigation.languages.declared import (
     TypeStep,
 )
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.named import named
+from sourcelight.engines.navigation.named import definitions_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
 
-_MOST_STEPS = 20
-_MOST_BASES = 40
+_MAX_STEPS = 20
+_MAX_BASES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +62,30 @@ class NameResolver:
             return None
         return self.session.parsed(document, DeclarationModel)
 
-    def of(self, document: Document, offset: int) -> Sequence[DeclarationRef | ModuleRef]:
-        """Give what the identifier at a byte offset means, best first."""
+    def refs_at(self, document: Document, offset: int) -> Sequence[DeclarationRef | ModuleRef]:
+        """Return what the identifier at a byte offset means, best first."""
         model = self.model(document)
         key = document.key, offset
-        if model is None or self._steps > _MOST_STEPS or key in self._busy:
+        if model is None or self._steps > _MAX_STEPS or key in self._busy:
             return []
         self._steps += 1
         self._busy.add(key)
         try:
             path = model.path_to(offset)
-            return self._of(document, model, path) if path[-1].type in self.rules.identifiers else []
+            return self._refs_of(document, model, path) if path[-1].type in self.rules.identifiers else []
         finally:
             self._busy.discard(key)
             self._steps -= 1
 
-    def _of(
+    def _refs_of(
         self, document: Document, model: DeclarationModel, path: list[Node]
     ) -> Sequence[DeclarationRef | ModuleRef]:
         leaf = path[-1]
         name = leaf.text or b""
-        declaration = self.rules.declared(path)
+        declaration = self.rules.declaration_at(path)
         if declaration is not None and declaration.start == leaf.start_byte:
             return [DeclarationRef(document, declaration, "scope", "the declaration")]
-        use = self.rules.use(path)
+        use = self.rules.use_of(path)
         if use.imported or (use.receiver is None and len(use.path) > 1):
             return self.rules.qualified(self, document, use.path, leaf.start_byte)
         if use.fields_of is not None:
@@ -94,49 +94,54 @@ class NameResolver:
             return self.members_of(document, use.receiver, name, use) or (
                 self.rules.qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
             )
-        return self.plain(document, model, path, name, use)
+        return self.lookup_plain(document, model, path, name, use)
 
     # Names on their own.
 
-    def plain(
+    def lookup_plain(
         self, document: Document, model: DeclarationModel, path: list[Node], name: bytes, use: NameUse
     ) -> Sequence[DeclarationRef | ModuleRef]:
-        """Give what a name on its own means."""
+        """Return what a name on its own means."""
         offset = path[-1].start_byte
         in_scope = [
             declaration
             for declaration in model.declarations(name)
             if declaration.scope.start_byte <= offset < declaration.scope.end_byte
             and (declaration.visible <= offset or declaration.start == offset)
-            and (declaration.owner == -1 or self.rules.members_plain)
+            and (declaration.owner == -1 or self.rules.members_in_scope)
         ]
         inner = innermost(self.rules, in_scope, use)
         rank = min(
-            (fitting(declaration, use, separate_function_names=self.rules.functions_apart) for declaration in inner),
+            (
+                misfit(declaration, use, separate_function_names=self.rules.separate_function_names)
+                for declaration in inner
+            ),
             default=3,
         )
         local_refs = [DeclarationRef(document, declaration, "scope", "in scope") for declaration in inner]
-        if rank == 0 and (inner[0].scope.parent is not None or not inner[0].sketch):
+        if rank == 0 and (inner[0].scope.parent is not None or not inner[0].is_prototype):
             return local_refs
-        if self.rules.members_plain:
+        if self.rules.members_in_scope:
             for node in reversed(path[:-1]):
                 if node.type in self.rules.classes:
-                    members = self.members(TypeBody(document, node, self.title(node)), name, use)
+                    members = self.members(TypeBody(document, node, self.class_name(node)), name, use)
                     if members:
                         return [replace(ref, how="scope", reason="member of the enclosing class") for ref in members]
-        outer_refs = self.rules.outside(self, document, name, use, offset)
+        outer_refs = self.rules.lookup_outside(self, document, name, use, offset)
         if outer_refs and isinstance(outer_refs[0], DeclarationRef) and local_refs:
-            outer_rank = fitting(outer_refs[0].made, use, separate_function_names=self.rules.functions_apart)
-            return outer_refs if outer_rank < rank or (outer_rank == rank and inner[0].sketch) else local_refs
+            outer_rank = misfit(
+                outer_refs[0].declaration, use, separate_function_names=self.rules.separate_function_names
+            )
+            return outer_refs if outer_rank < rank or (outer_rank == rank and inner[0].is_prototype) else local_refs
         return outer_refs or local_refs
 
     # Members.
 
     def members_of(self, document: Document, receiver: Node, name: bytes, use: NameUse) -> list[DeclarationRef]:
-        """Give the members of that name of what stands before the dot."""
+        """Return the members of that name of what stands before the dot."""
         inferred = self.infer(document, receiver)
         return (
-            [ref for body in self.classes(inferred) for ref in self.members(body, name, use)]
+            [ref for body in self.type_bodies(inferred) for ref in self.members(body, name, use)]
             if inferred is not None
             else []
         )
@@ -144,32 +149,32 @@ class NameResolver:
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
         members = [
             ref
-            for one in self.classes(TypedNode(document, node))
+            for one in self.type_bodies(TypedNode(document, node))
             for ref in self.members(one, name, NameUse(role="keyword"))
         ]
-        return [ref for ref in members if ref.made.kind not in CODE] or members
+        return [ref for ref in members if ref.declaration.kind not in CODE] or members
 
     def members(self, body: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
-        """Give the members of a class by name: its own, then those of what it extends."""
+        """Return the members of a class by name: its own, then those of what it extends."""
         pending = [body]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
-        while pending and len(seen) < _MOST_BASES:
+        while pending and len(seen) < _MAX_BASES:
             current = pending.pop(0)
             key = current.document.key, current.node.start_byte
             if key in seen:
                 continue
             seen.add(key)
-            members = fit_members(self.rules, list(self._own(current, name)), use)
+            members = fit_members(self.rules, list(self._own_members(current, name)), use)
             if members:
                 return [
                     DeclarationRef(document_of_member, declaration, "type", "type of what stands before it")
                     for document_of_member, declaration in members
                 ]
             for base in self.rules.supertypes(current.node):
-                pending += self.classes(TypedNode(current.document, base))
+                pending += self.type_bodies(TypedNode(current.document, base))
         return []
 
-    def _own(self, body: TypeBody, name: bytes) -> Iterator[tuple[Document, Declaration]]:
+    def _own_members(self, body: TypeBody, name: bytes) -> Iterator[tuple[Document, Declaration]]:
         model = self.model(body.document)
         seen = set()
         for declaration in model.declarations(name) if model is not None else ():
@@ -180,10 +185,10 @@ class NameResolver:
             ):
                 seen.add(declaration.start)
                 yield body.document, declaration
-        if not self.rules.scattered or not body.name:
+        if not self.rules.members_span_files or not body.name:
             return
         class_name = body.name.decode(errors="replace")
-        for candidate in named(body.document.project, name, self.session.workspace):
+        for candidate in definitions_named(body.document.project, name, self.session.workspace):
             container = candidate.container.rpartition("::")[2].partition("<")[0]
             if container == class_name and not (candidate.document == body.document and candidate.start in seen):
                 declaration_there = self.declaration(candidate.document, name, candidate.start)
@@ -191,21 +196,21 @@ class NameResolver:
                     yield candidate.document, declaration_there
 
     def declaration(self, document: Document, name: bytes, start: int) -> Declaration | None:
-        """Give the declaration of a name at a byte offset."""
+        """Return the declaration of a name at a byte offset."""
         model = self.model(document)
         return next((m for m in model.declarations(name) if m.start == start), None) if model is not None else None
 
-    def in_project(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
-        """Give file, offset, kind, container and whether it is a mere announcement of all definitions of a name."""
-        for candidate in named(project, name, self.session.workspace):
+    def definitions_in(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
+        """Return file, offset, kind, container and whether it is a mere announcement of all definitions of a name."""
+        for candidate in definitions_named(project, name, self.session.workspace):
             if candidate.document.language in self.rules.names:
                 yield candidate.document, candidate.start, candidate.kind, candidate.container, candidate.declaration
 
     # Types.
 
     def infer(self, document: Document, node: Node | None) -> TypedNode | None:
-        """Give the type of an expression, as far as declarations say it."""
-        if node is None or self._steps > _MOST_STEPS:
+        """Return the type of an expression, as far as declarations say it."""
+        if node is None or self._steps > _MAX_STEPS:
             return None
         self._steps += 1
         try:
@@ -214,17 +219,17 @@ class NameResolver:
             self._steps -= 1
 
     def _infer(self, document: Document, node: Node) -> TypedNode | None:
-        step = self.rules.step(node)
+        step = self.rules.type_step(node)
         while step is not None:
-            typed = self._stepped(document, node, step)
+            typed = self._take_step(document, node, step)
             if typed is not None:
                 return typed
             step = step.otherwise
         return None
 
-    def _stepped(self, document: Document, node: Node, step: TypeStep) -> TypedNode | None:
+    def _take_step(self, document: Document, node: Node, step: TypeStep) -> TypedNode | None:
         if step.kind in {"this", "super"}:
-            return self._self(document, node, step.kind)
+            return self._self_type(document, node, step.kind)
         if step.node is None:
             return None
         if step.kind == "type":
@@ -234,16 +239,16 @@ class NameResolver:
         if step.kind == "element":
             inferred = self.infer(document, step.node)
             return self.element(inferred) if inferred is not None else None
-        refs = self.of(document, step.node.start_byte)
+        refs = self.refs_at(document, step.node.start_byte)
         first = next((ref for ref in refs if isinstance(ref, DeclarationRef)), None)
         return self.type_of(first) if first is not None else None
 
-    def _self(self, document: Document, node: Node, kind: str) -> TypedNode | None:
+    def _self_type(self, document: Document, node: Node, kind: str) -> TypedNode | None:
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
         class_node = next((one for one in reversed(path) if one.type in self.rules.classes), None)
         if class_node is None:
-            class_name = self.rules.implied(path) if path else None
+            class_name = self.rules.implied_class(path) if path else None
             return TypedNode(document, class_name) if class_name is not None else None
         if kind == "super":
             bases = self.rules.supertypes(class_node)
@@ -251,71 +256,71 @@ class NameResolver:
         return TypedNode(document, class_node)
 
     def type_of(self, ref: DeclarationRef) -> TypedNode | None:
-        """Give the type of what is declared; a class is its own."""
-        declaration = ref.made
+        """Return the type of what is declared; a class is its own."""
+        declaration = ref.declaration
         if declaration.kind in TYPES or declaration.kind in {"namespace", "module"}:
             return TypedNode(ref.document, declaration.node)
         if declaration.type is not None:
             typed: TypedNode | None = TypedNode(ref.document, declaration.type)
-            step = self.rules.step(declaration.type)
+            step = self.rules.type_step(declaration.type)
             if step is not None and step.kind == "auto":
                 typed = self.infer(ref.document, declaration.value)
         else:
             typed = self.infer(ref.document, declaration.value)
-        if typed is not None and declaration.part:
+        if typed is not None and declaration.is_element:
             return self.element(typed)
         return typed
 
-    def typed(self, ref: DeclarationRef) -> TypedNode:
-        """Give a class as a type."""
-        return TypedNode(ref.document, ref.made.node)
+    def type_of_class(self, ref: DeclarationRef) -> TypedNode:
+        """Return a class as a type."""
+        return TypedNode(ref.document, ref.declaration.node)
 
     def element(self, typed: TypedNode) -> TypedNode | None:
-        """Give what a type holds: the last of its arguments, or its element; itself where nothing tells."""
+        """Return what a type holds: the last of its arguments, or its element; itself where nothing tells."""
         arguments = self.rules.arguments(typed.node)
         return TypedNode(typed.document, arguments[-1]) if arguments else typed
 
-    def classes(self, typed: TypedNode) -> list[TypeBody]:
-        """Give the classes that a type means: aliases followed, for a type parameter its bounds."""
-        if self._steps > _MOST_STEPS:
+    def type_bodies(self, typed: TypedNode) -> list[TypeBody]:
+        """Return the classes that a type means: aliases followed, for a type parameter its bounds."""
+        if self._steps > _MAX_STEPS:
             return []
         self._steps += 1
         try:
-            return list(self._classes(typed))
+            return list(self._type_bodies(typed))
         finally:
             self._steps -= 1
 
-    def _classes(self, typed: TypedNode) -> Iterator[TypeBody]:
+    def _type_bodies(self, typed: TypedNode) -> Iterator[TypeBody]:
         node = typed.node
-        has_members = node.type in self.rules.classes and node.type not in self.rules.adds
+        has_members = node.type in self.rules.classes and node.type not in self.rules.extensions
         if has_members and node.child_by_field_name("body") is not None:
-            yield TypeBody(typed.document, node, self.title(node))
+            yield TypeBody(typed.document, node, self.class_name(node))
             return
         leaf = self.rules.type_leaf(node)
         if leaf is None:
             return
-        for ref in self.of(typed.document, leaf.start_byte):
+        for ref in self.refs_at(typed.document, leaf.start_byte):
             if not isinstance(ref, DeclarationRef):
                 continue
-            declaration = ref.made
+            declaration = ref.declaration
             if declaration.type is not None and declaration.node.type not in self.rules.classes:
-                yield from self.classes(TypedNode(ref.document, declaration.type))
+                yield from self.type_bodies(TypedNode(ref.document, declaration.type))
             elif declaration.kind == "typeparameter":
                 for bound in self.rules.supertypes(declaration.node):
-                    yield from self.classes(TypedNode(ref.document, bound))
+                    yield from self.type_bodies(TypedNode(ref.document, bound))
             else:
                 yield TypeBody(ref.document, declaration.node, (ref.document.text[declaration.start : declaration.end]))
             return
 
-    def title(self, node: Node) -> bytes:
-        """Give the name of a class from its node."""
+    def class_name(self, node: Node) -> bytes:
+        """Return the name of a class from its node."""
         leaf = node.child_by_field_name("name")
         if leaf is None and (kind := node.child_by_field_name("type")) is not None:
             leaf = self.rules.type_leaf(kind)
         return (leaf.text or b"") if leaf is not None else b""
 
 
-def fitting(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
+def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
     """Rank a declaration by whether a use of this form can mean it: 0 it can, more: it hardly can."""
     if use.typed:
         is_preferred = not use.prefers or declaration.node.type in use.prefers
@@ -335,7 +340,7 @@ def fitting(declaration: Declaration, use: NameUse, *, separate_function_names: 
     return int(separate_function_names and declaration.kind in CODE) + (declaration.kind == "typeparameter")
 
 
-def missed(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> int:
+def parameter_mismatch(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> int:
     """Tell by how much the parameters of a function miss the arguments of a call."""
     if use.count < 0 or declaration.kind not in CODE:
         return 0
@@ -346,15 +351,15 @@ def missed(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> i
 
 
 def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
-    """Give the declarations of the innermost scope that fit, those with the right number of parameters first."""
+    """Return the declarations of the innermost scope that fit, those with the right number of parameters first."""
     rank = min(
-        (fitting(declaration, use, separate_function_names=rules.functions_apart) for declaration in in_scope),
+        (misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope),
         default=0,
     )
     fitting_declarations = [
         declaration
         for declaration in in_scope
-        if fitting(declaration, use, separate_function_names=rules.functions_apart) == rank
+        if misfit(declaration, use, separate_function_names=rules.separate_function_names) == rank
     ]
     if not fitting_declarations:
         return []
@@ -368,19 +373,23 @@ def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse
     # Of several that shadow one another the last counts; of overloads the one that takes as many arguments.
     return sorted(
         (declaration for declaration in inner if declaration.kind in CODE or -declaration.visible == last),
-        key=lambda declaration: (missed(rules, declaration, use), declaration.sketch, declaration.start),
+        key=lambda declaration: (
+            parameter_mismatch(rules, declaration, use),
+            declaration.is_prototype,
+            declaration.start,
+        ),
     )
 
 
 def fit_members(
     rules: DeclarationRules, members: list[tuple[Document, Declaration]], use: NameUse
 ) -> list[tuple[Document, Declaration]]:
-    """Give members, those that fit a use first."""
+    """Return members, those that fit a use first."""
     return sorted(
         members,
         key=lambda member: (
-            fitting(member[1], use, separate_function_names=rules.functions_apart),
-            missed(rules, member[1], use),
-            member[1].sketch,
+            misfit(member[1], use, separate_function_names=rules.separate_function_names),
+            parameter_mismatch(rules, member[1], use),
+            member[1].is_prototype,
         ),
     )

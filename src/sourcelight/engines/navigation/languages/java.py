@@ -47,7 +47,7 @@ _SCOPES = frozenset({
 _PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
 _HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration",
                       "annotation_type_declaration", "object_creation_expression", "enum_constant"})  # fmt: skip
-_MOST_HEAD = 8192
+_MAX_HEAD = 8192
 
 
 class JavaRules:
@@ -56,13 +56,13 @@ class JavaRules:
     names: tuple[str, ...] = ("Java",)
     identifiers: Collection[str] = frozenset({"identifier", "type_identifier"})
     classes: Collection[str] = _HOLDERS
-    adds: Collection[str] = ()
-    members_plain = True
-    functions_apart = True
-    scattered = False
+    extensions: Collection[str] = ()
+    members_in_scope = True
+    separate_function_names = True
+    members_span_files = False
 
-    def declared(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Give what an identifier declares."""
+    def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Return what an identifier declares."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         if kind in _CLASSES or kind in _CODE:
@@ -121,7 +121,7 @@ class JavaRules:
             is_inferred = text_of(declared_type) == b"var"
             return Declaration(
                 "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, declared_type,
-                value if is_inferred else None, part=is_inferred,
+                value if is_inferred else None, is_element=is_inferred,
             )  # fmt: skip
         if parent.type == "catch_formal_parameter":
             caught = next((child for child in parent.named_children if child.type == "catch_type"), None)
@@ -135,8 +135,8 @@ class JavaRules:
         kind = "variable" if parent.type == "resource" else "parameter"
         return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, declared_type, value)
 
-    def use(self, path: Sequence[Node]) -> NameUse:
-        """Tell how an identifier is used."""
+    def use_of(self, path: Sequence[Node]) -> NameUse:
+        """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"import_declaration", "package_declaration"})
         if imported is not None:
@@ -162,8 +162,8 @@ class JavaRules:
         role = "attribute" if receiver is not None else "name"
         return NameUse(role, receiver, None, path_text, called=is_called, count=count, typed=is_type)  # type: ignore[arg-type]
 
-    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
-        """Tell where the type of an expression comes from."""
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
+        """Return where the type of an expression comes from."""
         kind = node.type
         if kind in {"this", "super"}:
             return TypeStep(kind, node)
@@ -190,7 +190,7 @@ class JavaRules:
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
-        """Give the identifier that names a type."""
+        """Return the identifier that names a type."""
         for _ in range(8):
             if node.type in {"type_identifier", "identifier"}:
                 return node
@@ -206,7 +206,7 @@ class JavaRules:
         return None
 
     def arguments(self, node: Node) -> list[Node]:
-        """Give the arguments of a type."""
+        """Return the arguments of a type."""
         if node.type == "array_type":
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
@@ -215,7 +215,7 @@ class JavaRules:
                 for c in arguments.named_children] if arguments is not None else []  # fmt: skip
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Give what a class extends and implements; of a type parameter its bounds."""
+        """Return what a class extends and implements; of a type parameter its bounds."""
         if node.type == "object_creation_expression":
             named_type = node.child_by_field_name("type")
             return [named_type] if named_type is not None else []
@@ -233,8 +233,8 @@ class JavaRules:
                 types += child.named_children
         return types
 
-    def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
-        """Give nothing: methods stand in their class."""
+    def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
+        """Return nothing: methods stand in their class."""
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
@@ -245,22 +245,22 @@ class JavaRules:
         kinds = [child.type for child in parameters.named_children]
         return sum(kind in {"formal_parameter", "spread_parameter"} for kind in kinds), "spread_parameter" in kinds
 
-    def outside(
+    def lookup_outside(
         self,
-        meanings: NameResolver,
+        names: NameResolver,
         document: Document,
         name: bytes,
         use: NameUse,
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
-        """Give what imports, the own package and wildcards bring in."""
+        """Return what imports, the own package and wildcards bring in."""
         shown_name = name.decode(errors="replace")
         stars = []
-        for statement in imports_of(document, meanings.session.workspace):
+        for statement in imports_of(document, names.session.workspace):
             if statement.member == shown_name:
                 path = (*statement.module.encode().split(b"."), name)
-                refs = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
-                fitting_refs = [ref for ref in refs if not use.called or ref.made.kind not in TYPES]
+                refs = [ref for ref in self.qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
+                fitting_refs = [ref for ref in refs if not use.called or ref.declaration.kind not in TYPES]
                 if fitting_refs:
                     return _counted(self, fitting_refs, use)
             elif statement.member == "*":
@@ -271,64 +271,64 @@ class JavaRules:
             own_package = package_of(document)
             paths = [(*package.split(b"."), name) if package else (name,) for package in (own_package, *stars)]
         for position, path in enumerate(paths):
-            refs = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, DeclarationRef)]
+            refs = [ref for ref in self.qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
             if refs:
                 if not use.called and not position:
-                    return [DeclarationRef(r.document, r.made, "scope", "in the same package") for r in refs]
+                    return [DeclarationRef(r.document, r.declaration, "scope", "in the same package") for r in refs]
                 return _counted(self, refs, use)
         return []
 
     def qualified(
         self,
-        meanings: NameResolver,
+        names: NameResolver,
         document: Document,
         path: tuple[bytes, ...],
         offset: int,  # noqa: ARG002 - see above
     ) -> list[DeclarationRef | ModuleRef]:
-        """Give the classes that a dotted name means, or the members of one."""
+        """Return the classes that a dotted name means, or the members of one."""
         if not path:
             return []
         for split in range(len(path) - 1, -1, -1):
             package, names_inside = b".".join(path[:split]), path[split:]
-            for project in _projects(meanings, document, package):
-                refs = self._in_package(meanings, project, package, names_inside)
+            for project in _projects(names, document, package):
+                refs = self._in_package(names, project, package, names_inside)
                 if refs:
                     return list(refs)
         return []
 
     def _in_package(
-        self, meanings: NameResolver, project: Project, package: bytes, path: tuple[bytes, ...]
+        self, names: NameResolver, project: Project, package: bytes, path: tuple[bytes, ...]
     ) -> list[DeclarationRef]:
         if package not in packages(project):
             return []
         refs: list[DeclarationRef] = []
-        for other, start, kind, container, _ in meanings.in_project(project, path[0]):
+        for other, start, kind, container, _ in names.definitions_in(project, path[0]):
             if kind in TYPES and not container and package_of(other) == package:
-                declaration = meanings.declaration(other, path[0], start)
+                declaration = names.declaration(other, path[0], start)
                 if declaration is not None:
                     refs.append(DeclarationRef(other, declaration, "import", "followed the import"))
         for name in path[1:]:
             inner: list[DeclarationRef] = []
             for ref in refs[:1]:
-                body = next(iter(meanings.classes(meanings.typed(ref))), None)
+                body = next(iter(names.type_bodies(names.type_of_class(ref))), None)
                 if body is not None:
                     inner += [
-                        DeclarationRef(r.document, r.made, "import", r.reason)
-                        for r in meanings.members(body, name, NameUse())
+                        DeclarationRef(r.document, r.declaration, "import", r.reason)
+                        for r in names.members(body, name, NameUse())
                     ]
             refs = inner
         return refs
 
-    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
-        """Give the file of an imported class, or the first of a package."""
-        names = tuple(module.encode().split(b"."))
+    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
+        """Return the file of an imported class, or the first of a package."""
+        parts = tuple(module.encode().split(b"."))
         if member and member != "*":
-            names = *names, member.encode()
-        refs = self.qualified(meanings, document, names, -1)
+            parts = *parts, member.encode()
+        refs = self.qualified(names, document, parts, -1)
         if refs:
             return refs[0].document
-        package = ".".join(part.decode(errors="replace") for part in names).encode()
-        for project in _projects(meanings, document, package) if member == "*" else ():
+        package = ".".join(part.decode(errors="replace") for part in parts).encode()
+        for project in _projects(names, document, package) if member == "*" else ():
             for numbers in project.folders().values() if package in packages(project) else ():
                 for number in numbers:
                     if project.paths[number].endswith(b".java"):
@@ -339,12 +339,12 @@ class JavaRules:
         return None
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the package of a file."""
+        """Return the package of a file."""
         package = package_of(document).decode(errors="replace")
         return (package,) if package else ()
 
     def exports(self, project: Project) -> Mapping[str, Any]:
-        """Give the packages of a repository."""
+        """Return the packages of a repository."""
         return {name.decode(errors="replace"): True for name in packages(project) if name}
 
 
@@ -365,7 +365,7 @@ def _owner(path: Sequence[Node]) -> int:
 
 
 def _dotted(node: Node, end: int) -> Iterator[bytes]:
-    """Give the parts of a dotted name up to a byte; nothing where it isn't made of names alone."""
+    """Return the parts of a dotted name up to a byte; nothing where it isn't made of names alone."""
     text = (node.text or b"")[: end - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")
     if all(re.fullmatch(rb"[\w$\x80-\xff]+", part) for part in parts):
@@ -378,23 +378,23 @@ def _count(call: Node) -> int:
 
 
 def _counted(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
-    from sourcelight.engines.navigation.languages.inference import missed
+    from sourcelight.engines.navigation.languages.inference import parameter_mismatch
 
-    return sorted(refs, key=lambda ref: missed(language, ref.made, use))
+    return sorted(refs, key=lambda ref: parameter_mismatch(language, ref.declaration, use))
 
 
 def package_of(document: Document) -> bytes:
-    """Give the package in the clause of a file; empty for none."""
+    """Return the package in the clause of a file; empty for none."""
 
     def read_package() -> bytes:
-        match = _PACKAGE.search(document.text[:_MOST_HEAD])
+        match = _PACKAGE.search(document.text[:_MAX_HEAD])
         return match[1] if match else b""
 
     return document.project.remember(("java-package", document.number), read_package)
 
 
 def packages(project: Project) -> frozenset[bytes]:
-    """Give the packages of a project: one file a folder is looked at."""
+    """Return the packages of a project: one file a folder is looked at."""
 
     def read_packages() -> frozenset[bytes]:
         names = set()
@@ -407,8 +407,8 @@ def packages(project: Project) -> frozenset[bytes]:
     return project.remember("java-packages", read_packages)
 
 
-def _projects(meanings: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
+def _projects(names: NameResolver, document: Document, package: bytes) -> Iterator[Project]:
     yield document.project
     if package:
-        for other, _ in meanings.session.providers(document.project, package.decode()):
+        for other, _ in names.session.providers(document.project, package.decode()):
             yield other

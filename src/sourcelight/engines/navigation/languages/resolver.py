@@ -96,9 +96,9 @@ class Resolver:
             return [definition]
         refs = self.language.bindings(_ref(definition), Session(workspace, self.language))
         others = [
-            other.because(definition.how, definition.reason, definition.score)
+            other.found_by(definition.how, definition.reason, definition.score)
             for other in _definitions(refs)
-            if other.place != definition.place
+            if other.key != definition.key
         ]
         return [definition, *others]
 
@@ -108,7 +108,7 @@ class Resolver:
             return []
         session = Session(workspace, self.language)
         return session.remember(
-            ("overridden", definition.place),
+            ("overridden", definition.key),
             lambda: _definitions(self.language.overridden(_ref(definition), session)),
         )
 
@@ -135,8 +135,8 @@ def _definitions(refs: Iterable[Ref]) -> list[ResolvedDefinition]:
     """Return a definition for each ref, without repetitions."""
     definitions: dict[object, ResolvedDefinition] = {}
     for ref in refs:
-        if ref.place not in definitions:
-            definitions[ref.place] = _definition(ref)
+        if ref.key not in definitions:
+            definitions[ref.key] = _definition(ref)
     return list(definitions.values())
 
 

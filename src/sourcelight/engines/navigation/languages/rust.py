@@ -51,9 +51,9 @@ _INNER = frozenset(b"unwrap expect unwrap_or unwrap_or_default unwrap_or_else ne
                    b" get get_mut take borrow borrow_mut".split())  # fmt: skip
 _SAME = frozenset(b"clone as_ref as_mut iter iter_mut into_iter to_owned as_deref as_deref_mut by_ref ok".split())
 _LOOPS = frozenset({"loop_expression", "while_expression", "for_expression", "block"})
-_MOST_USES = 12
+_MAX_USES = 12
 
-Place = tuple[Document, "Node | None"]
+RustModule = tuple[Document, "Node | None"]
 """A module: a file, and the node in it; None for the file's own."""
 
 
@@ -65,13 +65,13 @@ class RustRules:
         "identifier", "type_identifier", "field_identifier", "shorthand_field_identifier",
     })  # fmt: skip
     classes: Collection[str] = _CLASSES | {"enum_variant"}
-    adds: Collection[str] = frozenset({"impl_item"})
-    members_plain = False
-    functions_apart = False
-    scattered = True
+    extensions: Collection[str] = frozenset({"impl_item"})
+    members_in_scope = False
+    separate_function_names = False
+    members_span_files = True
 
-    def declared(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Give what an identifier declares."""
+    def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Return what an identifier declares."""
         if len(path) < 3:
             return None
         leaf, parent = path[-1], path[-2]
@@ -114,11 +114,11 @@ class RustRules:
         is_prototype = kind == "module" and node.child_by_field_name("body") is None
         return Declaration(
             kind, leaf.start_byte, leaf.end_byte, node, scope, 0, result_type,
-            owner=owner, owner_name=owner_name, sketch=is_prototype,
+            owner=owner, owner_name=owner_name, is_prototype=is_prototype,
         )  # fmt: skip
 
     def _bound(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Give what a pattern binds: names in lower case that stand where a value is taken apart."""
+        """Return what a pattern binds: names in lower case that stand where a value is taken apart."""
         leaf = path[-1]
         if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
             return None
@@ -160,8 +160,8 @@ class RustRules:
             is_element = True
         return Declaration(kind, leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, is_element)
 
-    def use(self, path: Sequence[Node]) -> NameUse:
-        """Tell how an identifier is used."""
+    def use_of(self, path: Sequence[Node]) -> NameUse:
+        """Return how an identifier is used."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         if nearest(path, {"use_declaration"}) is not None:
@@ -195,7 +195,7 @@ class RustRules:
         return NameUse(role, receiver, None, segments, called=is_called, typed=is_type)  # type: ignore[arg-type]
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
-        """Give the parts of a coloned path; empty where one of them is no name."""
+        """Return the parts of a coloned path; empty where one of them is no name."""
         parts: list[bytes] = []
         current: Node | None = node
         while current is not None:
@@ -210,8 +210,8 @@ class RustRules:
             break
         return tuple(reversed(parts))
 
-    def step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case a kind of node
-        """Tell where the type of an expression comes from."""
+    def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911, PLR0912 - a case a kind of node
+        """Return where the type of an expression comes from."""
         kind = node.type
         if kind == "self":
             return TypeStep("this", node)
@@ -257,7 +257,7 @@ class RustRules:
         return None
 
     def type_leaf(self, node: Node) -> Node | None:
-        """Give the identifier that names a type, behind references and smart pointers."""
+        """Return the identifier that names a type, behind references and smart pointers."""
         for _ in range(10):
             if node.type in {"type_identifier", "identifier"}:
                 return node
@@ -281,7 +281,7 @@ class RustRules:
         return None
 
     def arguments(self, node: Node) -> list[Node]:
-        """Give the arguments of a type; of a result that of success."""
+        """Return the arguments of a type; of a result that of success."""
         for _ in range(4):
             if node.type != "reference_type":
                 break
@@ -295,7 +295,7 @@ class RustRules:
         return inner[:1] if type_name.endswith(b"Result") else inner
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Give the bounds of a trait or of a type parameter."""
+        """Return the bounds of a trait or of a type parameter."""
         bounds_node = node.child_by_field_name("bounds")
         types = list(bounds_node.named_children) if bounds_node is not None else []
         item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
@@ -310,78 +310,78 @@ class RustRules:
                 types += bounds.named_children
         return types
 
-    def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
-        """Give nothing: methods stand in their class."""
+    def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
+        """Return nothing: methods stand in their class."""
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:  # noqa: ARG002 - there are no overloads
         """Rust has no overloads."""
         return None
 
-    def outside(
-        self, meanings: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
+    def lookup_outside(
+        self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Give what `use` brings in, and macros of the crate."""
-        model = meanings.model(document)
+        """Return what `use` brings in, and macros of the crate."""
+        model = names.model(document)
         if model is None:
             return []
         if name == b"Self":
             class_node = nearest([*model.path_to(offset), model.root], _CLASSES)
             leaf = self.type_leaf(class_node) if class_node is not None else None
-            refs = meanings.of(document, leaf.start_byte) if leaf is not None else []
+            refs = names.refs_at(document, leaf.start_byte) if leaf is not None else []
             return list(refs)
-        used = self._used(meanings, document, name, 0)
+        used = self._used(names, document, name, 0)
         if used:
             return used
         if not use.called:
-            modules, _ = self._begin(meanings, document, (name, b""), offset, 0)
+            modules, _ = self._begin(names, document, (name, b""), offset, 0)
             return [ModuleRef(one[0]) for one in modules if isinstance(one, tuple) and one[1] is None]
-        for other, start, kind, _, _ in meanings.in_project(document.project, name):
-            declaration = meanings.declaration(other, name, start) if kind == "function" else None
+        for other, start, kind, _, _ in names.definitions_in(document.project, name):
+            declaration = names.declaration(other, name, start) if kind == "function" else None
             if declaration is not None and declaration.node.type == "macro_definition":
                 used.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
         return used
 
     def _used(
-        self, meanings: NameResolver, document: Document, name: bytes, depth: int
+        self, names: NameResolver, document: Document, name: bytes, depth: int
     ) -> list[DeclarationRef | ModuleRef]:
         """Follow the `use` declarations of a file for a name."""
-        if depth > _MOST_USES:
+        if depth > _MAX_USES:
             return []
         shown_name = name.decode(errors="replace")
         stars: list[bytes] = []
-        for statement in imports_of(document, meanings.session.workspace):
+        for statement in imports_of(document, names.session.workspace):
             visible_name = statement.alias or statement.member or statement.module.rpartition("::")[2]
             if statement.member == "*":
                 stars.append(statement.module.encode())
             elif visible_name == shown_name and statement.module != "self":
                 path = [part for part in statement.module.encode().split(b"::") if part]
                 path += [statement.member.encode()] if statement.member else []
-                refs = self._followed(meanings, document, tuple(path), 0, depth + 1)
+                refs = self._followed(names, document, tuple(path), 0, depth + 1)
                 if refs:
                     return refs
         for star in stars:
-            refs = self._followed(meanings, document, (*star.split(b"::"), name), 0, depth + 1)
+            refs = self._followed(names, document, (*star.split(b"::"), name), 0, depth + 1)
             if refs:
                 return refs
         return []
 
     def qualified(
-        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
+        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Give what a path means."""
-        return self._followed(meanings, document, path, offset, 0)
+        """Return what a path means."""
+        return self._followed(names, document, path, offset, 0)
 
     def _followed(
-        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
+        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
     ) -> list[DeclarationRef | ModuleRef]:
-        if not path or depth > _MOST_USES:
+        if not path or depth > _MAX_USES:
             return []
-        scopes, remaining = self._begin(meanings, document, path, offset, depth)
+        scopes, remaining = self._begin(names, document, path, offset, depth)
         for name in remaining:
-            next_scopes: list[DeclarationRef | ModuleRef | Place] = []
+            next_scopes: list[DeclarationRef | ModuleRef | RustModule] = []
             for scope in scopes[:2]:
-                next_scopes += self._inside(meanings, scope, name, depth)
+                next_scopes += self._inside(names, scope, name, depth)
             scopes = next_scopes
         refs: list[DeclarationRef | ModuleRef] = []
         for scope in scopes:
@@ -391,39 +391,39 @@ class RustRules:
             else:
                 refs.append(scope)
         return [
-            DeclarationRef(ref.document, ref.made, "import", "followed the path")
+            DeclarationRef(ref.document, ref.declaration, "import", "followed the path")
             if isinstance(ref, DeclarationRef)
             else ref
             for ref in refs
         ]
 
     def _begin(  # noqa: PLR0911 - a case a return
-        self, meanings: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
-    ) -> tuple[list[DeclarationRef | ModuleRef | Place], tuple[bytes, ...]]:
+        self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
+    ) -> tuple[list[DeclarationRef | ModuleRef | RustModule], tuple[bytes, ...]]:
         first, remaining = path[0], path[1:]
         if first == b"crate":
             return [(crate_root(document), None)], remaining
         if first in {b"self", b"super"}:
-            module: Place | None = self._module_at(meanings, document, offset)
+            module: RustModule | None = self._module_at(names, document, offset)
             while first == b"super" and module is not None:
-                module = self._parent(meanings, module)
+                module = self._parent(names, module)
                 if not remaining or remaining[0] != b"super":
                     break
                 remaining = remaining[1:]
             return [module] if module is not None else [], remaining
-        model = meanings.model(document)
+        model = names.model(document)
         if model is None:
             return [], ()
         if first == b"Self":
-            return list(self.outside(meanings, document, first, NameUse(), offset)), remaining
+            return list(self.lookup_outside(names, document, first, NameUse(), offset)), remaining
         local = [declaration for declaration in model.declarations(first) if declaration.owner == -1
                  and (declaration.kind in TYPES or declaration.kind in {"module", "function"})]  # fmt: skip
         if local and (remaining or offset == 0):
-            scopes: list[DeclarationRef | ModuleRef | Place] = []
+            scopes: list[DeclarationRef | ModuleRef | RustModule] = []
             for declaration in local:
                 scopes += self._entered(document, declaration)
             return scopes, remaining
-        used = self._used(meanings, document, first, depth) if remaining else []
+        used = self._used(names, document, first, depth) if remaining else []
         if used:
             return [self._as_place(one) for one in used], remaining
         root_number = crates(document.project).get(first)
@@ -431,32 +431,34 @@ class RustRules:
             return [(document.project.document_at(root_number), None)], remaining
         return [
             (other.document_at(number), None)
-            for other, number in meanings.session.providers(document.project, first.decode(errors="replace"))
+            for other, number in names.session.providers(document.project, first.decode(errors="replace"))
         ], remaining
 
-    def _as_place(self, ref: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | Place:
+    def _as_place(self, ref: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | RustModule:
         return (ref.document, None) if isinstance(ref, ModuleRef) else ref
 
-    def _module_at(self, meanings: NameResolver, document: Document, offset: int) -> Place:
-        model = meanings.model(document)
+    def _module_at(self, names: NameResolver, document: Document, offset: int) -> RustModule:
+        model = names.model(document)
         path = model.path_to(offset) if model is not None and offset else []
         return document, nearest([*path, *path[-1:]], {"mod_item"})
 
-    def _parent(self, meanings: NameResolver, module: Place) -> Place | None:
+    def _parent(self, names: NameResolver, module: RustModule) -> RustModule | None:
         document, node = module
         if node is not None:
-            model = meanings.model(document)
+            model = names.model(document)
             path = model.path_to(node.start_byte) if model is not None else []
             outer_modules = [one for one in path if one.type == "mod_item" and one.start_byte < node.start_byte]
             return document, (outer_modules[-1] if outer_modules else None)
         parent = parent_file(document)
         return (parent, None) if parent is not None else None
 
-    def _entered(self, document: Document, declaration: Declaration) -> Iterator[DeclarationRef | ModuleRef | Place]:
-        """Give a declaration; for a module what is in it."""
+    def _entered(
+        self, document: Document, declaration: Declaration
+    ) -> Iterator[DeclarationRef | ModuleRef | RustModule]:
+        """Return a declaration; for a module what is in it."""
         if declaration.kind != "module":
             yield DeclarationRef(document, declaration, "scope", "in scope")
-        elif not declaration.sketch:
+        elif not declaration.is_prototype:
             yield document, declaration.node
         else:
             file = child_file(document, document.text[declaration.start : declaration.end])
@@ -464,17 +466,17 @@ class RustRules:
                 yield file, None
 
     def _inside(
-        self, meanings: NameResolver, scope: DeclarationRef | ModuleRef | Place, name: bytes, depth: int
-    ) -> list[DeclarationRef | ModuleRef | Place]:
+        self, names: NameResolver, scope: DeclarationRef | ModuleRef | RustModule, name: bytes, depth: int
+    ) -> list[DeclarationRef | ModuleRef | RustModule]:
         if isinstance(scope, ModuleRef):
             scope = (scope.document, None)
-        scopes: list[DeclarationRef | ModuleRef | Place] = []
+        scopes: list[DeclarationRef | ModuleRef | RustModule] = []
         if isinstance(scope, DeclarationRef):
-            for body in meanings.classes(meanings.typed(scope)):
-                scopes += meanings.members(body, name, NameUse())
+            for body in names.type_bodies(names.type_of_class(scope)):
+                scopes += names.members(body, name, NameUse())
             return scopes
         document, node = scope
-        model = meanings.model(document)
+        model = names.model(document)
         for declaration in model.declarations(name) if model is not None else ():
             module_node = node if node is not None else (model.root if model is not None else None)
             if declaration.owner != -1 or module_node is None:
@@ -483,36 +485,36 @@ class RustRules:
             if scope_node.start_byte == module_node.start_byte and scope_node.type == module_node.type:
                 scopes += self._entered(document, declaration)
         if not scopes:
-            scopes += [self._as_place(ref) for ref in self._used(meanings, document, name, depth + 1)]
+            scopes += [self._as_place(ref) for ref in self._used(names, document, name, depth + 1)]
         return scopes
 
-    def import_target(self, meanings: NameResolver, document: Document, module: str, member: str) -> Document | None:
-        """Give the file of what a `use` or a `mod` names."""
+    def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
+        """Return the file of what a `use` or a `mod` names."""
         if module == "self" and member:
             return child_file(document, member.encode())
         path = [part for part in module.encode().split(b"::") if part]
         if member and member != "*":
             path.append(member.encode())
         for length in range(len(path), 0, -1):
-            refs = self._followed(meanings, document, tuple(path[:length]), 0, 0)
+            refs = self._followed(names, document, tuple(path[:length]), 0, 0)
             if refs:
                 return refs[0].document
         return None
 
     def module_names(self, document: Document) -> Collection[str]:
-        """Give the name of the crate that a file belongs to."""
+        """Return the name of the crate that a file belongs to."""
         root = crate_root(document)
         return tuple(
             name.decode(errors="replace") for name, number in crates(document.project).items() if number == root.number
         )
 
     def exports(self, project: Project) -> Mapping[str, Any]:
-        """Give the crates of a repository."""
+        """Return the crates of a repository."""
         return {name.decode(errors="replace"): number for name, number in crates(project).items()}
 
 
 def _use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
-    """Give the whole path up to a name inside a `use` with its lists; of an alias that of what it renames."""
+    """Return the whole path up to a name inside a `use` with its lists; of an alias that of what it renames."""
     leaf = path[-1]
     parts: list[bytes] = []
     for index in range(len(path) - 2, -1, -1):
@@ -535,7 +537,7 @@ def _split(path: bytes) -> list[bytes]:
 
 
 def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
-    """Give what ``let`` and the heads of closures bind among the tokens of a macro."""
+    """Return what ``let`` and the heads of closures bind among the tokens of a macro."""
     before = leaf.prev_sibling
     while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
         before = before.prev_sibling

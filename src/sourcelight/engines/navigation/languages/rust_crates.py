@@ -16,12 +16,12 @@ _SECTION = re.compile(rb"^\[+([\w.-]+)\]+", re.MULTILINE)
 _NAME = re.compile(rb'^name\s*=\s*"([^"]+)"', re.MULTILINE)
 _PATH = re.compile(rb'^path\s*=\s*"([^"]+)"', re.MULTILINE)
 _MOD = rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+NAME[ \t]*;"
-_MOST_PARENTS = 32
-_MOST_BESIDE = 100
+_MAX_PARENTS = 32
+_MAX_BESIDE = 100
 
 
 def crates(project: Project) -> Mapping[bytes, int]:
-    """Give the crates of a project by the names that paths have, with the number of the root file."""
+    """Return the crates of a project by the names that paths have, with the number of the root file."""
 
     def read_crates() -> dict[bytes, int]:
         roots: dict[bytes, int] = {}
@@ -49,7 +49,7 @@ def _sections(text: bytes) -> dict[bytes, bytes]:
 
 
 def child_file(document: Document, name: bytes) -> Document | None:
-    """Give the file of ``mod name;`` in a file."""
+    """Return the file of ``mod name;`` in a file."""
     folder, _, base = document.path.rpartition(b"/")
     own_directory = folder if base in _ROOTS or document.number in crates(document.project).values() else _joined(
         folder, base.removesuffix(b".rs")
@@ -61,7 +61,7 @@ def child_file(document: Document, name: bytes) -> Document | None:
 
 
 def parent_file(document: Document) -> Document | None:
-    """Give the file of the module around a file's; None for the root of a crate."""
+    """Return the file of the module around a file's; None for the root of a crate."""
     return document.project.remember(("rust-parent", document.number), lambda: _parent_of(document))
 
 
@@ -80,12 +80,12 @@ def _parent_of(document: Document) -> Document | None:
         return parent
     # Tests, examples and programs are crates of their own, whose roots have any name.
     beside = [one for one in document.project.folder(folder) if one.path.endswith(b".rs") and one != document]
-    return next((one for one in beside[:_MOST_BESIDE] if declares.search(one.text)), None)
+    return next((one for one in beside[:_MAX_BESIDE] if declares.search(one.text)), None)
 
 
 def crate_root(document: Document) -> Document:
-    """Give the file of the crate's root module."""
-    for _ in range(_MOST_PARENTS):
+    """Return the file of the crate's root module."""
+    for _ in range(_MAX_PARENTS):
         parent = parent_file(document)
         if parent is None:
             break

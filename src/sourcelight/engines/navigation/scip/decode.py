@@ -20,7 +20,7 @@ UTF8, UTF16, UTF32 = 1, 2, 3
 MAX_DOCUMENT_OCCURRENCES = 500_000
 """Occurrences in one file; a file large enough for more is not parsed either."""
 
-_LARGEST = 1 << 31
+_MAX_NUMBER = 1 << 31
 
 
 class ScipError(ValueError):
@@ -144,7 +144,7 @@ def _occurrence(data: bytes, offset: int, end: int) -> ScipOccurrence | None:
             roles = value
     if len(numbers) == 3:
         numbers = [numbers[0], numbers[1], numbers[0], numbers[2]]
-    if len(numbers) != 4 or not symbol or max(numbers) > _LARGEST:
+    if len(numbers) != 4 or not symbol or max(numbers) > _MAX_NUMBER:
         return None
     return ScipOccurrence(numbers[0], numbers[1], numbers[2], numbers[3], symbol, roles)
 
@@ -160,6 +160,6 @@ _DESCRIPTOR = re.compile(
 
 
 def last_descriptor(symbol: str) -> str:
-    """Give the name that a symbol ends in: ``pkg `mod`/Class#method().`` names ``method``; empty for none."""
+    """Return the name that a symbol ends in: ``pkg `mod`/Class#method().`` names ``method``; empty for none."""
     match = None if symbol.startswith("local ") else _DESCRIPTOR.search(symbol)
     return "" if match is None else (match[1] or match[2]).replace("``", "`")

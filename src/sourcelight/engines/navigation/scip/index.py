@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NAMES = (b"index.scip", b".scip/index.scip", b"dump.scip")
 """Where an index file may lie in a repository."""
 
-LARGEST_FILE = 256 * 1024 * 1024
+MAX_IMPORTED_BYTES = 256 * 1024 * 1024
 """Bytes of an index file that an operator gives."""
 
 MAX_COMMITTED_BYTES = 32 << 20
@@ -102,16 +102,16 @@ class ScipIndex:
         return index
 
     def at(self, path: bytes, offset: int) -> ScipPosition | None:
-        """Give the occurrence that begins at a byte offset."""
+        """Return the occurrence that begins at a byte offset."""
         return self.spots.get(path, {}).get(offset)
 
     def defined(self, path: bytes, position: ScipPosition) -> list[tuple[bytes, ScipPosition]]:
-        """Give where the symbol of an occurrence is defined."""
+        """Return where the symbol of an occurrence is defined."""
         return self.definitions.get(self.key(path, position), [])
 
     @staticmethod
     def key(path: bytes, position: ScipPosition) -> str:
-        """Give what identifies a symbol in the whole index."""
+        """Return what identifies a symbol in the whole index."""
         return (
             f"{position.symbol} {path.decode(errors='replace')}"
             if position.symbol.startswith("local ")
@@ -150,7 +150,7 @@ def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
 
 
 def given_path(store_folder: Path, key: str, commit: str) -> Path:
-    """Give where an index file that was handed over for a commit is kept."""
+    """Return where an index file that was handed over for a commit is kept."""
     return store_folder / key / FOLDER / f"{commit}.scip"
 
 
@@ -165,8 +165,8 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
         When it can't be read or kept.
     """
     source = Path(file)
-    if source.stat().st_size > LARGEST_FILE:
-        raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {LARGEST_FILE:,} are read")
+    if source.stat().st_size > MAX_IMPORTED_BYTES:
+        raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {MAX_IMPORTED_BYTES:,} are read")
     data = source.read_bytes()
     index = ScipIndex.read(project, data)
     target = given_path(store_folder, project.key, project.commit)
@@ -182,7 +182,7 @@ _REASON = "index file of the compiler"
 
 
 def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
-    """Give the index file of a project: the one handed over for its commit, else the one in its files; read once.
+    """Return the index file of a project: the one handed over for its commit, else the one in its files; read once.
 
     One that can't be read is told in a notice, and the rules answer.
     """
@@ -222,7 +222,7 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
 def precise_definitions(
     document: Document, occurrence: Occurrence, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
-    """Give the definitions that an index file has for an occurrence; nothing without one.
+    """Return the definitions that an index file has for an occurrence; nothing without one.
 
     An answer counts only if the text at the definition is the symbol's own name, or the name that is used: indexers
     have been seen to mix up names that a package exports again.
@@ -262,7 +262,7 @@ def _kind(symbol: str) -> str:
 def precise_symbols_at(
     document: Document, definitions: Sequence[ResolvedDefinition], name: bytes, workspace: Workspace
 ) -> Mapping[int, bool] | None:
-    """Tell of each occurrence that an index file knows in a document whether it means one of the definitions."""
+    """Return, for each occurrence that an index file knows in a document whether it means one of the definitions."""
     index = index_of(document.project, workspace)
     if index is None or document.path not in index.spots:
         return None

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.go.packages import GoImport, GoNames, GoRef
 from sourcelight.engines.navigation.languages.go.scopes import GoDeclaration, Kind, receiver_arguments
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Place = tuple[tuple[str, str, bytes], int]
 
-_MOST_STEPS = 24
-_MOST_DEPTH = 6
+_MAX_STEPS = 24
+_MAX_DEPTH = 6
 _WRAPPERS = frozenset({"pointer_type", "parenthesized_type", "type_elem", "type_constraint", "negated_type"})
 TYPES = frozenset({
     "pointer_type", "parenthesized_type", "slice_type", "array_type", "implicit_length_array_type", "map_type",
@@ -33,7 +32,7 @@ class GoType:
 
     document: Document
     node: Node
-    known: Mapping[Place, GoType] = field(default_factory=dict)
+    known: Mapping[DeclarationKey, GoType] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class GoMember:
     """A field or method, with what type parameters mean at its declaration."""
 
     ref: GoRef
-    known: Mapping[Place, GoType]
+    known: Mapping[DeclarationKey, GoType]
 
 
 class GoInference(GoNames):
@@ -50,8 +49,8 @@ class GoInference(GoNames):
     _steps = 0
 
     def infer(self, document: Document, node: Node | None, position: int = 0) -> GoType | GoImport | None:
-        """Give the type of an expression, or the package that it names; of several results, the one at `position`."""
-        if node is None or self._steps > _MOST_STEPS:
+        """Return the type of an expression, or the package that it names; of several results, the one at `position`."""
+        if node is None or self._steps > _MAX_STEPS:
             return None
         self._steps += 1
         try:
@@ -60,7 +59,7 @@ class GoInference(GoNames):
             self._steps -= 1
 
     def typed(self, document: Document, node: Node | None, position: int = 0) -> GoType | None:
-        """Give the type of an expression; None for a package."""
+        """Return the type of an expression; None for a package."""
         inferred = self.infer(document, node, position)
         return inferred if isinstance(inferred, GoType) else None
 
@@ -102,7 +101,7 @@ class GoInference(GoNames):
         return self._of_member(members[0]) if members else None
 
     def selected(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
-        """Give what ``operand.name`` means."""
+        """Return what ``operand.name`` means."""
         operand_type = self.infer(document, operand)
         if isinstance(operand_type, GoImport):
             return (
@@ -155,7 +154,7 @@ class GoInference(GoNames):
         return self.result(self._instantiated(callee, document, node, given_arguments), place)
 
     def callable(self, go_type: GoType) -> GoType | None:
-        """Give the function behind a type; None when it is none."""
+        """Return the function behind a type; None when it is none."""
         if go_type.node.type in _CALLABLE:
             return go_type
         if self._is_type_itself(go_type):
@@ -166,7 +165,7 @@ class GoInference(GoNames):
         return go_type.node.type in {"type_spec", "type_alias"}
 
     def result(self, called: GoType, position: int) -> GoType | None:
-        """Give the type of a result by its place."""
+        """Return the type of a result by its place."""
         results = called.node.child_by_field_name("result")
         if results is None:
             return None
@@ -194,9 +193,9 @@ class GoInference(GoNames):
         else:
             explicit_types = list(explicit.named_children) if explicit is not None else []
         for type_parameter in type_parameters:
-            if type_parameter.place < len(explicit_types):
+            if type_parameter.position < len(explicit_types):
                 known[called.document.key, type_parameter.start] = GoType(
-                    document, explicit_types[type_parameter.place]
+                    document, explicit_types[type_parameter.position]
                 )
         parameters = called.node.child_by_field_name("parameters")
         expected = list(_parameters(parameters)) if parameters is not None else []
@@ -211,8 +210,10 @@ class GoInference(GoNames):
                     self._unify(parameter, value, by_name, known)
         return replace(called, known=known)
 
-    def _unify(self, expected: Node, value: GoType, names: Mapping[bytes, Place], known: dict[Place, GoType]) -> None:
-        for _ in range(_MOST_DEPTH):
+    def _unify(
+        self, expected: Node, value: GoType, names: Mapping[bytes, DeclarationKey], known: dict[DeclarationKey, GoType]
+    ) -> None:
+        for _ in range(_MAX_DEPTH):
             if expected.type == "type_identifier":
                 key = names.get(expected.text or b"")
                 if key is not None:
@@ -243,7 +244,7 @@ class GoInference(GoNames):
             expected, value = inner, inner_value
 
     def element(self, container: GoType, position: int) -> GoType | None:  # noqa: PLR0911 - a case a return
-        """Give what a range over a type, or an index into it, yields: 0 its key, 1 its value."""
+        """Return what a range over a type, or an index into it, yields: 0 its key, 1 its value."""
         sequence = _sequence(container.node)
         if sequence is not None:
             return replace(container, node=sequence[position]) if position < len(sequence) else None
@@ -271,7 +272,7 @@ class GoInference(GoNames):
         return replace(iterator, node=types[position]) if position < len(types) else None
 
     def type_of(self, ref: GoRef, path: list[Node]) -> GoType | None:  # noqa: PLR0911 - a case a return
-        """Give the type of what is declared; for a type, a type that says so by being its declaration."""
+        """Return the type of what is declared; for a type, a type that says so by being its declaration."""
         declaration, document = ref.declaration, ref.document
         node = declaration.node
         if declaration.kind == "typeparameter":
@@ -288,7 +289,7 @@ class GoInference(GoNames):
             if operand_type is None:
                 return None
             over_channel = any(t.node.type == "channel_type" for t in self._underlying(operand_type))
-            return self.element(operand_type, 1 if over_channel else declaration.place)
+            return self.element(operand_type, 1 if over_channel else declaration.position)
         return self._of_value(document, node, declaration)
 
     def _of_case(self, document: Document, node: Node, path: list[Node]) -> GoType | None:
@@ -305,17 +306,17 @@ class GoInference(GoNames):
         expressions = (
             [c for c in values.named_children if c.type != "comment"] if values.type == "expression_list" else [values]
         )
-        if declaration.place < len(expressions) and (len(expressions) > 1 or declaration.place == 0):
-            value_type = self.typed(document, expressions[declaration.place])
+        if declaration.position < len(expressions) and (len(expressions) > 1 or declaration.position == 0):
+            value_type = self.typed(document, expressions[declaration.position])
             if value_type is not None and self._is_type_itself(value_type):
                 return None
             return value_type
         if expressions and expressions[0].type == "call_expression":
-            return self.typed(document, expressions[0], declaration.place)
+            return self.typed(document, expressions[0], declaration.position)
         return None
 
-    def named(self, go_type: GoType) -> tuple[GoRef, Mapping[Place, GoType]] | None:
-        """Give the declaration of a named type, and what its type parameters mean; None for a type literal."""
+    def named_type(self, go_type: GoType) -> tuple[GoRef, Mapping[DeclarationKey, GoType]] | None:
+        """Return the declaration of a named type, and what its type parameters mean; None for a type literal."""
         node, document, known = go_type.node, go_type.document, go_type.known
         arguments: list[Node] = []
         while node.type in _WRAPPERS or node.type in {"generic_type", "unary_expression"}:
@@ -342,8 +343,8 @@ class GoInference(GoNames):
         declared = ref.declaration.node
         model = self.model(ref.document) if arguments else None
         for parameter in (d for go_type in (model.declared(declared, None) if model else {}).values() for d in go_type):
-            if parameter.kind == "typeparameter" and parameter.place < len(arguments):
-                bindings[ref.document.key, parameter.start] = GoType(document, arguments[parameter.place], known)
+            if parameter.kind == "typeparameter" and parameter.position < len(arguments):
+                bindings[ref.document.key, parameter.start] = GoType(document, arguments[parameter.position], known)
         return ref, bindings
 
     def _type_ref(self, document: Document, node: Node) -> GoRef | None:
@@ -366,12 +367,12 @@ class GoInference(GoNames):
 
     def _underlying(self, go_type: GoType) -> Iterator[GoType]:
         """The type literals that a type comes down to: one, but for the alternatives of a constraint."""
-        pending, seen = [go_type], set[Place]()
-        for _ in range(_MOST_STEPS):
+        pending, seen = [go_type], set[DeclarationKey]()
+        for _ in range(_MAX_STEPS):
             if not pending:
                 return
             current = pending.pop()
-            declared = self.named(current)
+            declared = self.named_type(current)
             if declared is None:
                 node = current.node
                 while node.type in _WRAPPERS and node.named_children:
@@ -379,38 +380,38 @@ class GoInference(GoNames):
                 yield replace(current, node=node)
                 continue
             ref, known = declared
-            if ref.place in seen:
+            if ref.key in seen:
                 continue
-            seen.add(ref.place)
+            seen.add(ref.key)
             inner = self._behind(ref, known)
             pending += [inner] if inner is not None else []
 
-    def _behind(self, ref: GoRef, known: Mapping[Place, GoType]) -> GoType | None:
+    def _behind(self, ref: GoRef, known: Mapping[DeclarationKey, GoType]) -> GoType | None:
         """One step from a declared type or type parameter to what it stands for."""
         declaration = ref.declaration
         if declaration.kind == "typeparameter":
-            argument = known.get(ref.place)
+            argument = known.get(ref.key)
             if argument is not None:
                 return argument
         inner = declaration.node.child_by_field_name("type")
         return GoType(ref.document, inner, known) if inner is not None else None
 
     def members(self, go_type: GoType, name: bytes) -> list[GoMember]:
-        """Give the fields and methods of that name, those of the type itself before those it embeds."""
-        level, seen = [go_type], set[Place]()
-        for _ in range(_MOST_DEPTH):
+        """Return the fields and methods of that name, those of the type itself before those it embeds."""
+        level, seen = [go_type], set[DeclarationKey]()
+        for _ in range(_MAX_DEPTH):
             members: list[GoMember] = []
             deeper: list[GoType] = []
             while level:
                 current = level.pop(0)
-                declared = self.named(current)
+                declared = self.named_type(current)
                 if declared is None:
                     self._in_literal(current, name, members, deeper)
                     continue
                 ref, known = declared
-                if ref.place in seen:
+                if ref.key in seen:
                     continue
-                seen.add(ref.place)
+                seen.add(ref.key)
                 if ref.declaration.kind == "type":
                     members += [
                         GoMember(method, self._renamed(ref, method, known)) for method in self.methods(ref, name)
@@ -423,13 +424,15 @@ class GoInference(GoNames):
             level = deeper
         return []
 
-    def _renamed(self, owner: GoRef, method: GoRef, known: Mapping[Place, GoType]) -> Mapping[Place, GoType]:
+    def _renamed(
+        self, owner: GoRef, method: GoRef, known: Mapping[DeclarationKey, GoType]
+    ) -> Mapping[DeclarationKey, GoType]:
         """What the type parameters mean under the names that a method has for them."""
         names = receiver_arguments(method.declaration.node) if known else []
         model = self.model(owner.document) if names else None
         declared = model.declared(owner.declaration.node, None) if model is not None else {}
         by_position = {
-            d.place: (owner.document.key, d.start) for declarations in declared.values() for d in declarations
+            d.position: (owner.document.key, d.start) for declarations in declared.values() for d in declarations
         }
         result = dict(known)
         for position, name in enumerate(names):

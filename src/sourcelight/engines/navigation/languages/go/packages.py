@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.go.scopes import GoDeclaration, GoImportSpec, GoModel
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,14 +36,14 @@ _RELEASE = re.compile(rb"go1(\.\d+)?")
 
 
 def built(path: bytes, head: bytes) -> bool:
-    """Tell whether a file is built there, by its name and by the constraint before its package clause."""
+    """Return whether a file is built there, by its name and by the constraint before its package clause."""
     stem = path.rpartition(b"/")[2].removesuffix(b".go").removesuffix(b"_test")
     marks = stem.split(b"_")[1:]
     for mark in marks[-2:]:
         if (mark in _SYSTEMS or mark in _MACHINES) and mark not in _TRUE:
             return False
     line = _LINE.search(head)
-    return line is None or _Constraint(_TOKEN.findall(line[1])).holds()
+    return line is None or _Constraint(_TOKEN.findall(line[1])).contains()
 
 
 class _Constraint:
@@ -53,7 +53,7 @@ class _Constraint:
         self._tokens = tokens[:200]
         self._at = 0
 
-    def holds(self) -> bool:
+    def contains(self) -> bool:
         value = self._all()
         while self._take(b"||"):
             value = self._all() or value
@@ -70,7 +70,7 @@ class _Constraint:
         while self._take(b"!"):
             negated = not negated
         if self._take(b"("):
-            value = self.holds()
+            value = self.contains()
             self._take(b")")
         else:
             word = self._tokens[self._at] if self._at < len(self._tokens) else b""
@@ -100,12 +100,12 @@ class GoPackage:
     name: bytes
 
     def documents(self) -> list[Document]:
-        """Give its files: those that are built on Linux first, tests last."""
+        """Return its files: those that are built on Linux first, tests last."""
         return [self.project.document_at(number) for number in _files(self.project, self.folder).get(self.name, ())]
 
 
 def package_name(document: Document) -> bytes:
-    """Give the name in the package clause of a file."""
+    """Return the name in the package clause of a file."""
     match = _CLAUSE.search(document.text)
     return match[1] if match else b""
 
@@ -129,7 +129,7 @@ def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
 
 
 def modules_of(project: Project) -> list[tuple[str, bytes]]:
-    """Give module path and folder of every go.mod, the longest path first."""
+    """Return module path and folder of every go.mod, the longest path first."""
 
     def read_modules() -> list[tuple[str, bytes]]:
         modules = []
@@ -146,7 +146,7 @@ def modules_of(project: Project) -> list[tuple[str, bytes]]:
 
 
 def import_path(document: Document) -> str:
-    """Give the path under which other files import the folder of this one; empty when no module holds it."""
+    """Return the path under which other files import the folder of this one; empty when no module holds it."""
     folder = document.path.rpartition(b"/")[0]
     for module, root in sorted(modules_of(document.project), key=lambda pair: -len(pair[1])):
         if folder == root or not root or folder.startswith(root + b"/"):
@@ -157,7 +157,7 @@ def import_path(document: Document) -> str:
 
 
 def find_folder(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
-    """Give the project and folder that an import path means; None for what is in no repository."""
+    """Return the project and folder that an import path means; None for what is in no repository."""
     import_text = path.decode(errors="replace")
     folders = project.folders()
     for folder in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
@@ -195,13 +195,13 @@ def _joined(root: bytes, relative: str) -> bytes:
 
 
 def packages_in(project: Project, folder: bytes) -> Iterator[GoPackage]:
-    """Give the packages of a folder that can be imported."""
+    """Return the packages of a folder that can be imported."""
     for name in sorted(_files(project, folder), key=lambda name: (name.endswith(b"_test"), name == b"main", name)):
         yield GoPackage(project, folder, name)
 
 
 def usual_name(path: bytes) -> bytes:
-    """Give the package name that an import path most often means."""
+    """Return the package name that an import path most often means."""
     parts = [part for part in path.split(b"/") if part]
     last = parts[-1] if parts else b""
     if _VERSION.fullmatch(last) and len(parts) > 1:
@@ -211,7 +211,7 @@ def usual_name(path: bytes) -> bytes:
 
 
 def seen_by(document: Document) -> list[Document]:
-    """Give the files whose package-level names a file sees, its own first where it declares a name itself."""
+    """Return the files whose package-level names a file sees, its own first where it declares a name itself."""
     folder = document.path.rpartition(b"/")[0]
     name = package_name(document)
     documents = GoPackage(document.project, folder, name).documents()
@@ -233,7 +233,7 @@ class GoRef:
     declaration: GoDeclaration
 
     @property
-    def place(self) -> tuple[tuple[str, str, bytes], int]:
+    def key(self) -> DeclarationKey:
         """What makes two the same."""
         return self.document.key, self.declaration.start
 
@@ -258,7 +258,7 @@ class GoNames:
         return self.session.parsed(document, GoModel)
 
     def package(self, document: Document, path: bytes) -> GoPackage | None:
-        """Give the package that an import path means in a file."""
+        """Return the package that an import path means in a file."""
         key = document.project.key, document.project.commit, document.path.rpartition(b"/")[0], path
         if key not in self._packages:
             location = find_folder(document.project, path, self.session)
@@ -266,7 +266,7 @@ class GoNames:
         return self._packages[key]
 
     def imported(self, document: Document, name: bytes) -> GoImport | None:
-        """Give the package that a name means in a file; None when no import has that name."""
+        """Return the package that a name means in a file; None when no import has that name."""
         model = self.model(document)
         if model is None:
             return None
@@ -285,7 +285,7 @@ class GoNames:
         )
 
     def plain(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[GoRef]:
-        """Give what a name on its own means at a place; imports are `imported`'s."""
+        """Return what a name on its own means at a place; imports are `imported`'s."""
         model = self.model(document)
         if model is None:
             return []
@@ -303,11 +303,11 @@ class GoNames:
         return refs
 
     def member(self, package: GoPackage, name: bytes) -> list[GoRef]:
-        """Give what a package declares under a name."""
+        """Return what a package declares under a name."""
         return list(self.declared(package.documents(), name))
 
     def declared(self, documents: list[Document], name: bytes) -> Iterator[GoRef]:
-        """Give the package-level declarations of a name in these files; only files that look like it are parsed."""
+        """Return the package-level declarations of a name in these files; only files that look like it are parsed."""
         pattern = re.compile(_DECLARES.replace(b"NAME", re.escape(name)), re.MULTILINE)
         for document in documents:
             text = document.text
@@ -316,7 +316,7 @@ class GoNames:
                     yield GoRef(document, declaration)
 
     def methods(self, ref: GoRef, name: bytes) -> list[GoRef]:
-        """Give the methods of that name of a declared type."""
+        """Return the methods of that name of a declared type."""
         owner = ref.declaration.name
         pattern = re.compile(
             _DECLARES_METHOD.replace(b"OWNER", re.escape(owner)).replace(b"NAME", re.escape(name)), re.MULTILINE

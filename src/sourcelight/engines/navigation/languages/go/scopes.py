@@ -28,7 +28,7 @@ IDENTIFIERS = frozenset({"identifier", "type_identifier", "field_identifier", "p
 class GoDeclaration:
     """A name and what declares it.
 
-    `node` is the declaration or specification, `visible` the byte from which the name is known in its block, `place`
+    `node` is the declaration or specification, `visible` the byte from which the name is known in its block, `position`
     its number among the names that are declared together.
     """
 
@@ -38,7 +38,7 @@ class GoDeclaration:
     end: int
     node: Node
     visible: int = 0
-    place: int = 0
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class GoModel(ParsedFile):
             self.methods.setdefault(_text(holder), {}).setdefault(declaration.name, []).append(declaration)
 
     def local(self, path: list[Node], name: bytes, offset: int) -> GoDeclaration | None:
-        """Give what a name means in the blocks around the last node of `path`; None when none of them declares it."""
+        """Return what a name means in the blocks around the last node of `path`; None when none of them declares it."""
         for index in range(len(path) - 2, 0, -1):
             node = path[index]
             if node.type in SCOPES:
@@ -87,7 +87,7 @@ class GoModel(ParsedFile):
         return None
 
     def declared(self, node: Node, parent: Node | None) -> Declared:
-        """Give what a block, function, case or statement with a head declares itself."""
+        """Return what a block, function, case or statement with a head declares itself."""
         key = node.start_byte, node.end_byte, node.type
         declarations = self._blocks.get(key)
         if declarations is None:
@@ -112,7 +112,7 @@ class GoModel(ParsedFile):
 
 
 def receiver_type(method: Node) -> Node | None:
-    """Give the type name that a method belongs to."""
+    """Return the type name that a method belongs to."""
     receiver = method.child_by_field_name("receiver")
     pending = list(receiver.named_children) if receiver is not None else []
     for node in pending:
@@ -129,7 +129,7 @@ def receiver_type(method: Node) -> Node | None:
 
 
 def receiver_arguments(method: Node) -> list[Node]:
-    """Give the names that a method has for the type parameters of its receiver."""
+    """Return the names that a method has for the type parameters of its receiver."""
     pending = [method.child_by_field_name("receiver")]
     for node in pending:
         if node is None:
@@ -258,7 +258,7 @@ _SPECS: dict[str, Kind] = {
 
 
 def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case a kind of node
-    """Give what one statement or top-level declaration declares in the block that it stands in."""
+    """Return what one statement or top-level declaration declares in the block that it stands in."""
     kind = node.type
     if kind == "function_declaration":
         name = node.child_by_field_name("name")

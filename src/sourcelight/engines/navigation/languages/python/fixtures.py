@@ -9,7 +9,7 @@ from sourcelight.engines.navigation.languages.python.names import PythonRef
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
 from sourcelight.engines.navigation.model import Document
 
-_LONGEST_PLUGINS = 10_000
+_MAX_PLUGIN_BYTES = 10_000
 """Bytes of the names of plugins that are read."""
 
 _PLUGIN = re.compile(rb"""["']([\w.]+)["']""")
@@ -19,7 +19,7 @@ class Fixtures(PythonAnnotations):
     """Finds fixtures within one call."""
 
     def function_binding(self, scope: PythonScope) -> PythonBinding | None:
-        """Give the binding of the function that opens a scope."""
+        """Return the binding of the function that opens a scope."""
         if scope.kind != "function" or scope.parent is None:
             return None
         name = scope.node.child_by_field_name("name")
@@ -27,7 +27,7 @@ class Fixtures(PythonAnnotations):
         return next((b for b in bindings if b.node.start_byte == scope.node.start_byte), None)
 
     def fixture(self, document: Document, scope: PythonScope, name: bytes) -> PythonRef | None:
-        """Give the pytest fixture that a parameter of a test or fixture asks for.
+        """Return the pytest fixture that a parameter of a test or fixture asks for.
 
         Pytest looks in the classes around, in the file, then in each ``conftest.py`` from there upwards.
         """
@@ -54,7 +54,7 @@ class Fixtures(PythonAnnotations):
             candidate = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
 
     def _fixture_in(self, document: Document, name: bytes) -> PythonRef | None:
-        """Give a fixture that a module defines, imports, or has its plugins define."""
+        """Return a fixture that a module defines, imports, or has its plugins define."""
         model = self.model(document)
         if model is None:
             return None
@@ -80,7 +80,7 @@ class Fixtures(PythonAnnotations):
 
 
 def is_fixture(binding: PythonBinding) -> bool:
-    """Tell whether a function is a fixture of pytest."""
+    """Return whether a function is a fixture of pytest."""
     return binding.kind == "function" and any(b"fixture" in (d.text or b"") for d in binding.decorators)
 
 
@@ -89,10 +89,10 @@ def _names_fixture(ref: PythonRef) -> bool:
 
 
 def _plugins(model: PythonModel) -> list[bytes]:
-    """Give the modules that ``pytest_plugins`` names by strings."""
+    """Return the modules that ``pytest_plugins`` names by strings."""
     for binding in reversed(model.module.bindings.get(b"pytest_plugins", [])):
         right = binding.node.child_by_field_name("right")
-        text = (right.text or b"")[:_LONGEST_PLUGINS] if right is not None else b""
+        text = (right.text or b"")[:_MAX_PLUGIN_BYTES] if right is not None else b""
         return _PLUGIN.findall(text)
     return []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.languages.python.fixtures import Fixtures, is_fixture
-from sourcelight.engines.navigation.languages.python.members import DEPTH, MOST, PythonValue, distinct
+from sourcelight.engines.navigation.languages.python.members import MAX_ALTERNATIVES, MAX_DEPTH, PythonValue, distinct
 from sourcelight.engines.navigation.languages.python.names import PythonRef
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonScope
 from sourcelight.engines.navigation.model import Document
@@ -32,11 +32,11 @@ class PythonInference(Fixtures):
     """Infers values within one call."""
 
     def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
-        """Give what an expression may be, at most three, the likeliest first.
+        """Return what an expression may be, at most three, the likeliest first.
 
         `offset` is where names count as looked up, when the expression is no part of the file's own tree.
         """
-        if node is None or self.depth >= DEPTH:
+        if node is None or self.depth >= MAX_DEPTH:
             return []
         handler = _EXPRESSIONS.get(node.type)
         if handler is None:
@@ -51,9 +51,9 @@ class PythonInference(Fixtures):
 
     def _identifier(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         values: list[PythonValue] = []
-        for ref in self.lookup(document, scope, node.text or b"", offset)[:MOST]:
+        for ref in self.lookup(document, scope, node.text or b"", offset)[:MAX_ALTERNATIVES]:
             values += self.values_of(ref)
-            if len(values) >= MOST:
+            if len(values) >= MAX_ALTERNATIVES:
                 break
         return values
 
@@ -164,9 +164,9 @@ class PythonInference(Fixtures):
         # What bindings are.
 
     def values_of(self, ref: PythonRef) -> list[PythonValue]:
-        """Give what a binding may be; imports are followed."""
+        """Return what a binding may be; imports are followed."""
         values: list[PythonValue] = []
-        for end in self.follow([ref])[:MOST]:
+        for end in self.follow([ref])[:MAX_ALTERNATIVES]:
             values += self._end_values(end)
         return distinct(values)
 
@@ -180,7 +180,7 @@ class PythonInference(Fixtures):
             return [PythonValue("function", ref)]
         if binding.kind in {"import", "from"}:
             return [PythonValue("outside")] if self.is_outside(ref) else []
-        if self.depth >= DEPTH:
+        if self.depth >= MAX_DEPTH:
             return []
         self.depth += 1
         try:
@@ -282,7 +282,7 @@ class PythonInference(Fixtures):
     # Calls.
 
     def member_values(self, ref: PythonRef, owner: PythonValue) -> list[PythonValue]:
-        """Give what an attribute is when it is read: what a property returns, a function that knows its class."""
+        """Return what an attribute is when it is read: what a property returns, a function that knows its class."""
         binding = ref.binding
         if binding is not None and binding.kind == "function":
             function = PythonValue("function", ref, owner=owner)
@@ -290,14 +290,14 @@ class PythonInference(Fixtures):
         return self.values_of(ref)
 
     def called(self, value: PythonValue) -> list[PythonValue]:
-        """Give what calling a value gives."""
+        """Return what calling a value gives."""
         if value.kind == "class" and value.ref is not None:
             return [PythonValue("instance", value.ref)]
         if value.kind == "outside":
             return [value]
         if value.kind == "instance":
             return self._through(value, b"__call__")
-        if value.kind != "function" or value.ref is None or value.ref.binding is None or self.depth >= DEPTH:
+        if value.kind != "function" or value.ref is None or value.ref.binding is None or self.depth >= MAX_DEPTH:
             return []
         self.depth += 1
         try:
@@ -326,11 +326,11 @@ class PythonInference(Fixtures):
                 return values
         returned, yielded = _results(node)
         if yielded:
-            items = tuple(v for y in yielded[:MOST] for v in self._result(value, ref, scope, y))
+            items = tuple(v for y in yielded[:MAX_ALTERNATIVES] for v in self._result(value, ref, scope, y))
             if fixture:
                 return list(items)
             return [PythonValue("generator" if managed else "container", items=items)]
-        return [v for r in returned[-MOST:] for v in self._result(value, ref, scope, r)]
+        return [v for r in returned[-MAX_ALTERNATIVES:] for v in self._result(value, ref, scope, r)]
 
     def _result(self, value: PythonValue, ref: PythonRef, scope: PythonScope, node: Node) -> list[PythonValue]:
         if (
@@ -343,7 +343,7 @@ class PythonInference(Fixtures):
         return self.infer(ref.document, scope, node)
 
     def _through(self, value: PythonValue, method: bytes) -> list[PythonValue]:
-        """Give what calling a method of a value gives."""
+        """Return what calling a method of a value gives."""
         values: list[PythonValue] = []
         for ref in self.members(value, method)[:1]:
             for end in self.follow([ref])[:1]:
@@ -351,7 +351,7 @@ class PythonInference(Fixtures):
         return values
 
     def iterated(self, value: PythonValue) -> list[PythonValue]:
-        """Give what a loop over a value gives."""
+        """Return what a loop over a value gives."""
         if value.kind == "container":
             return list(value.items if value.keys is None else value.keys)
         if value.kind == "generator":
@@ -369,7 +369,7 @@ class PythonInference(Fixtures):
         return self._through(value, b"__next__") or self._through(value, b"__anext__")
 
     def entered(self, value: PythonValue) -> list[PythonValue]:
-        """Give what ``with`` binds of a value."""
+        """Return what ``with`` binds of a value."""
         if value.kind == "generator":
             return list(value.items)
         if value.kind == "instance":
@@ -378,7 +378,7 @@ class PythonInference(Fixtures):
 
 
 def is_property(binding: PythonBinding) -> bool:
-    """Tell whether reading a member calls it."""
+    """Return whether reading a member calls it."""
     return any((d.text or b"").rstrip().endswith(_PROPERTIES) for d in binding.decorators)
 
 
@@ -388,7 +388,7 @@ def _is_first_clause(clause: Node, comprehension: Node) -> bool:
 
 
 def _annotation_of_self(function: Node) -> bytes | None:
-    """Give the type variable that stands for the class itself: the annotation of a method's first parameter."""
+    """Return the type variable that stands for the class itself: the annotation of a method's first parameter."""
     parameters = function.child_by_field_name("parameters")
     first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
     annotation = first.child_by_field_name("type") if first is not None else None
@@ -399,7 +399,7 @@ _INNER = frozenset({"function_definition", "class_definition", "lambda"})
 
 
 def _results(function: Node) -> tuple[list[Node], list[Node]]:
-    """Give the expressions that a function returns and yields."""
+    """Return the expressions that a function returns and yields."""
     returned: list[Node] = []
     yielded: list[Node] = []
     body = function.child_by_field_name("body")

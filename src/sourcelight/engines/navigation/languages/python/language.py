@@ -117,7 +117,7 @@ def _is_called(node: Node) -> bool:
 
 
 def _is_target(node: Node) -> bool:
-    """Tell whether an expression is assigned to."""
+    """Return whether an expression is assigned to."""
     while (parent := node.parent) is not None and parent.type in {"pattern_list", "tuple_pattern", "list_pattern"}:
         node = parent
     if parent is None or parent.type not in {"assignment", "for_statement", "for_in_clause", "parameters"}:
@@ -212,7 +212,7 @@ class PythonLookup:
         return self.inference.follow(refs), how
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
-        """Give ``self.x`` where it is assigned: it binds itself."""
+        """Return ``self.x`` where it is assigned: it binds itself."""
         if not _is_target(self.parent):
             return None
         holder = scope.enclosing_class
@@ -245,7 +245,7 @@ class PythonLookup:
         return self._modules(self._prefix(self.parent), 0)
 
     def _prefix(self, node: Node) -> bytes:
-        """Give a dotted name up to and with the leaf."""
+        """Return a dotted name up to and with the leaf."""
         return self.model.text[node.start_byte : self.leaf.end_byte]
 
     def _modules(self, module: bytes, level: int) -> list[PythonRef]:

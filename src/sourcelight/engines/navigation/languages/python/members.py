@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-DEPTH = 20
+MAX_DEPTH = 20
 """Steps of inference that may lean on each other."""
 
-MOST = 3
+MAX_ALTERNATIVES = 3
 """Alternatives that are kept of one expression."""
 
 
@@ -48,14 +48,14 @@ def distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
     """Drop repetitions, and what is beyond the number of alternatives."""
     by_key: dict[object, PythonValue] = {}
     for value in values:
-        key = (value.kind, value.ref.place if value.ref is not None else (value.items, value.keys))
+        key = (value.kind, value.ref.key if value.ref is not None else (value.items, value.keys))
         by_key.setdefault(key, value)
-        if len(by_key) >= MOST:
+        if len(by_key) >= MAX_ALTERNATIVES:
             break
     return list(by_key.values())
 
 
-_MOST_BASES = 40
+_MAX_BASES = 40
 _SETTERS = (b".setter", b".deleter")
 
 
@@ -63,11 +63,11 @@ class PythonMembers(PythonNames):
     """Finds members; what expressions are is added below."""
 
     def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
-        """Give what an expression may be."""
+        """Return what an expression may be."""
         raise NotImplementedError
 
     def attribute_bindings(self, ref: PythonRef, name: bytes) -> list[PythonRef]:
-        """Give all that a class itself binds under a name: in its body and through ``self``."""
+        """Return all that a class itself binds under a name: in its body and through ``self``."""
         scope = self.class_scope(ref)
         if scope is None:
             return []
@@ -76,7 +76,7 @@ class PythonMembers(PythonNames):
         ]
 
     def parameter_named(self, value: PythonValue, name: bytes) -> list[PythonRef]:
-        """Give the parameter that a keyword argument of a call to `value` names, or the field of a class."""
+        """Return the parameter that a keyword argument of a call to `value` names, or the field of a class."""
         if value.kind == "instance":
             return [r for ref in self.members(value, b"__call__")[:1] for r in self._parameters(ref, name)]
         if value.kind == "function" and value.ref is not None:
@@ -98,20 +98,20 @@ class PythonMembers(PythonNames):
         return [PythonRef(ref.document, b) for b in scope.bindings.get(name, []) if b.kind == "parameter"]
 
     def members(self, value: PythonValue, name: bytes) -> list[PythonRef]:
-        """Give what an attribute of a value means; imports not followed."""
+        """Return what an attribute of a value means; imports not followed."""
         if value.kind == "module" and value.ref is not None:
             return self.member(value.ref.document, name)
         if value.kind in {"class", "instance"} and value.ref is not None:
             return self._class_members(value.ref, name, set())
         if value.kind == "super" and value.ref is not None:
             for base in self._bases(value.ref):
-                members = self._class_members(base, name, {value.ref.place})
+                members = self._class_members(base, name, {value.ref.key})
                 if members:
                     return members
         return []
 
     def class_scope(self, ref: PythonRef) -> PythonScope | None:
-        """Give the scope of a class."""
+        """Return the scope of a class."""
         binding = ref.binding
         if binding is None or binding.node.type != "class_definition":
             return None
@@ -119,9 +119,9 @@ class PythonMembers(PythonNames):
 
     def _class_members(self, ref: PythonRef, name: bytes, visited: set[object]) -> list[PythonRef]:
         """Look in the body of a class, at what its methods assign to ``self``, then in its bases in order."""
-        if ref.place in visited or len(visited) > _MOST_BASES:
+        if ref.key in visited or len(visited) > _MAX_BASES:
             return []
-        visited.add(ref.place)
+        visited.add(ref.key)
         scope = self.class_scope(ref)
         if scope is None:
             return []
@@ -149,7 +149,7 @@ class PythonMembers(PythonNames):
                         yield value.ref
 
     def attributes(self, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
-        """Give what the methods of a class assign to attributes of their first parameter; ``__init__`` first."""
+        """Return what the methods of a class assign to attributes of their first parameter; ``__init__`` first."""
         model = scope.model
         attributes = model.attributes.get(scope.node.start_byte)
         if attributes is None:
@@ -158,13 +158,13 @@ class PythonMembers(PythonNames):
         return attributes
 
     def method_owner(self, document: Document, scope: PythonScope) -> PythonRef | None:
-        """Give the class that a function directly in its body belongs to."""
+        """Return the class that a function directly in its body belongs to."""
         if scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class":
             return self.class_ref(document, scope.parent)
         return None
 
     def class_ref(self, document: Document, scope: PythonScope) -> PythonRef | None:
-        """Give the class that opens a scope."""
+        """Return the class that opens a scope."""
         name = scope.node.child_by_field_name("name")
         if name is None or scope.parent is None:
             return None
@@ -174,7 +174,7 @@ class PythonMembers(PythonNames):
 
 
 def _gives_value(binding: PythonBinding) -> bool:
-    """Tell whether a binding is more than the announcement of a type."""
+    """Return whether a binding is more than the announcement of a type."""
     return binding.node.type != "assignment" or binding.node.child_by_field_name("right") is not None
 
 
@@ -271,8 +271,8 @@ class PythonAnnotations(PythonMembers):
     def annotated(
         self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1
     ) -> list[PythonValue]:
-        """Give the instances that an annotation allows."""
-        if node is None or self.depth >= DEPTH:
+        """Return the instances that an annotation allows."""
+        if node is None or self.depth >= MAX_DEPTH:
             return []
         offset = node.start_byte if offset < 0 else offset
         self.depth += 1
@@ -300,7 +300,7 @@ class PythonAnnotations(PythonMembers):
         return []
 
     def _named(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        """Give instances of a named class, or what an alias stands for."""
+        """Return instances of a named class, or what an alias stands for."""
         refs: list[PythonRef]
         if node.type == "identifier":
             refs = self.lookup(document, scope, node.text or b"", offset)
@@ -311,7 +311,7 @@ class PythonAnnotations(PythonMembers):
         if not refs and node.type == "identifier" and (node.text or b"") in _BUILTINS:
             return [PythonValue("outside")]
         values: list[PythonValue] = []
-        for end in self.follow(refs)[:MOST]:
+        for end in self.follow(refs)[:MAX_ALTERNATIVES]:
             binding = end.binding
             if binding is None:
                 continue
@@ -331,7 +331,7 @@ class PythonAnnotations(PythonMembers):
         return values
 
     def _made_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
-        """Give what a TypeVar is bound to, or a NewType made from."""
+        """Return what a TypeVar is bound to, or a NewType made from."""
         function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         name = ((function.text if function is not None else None) or b"").rpartition(b".")[2]
         for argument in arguments.named_children if arguments is not None else ():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Session
@@ -35,7 +35,7 @@ class PythonModules:
     shared: Mapping[str, bytes]
 
     def root_of(self, document: Document) -> bytes:
-        """Give the root of a file."""
+        """Return the root of a file."""
         return self.names[document.number][0] if document.number in self.names else _folder(document.path)
 
 
@@ -44,7 +44,7 @@ def _folder(path: bytes) -> bytes:
 
 
 def modules_of(project: Project) -> PythonModules:
-    """Give the module map of a project; made once."""
+    """Return the module map of a project; made once."""
     return project.remember("python-modules", lambda: _made(project))
 
 
@@ -91,7 +91,7 @@ def _made(project: Project) -> PythonModules:
 
 
 def find_module(document: Document, module: bytes, level: int, session: Session) -> list[Document]:
-    """Give the files that an import in `document` means, the best first; empty for what is in no repository."""
+    """Return the files that an import in `document` means, the best first; empty for what is in no repository."""
     project = document.project
     if level:
         folder = _folder(document.path)
@@ -142,10 +142,10 @@ def _in_others(project: Project, module: bytes, session: Session) -> list[Docume
 
 _LATEST = 1 << 62
 _LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
-MOST_BINDINGS = 100
+MAX_BINDINGS = 100
 """Bindings of one name that are given for a use, best first; generated code assigns a variable thousands of times."""
 
-MOST_STEPS = 64
+MAX_STEPS = 64
 """Imports that are followed for one name; a cycle of modules ends by what was visited already."""
 
 
@@ -157,7 +157,7 @@ class PythonRef:
     binding: PythonBinding | None = None
 
     @property
-    def place(self) -> tuple[tuple[str, str, bytes], int]:
+    def key(self) -> DeclarationKey:
         """What makes two the same."""
         return self.document.key, self.binding.start if self.binding is not None else -1
 
@@ -185,10 +185,10 @@ class PythonNames:
                     continue
                 if bindings and name not in current.nonlocals:
                     if not is_own_scope:
-                        return [PythonRef(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
+                        return [PythonRef(document, b) for b in from_outside(bindings)[:MAX_BINDINGS]]
                     ordered, is_bound_before = _from_inside(bindings, offset)
                     if is_bound_before or current.kind != "class":
-                        return [PythonRef(document, b) for b in ordered[:MOST_BINDINGS]]
+                        return [PythonRef(document, b) for b in ordered[:MAX_BINDINGS]]
                     later = ordered
             if is_own_scope and current.kind != "comprehension":
                 is_own_scope = False
@@ -204,14 +204,14 @@ class PythonNames:
     ) -> list[PythonRef]:
         """Find a member of a module, imports not followed: what it binds, stars, then a module below it."""
         visited = visited if visited is not None else set()
-        if (document.key, name) in visited or len(visited) > MOST_STEPS:
+        if (document.key, name) in visited or len(visited) > MAX_STEPS:
             return []
         visited.add((document.key, name))
         model = self.model(document)
         if model is not None:
             bindings = model.module.bindings.get(name)
             if bindings:
-                return [PythonRef(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
+                return [PythonRef(document, b) for b in from_outside(bindings)[:MAX_BINDINGS]]
             below = self._below(document, name)
             return below or self._starred(document, model.module, name, visited)
         return self._below(document, name)
@@ -237,7 +237,7 @@ class PythonNames:
         return []
 
     def modules(self, document: Document, module: bytes, level: int) -> list[Document]:
-        """Give the files that an import means."""
+        """Return the files that an import means."""
         return find_module(document, module, level, self.session)
 
     def follow(self, refs: Iterable[PythonRef]) -> list[PythonRef]:
@@ -245,16 +245,16 @@ class PythonNames:
         by_key: dict[object, PythonRef] = {}
         for ref in refs:
             for target in self._followed(ref, set()):
-                by_key.setdefault(target.place, target)
+                by_key.setdefault(target.key, target)
         return list(by_key.values())
 
     def _followed(self, ref: PythonRef, visited: set[object]) -> list[PythonRef]:
         pending, targets = [ref], []
         while pending:
             current = pending.pop(0)
-            if current.place in visited or len(visited) > MOST_STEPS:
+            if current.key in visited or len(visited) > MAX_STEPS:
                 continue
-            visited.add(current.place)
+            visited.add(current.key)
             imported = self.imported(current)
             if imported is None or not imported:
                 targets.append(current)
@@ -264,21 +264,21 @@ class PythonNames:
         return targets
 
     def is_outside(self, ref: PythonRef) -> bool:
-        """Tell whether an import means a module of which no repository has even the top."""
+        """Return whether an import means a module of which no repository has even the top."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"} or binding.level:
             return False
         return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
 
     def imported(self, ref: PythonRef) -> list[PythonRef] | None:
-        """Give what an import binds, one step on; None for what is no import, nothing for what can't be found."""
+        """Return what an import binds, one step on; None for what is no import, nothing for what can't be found."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"}:
             return None
         if binding.kind == "import":
             return [PythonRef(refs) for refs in self.modules(ref.document, binding.module, 0)[:1]]
         for source in self.modules(ref.document, binding.module, binding.level):
-            refs = [other for other in self.member(source, binding.member) if other.place != ref.place]
+            refs = [other for other in self.member(source, binding.member) if other.key != ref.key]
             if refs:
                 return refs
         joined = binding.module + b"." + binding.member if binding.module else binding.member

@@ -111,7 +111,7 @@ class PythonModel(ParsedFile):
         self.attributes: dict[int, dict[bytes, list[PythonBinding]]] = {}
 
     def scope(self, node: Node, parent: PythonScope) -> PythonScope:
-        """Give the scope that a definition, lambda or comprehension opens."""
+        """Return the scope that a definition, lambda or comprehension opens."""
         key = node.start_byte, node.end_byte, node.type
         scope = self._scopes.get(key)
         if scope is None:
@@ -119,7 +119,7 @@ class PythonModel(ParsedFile):
         return scope
 
     def scope_along(self, path: list[Node]) -> PythonScope:
-        """Give the scope in which the last node of a path from the top is evaluated or bound."""
+        """Return the scope in which the last node of a path from the top is evaluated or bound."""
         scope = self.module
         for index, node in enumerate(path[:-1]):
             if node.type in _SCOPES and _is_inside(path, index):
@@ -128,7 +128,7 @@ class PythonModel(ParsedFile):
 
 
 def _is_inside(path: list[Node], index: int) -> bool:
-    """Tell whether the end of a path is inside the scope that ``path[at]`` opens, and not in what surrounds it."""
+    """Return whether the end of a path is inside the scope that ``path[at]`` opens, and not in what surrounds it."""
     node, child = path[index], path[index + 1]
     kind = node.type
     if kind == "class_definition":
@@ -147,7 +147,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
 
 
 def _names_parameter(path: list[Node], index: int) -> bool:
-    """Tell whether the end of a path, inside the parameters ``path[at]``, is the name of one."""
+    """Return whether the end of a path, inside the parameters ``path[at]``, is the name of one."""
     leaf = path[-1]
     if leaf.type != "identifier":
         return False
@@ -381,7 +381,7 @@ _HANDLERS: dict[str, Callable[[_Walk, Node, list[Node]], None]] = {
 
 
 def dotted(source: Node | None) -> tuple[bytes, int]:
-    """Give the dotted name and the number of leading dots of what follows ``from``."""
+    """Return the dotted name and the number of leading dots of what follows ``from``."""
     if source is None or source.type != "relative_import":
         return (source.text or b"") if source is not None else b"", 0
     text = (source.text or b"").replace(b" ", b"")

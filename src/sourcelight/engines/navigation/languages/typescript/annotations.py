@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript.names import (
-    DEPTH,
-    MOST,
+    MAX_ALTERNATIVES,
+    MAX_DEPTH,
     Known,
-    Place,
     TsNames,
     TsRef,
     TsValue,
@@ -18,7 +17,7 @@ from sourcelight.engines.navigation.languages.typescript.names import (
     distinct,
 )
 from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquoted
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,23 +53,23 @@ class TsAnnotations(TsNames):
         self._open: set[Hashable] = set()
 
     def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
-        """Give what an expression may be."""
+        """Return what an expression may be."""
         raise NotImplementedError
 
     def returned(self, function: TsValue) -> list[TsValue]:
-        """Give what a function returns."""
+        """Return what a function returns."""
         raise NotImplementedError
 
     def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
-        """Give the members of a value by name."""
+        """Return the members of a value by name."""
         raise NotImplementedError
 
     def values_of(self, ref: TsRef) -> list[TsValue]:
-        """Give what a declaration may hold."""
+        """Return what a declaration may hold."""
         raise NotImplementedError
 
     def annotated(self, document: Document, node: Node | None, known: Known) -> list[TsValue]:
-        """Give what a value of this type may be, at most four, the likeliest first."""
+        """Return what a value of this type may be, at most four, the likeliest first."""
         return self.once("type", document, node, known, self._annotated) if node is not None else []
 
     def once(
@@ -85,7 +84,7 @@ class TsAnnotations(TsNames):
 
         Nothing is noted of what was cut short: because it goes too deep, or because it goes in a circle.
         """
-        if self.depth >= DEPTH:
+        if self.depth >= MAX_DEPTH:
             self._cut = True
             return []
         key = what, document.key, node.start_byte, node.end_byte, node.type, id(known) if known else 0
@@ -164,7 +163,7 @@ class TsAnnotations(TsNames):
         return [v for value in values for ref in self.member_refs(value, unquoted(key)) for v in self.values_of(ref)]
 
     def this(self, document: Document, node: Node) -> list[TsValue]:
-        """Give what ``this`` is at a node."""
+        """Return what ``this`` is at a node."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
         for index in range(len(path) - 1, -1, -1):
@@ -196,7 +195,7 @@ class TsAnnotations(TsNames):
         return self._built_in(document, name, arguments, known)
 
     def type_refs(self, document: Document, name: Node) -> list[TsRef]:
-        """Give the declarations of a named type, imports followed."""
+        """Return the declarations of a named type, imports followed."""
         if name.type in {"nested_type_identifier", "member_expression", "nested_identifier"}:
             holder = name.child_by_field_name("module") or name.child_by_field_name("object")
             last = name.child_by_field_name("name") or name.child_by_field_name("property")
@@ -211,12 +210,12 @@ class TsAnnotations(TsNames):
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
     def of_type(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
-        """Give what a value of a declared type may be; `arguments` are its type arguments in `document`."""
+        """Return what a value of a declared type may be; `arguments` are its type arguments in `document`."""
         declared = ref.binding
         if declared is None:
             return []
         if declared.kind == "typeparameter":
-            values = self.meaning(known, ref.place)
+            values = self.meaning(known, ref.key)
             if values:
                 return values
             default, constraint = (declared.node.child_by_field_name(field) for field in ("value", "constraint"))
@@ -234,8 +233,8 @@ class TsAnnotations(TsNames):
             return [TsValue("enum", ref.document, declared.node)]
         return []
 
-    def meaning(self, known: Known, key: Place) -> list[TsValue]:
-        """Give what a type parameter means."""
+    def meaning(self, known: Known, key: DeclarationKey) -> list[TsValue]:
+        """Return what a type parameter means."""
         argument = known.get(key, ())
         return (
             self.annotated(argument.document, argument.node, argument.known)
@@ -244,8 +243,8 @@ class TsAnnotations(TsNames):
         )
 
     def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> Known:
-        """Give what the type parameters of a declaration mean for these arguments; defaults where there are none."""
-        bindings: dict[Place, tuple[TsValue, ...] | TypeArguments] = {}
+        """Return what the type parameters of a declaration mean for these arguments; defaults where there are none."""
+        bindings: dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments] = {}
         for position, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
             default = parameter.node.child_by_field_name("value")
             if position < len(arguments):
@@ -278,7 +277,9 @@ class TsAnnotations(TsNames):
     @staticmethod
     def awaited(values: list[TsValue]) -> list[TsValue]:
         """Unwrap promises."""
-        return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][:MOST]
+        return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][
+            :MAX_ALTERNATIVES
+        ]
 
 
 def merged(first: Known, second: Known) -> Known:

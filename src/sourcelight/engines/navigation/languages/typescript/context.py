@@ -8,7 +8,7 @@ from sourcelight.engines.navigation.languages.typescript.inference import TsExpr
 from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
 from sourcelight.engines.navigation.languages.typescript.scopes import FUNCTIONS, unquoted
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.named import named
+from sourcelight.engines.navigation.named import definitions_named
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,12 +19,12 @@ _THROUGH = frozenset({
 })  # fmt: skip
 
 
-_MOST_PLATFORMS = 8
+_MAX_PLATFORMS = 8
 """Declarations of the platform's elements that are looked into; a repository seldom has more than one."""
 
 
 def is_intrinsic(name: Node) -> bool:
-    """Tell whether a tag names an element of the platform: its name is no component's."""
+    """Return whether a tag names an element of the platform: its name is no component's."""
     return name.type == "identifier" and (name.text or b"")[:1].islower()
 
 
@@ -32,13 +32,13 @@ class TsInference(TsExpressions):
     """All rules together."""
 
     def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Give what is expected of the expression at the end of a path from the top."""
+        """Return what is expected of the expression at the end of a path from the top."""
         if len(path) < 2:
             return []
         return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
 
     def passed(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
-        """Give what is passed at a place to the function at the end of a path."""
+        """Return what is passed at a place to the function at the end of a path."""
         call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
         function = call.child_by_field_name("function") if call is not None else None
         if function is not None and function.type == "member_expression":
@@ -156,16 +156,18 @@ class TsInference(TsExpressions):
         return values
 
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
-        """Give what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
+        """Return what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
         refs: list[TsRef] = []
-        for candidate in named(document.project, b"IntrinsicElements", self.session.workspace)[:_MOST_PLATFORMS]:
+        for candidate in definitions_named(document.project, b"IntrinsicElements", self.session.workspace)[
+            :_MAX_PLATFORMS
+        ]:
             for ref in self.lookup(candidate.document, b"IntrinsicElements", candidate.start, as_type=True):
                 for value in self.of_type(ref, candidate.document, [], {}):
                     refs += self.member_refs(value, name)
         return refs
 
     def props(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Give what the element around an attribute takes as properties."""
+        """Return what the element around an attribute takes as properties."""
         element = path[-2] if len(path) > 1 else path[-1]
         name = element.child_by_field_name("name")
         if name is not None and is_intrinsic(name):

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript.annotations import merged
 from sourcelight.engines.navigation.languages.typescript.members import TsGenerics
-from sourcelight.engines.navigation.languages.typescript.names import DEPTH, MOST, Known, TsRef, TsValue, distinct
+from sourcelight.engines.navigation.languages.typescript.names import (
+    MAX_ALTERNATIVES,
+    MAX_DEPTH,
+    Known,
+    TsRef,
+    TsValue,
+    distinct,
+)
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
@@ -37,7 +44,7 @@ _CALLED_WITH_ITEM = _MAPPED | {
 
 
 def called_method(types: TsExpressions, holder: TsValue, name: bytes, document: Document, call: Node) -> list[TsValue]:
-    """Give what a call of a built-in method returns; nothing where it is not one or returns no object of ours."""
+    """Return what a call of a built-in method returns; nothing where it is not one or returns no object of ours."""
     if holder.kind in {"array", "map"}:
         if name in _ONE:
             return list(holder.items)
@@ -62,7 +69,7 @@ def _of_callback(types: TsExpressions, document: Document, call: Node) -> list[T
 
 
 def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsValue]:
-    """Give what a built-in method passes to its callback."""
+    """Return what a built-in method passes to its callback."""
     if holder.kind not in {"array", "map", "promise"}:
         return []
     if name in _CALLED_WITH_ITEM:
@@ -75,22 +82,22 @@ def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsVa
 
 _WRAPPERS = frozenset({"parenthesized_expression", "non_null_expression", "sequence_expression"})
 _BOTH = frozenset({"||", "??", "&&"})
-_MOST_RETURNS = 4
+_MAX_RETURNS = 4
 
 
 class TsExpressions(TsGenerics):
     """Infers values within one call."""
 
     def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Give what is expected of the expression at the end of a path."""
+        """Return what is expected of the expression at the end of a path."""
         raise NotImplementedError
 
     def passed(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
-        """Give what is passed at a place to the function at the end of a path."""
+        """Return what is passed at a place to the function at the end of a path."""
         raise NotImplementedError
 
     def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
-        """Give what an expression may be, at most four, the likeliest first."""
+        """Return what an expression may be, at most four, the likeliest first."""
         return self.once("value", document, node, known or {}, self._infer) if node is not None else []
 
     def _infer(self, document: Document, node: Node, known: Known) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
@@ -99,7 +106,7 @@ class TsExpressions(TsGenerics):
             refs = self.lookup(document, node.text or b"", node.start_byte)
             return [
                 value
-                for ref in self.follow(refs)[:MOST]
+                for ref in self.follow(refs)[:MAX_ALTERNATIVES]
                 for value in self.values_of(replace(ref, known=merged(ref.known, known)))
             ]
         if kind in {"member_expression", "nested_identifier"}:
@@ -178,7 +185,7 @@ class TsExpressions(TsGenerics):
         return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
 
     def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[TsRef]:
-        """Give what ``holder.name`` means, imports not followed."""
+        """Return what ``holder.name`` means, imports not followed."""
         refs: list[TsRef] = []
         for value in self.infer(document, holder, known):
             refs += self.member_refs(value, name)
@@ -263,7 +270,7 @@ class TsExpressions(TsGenerics):
         return []
 
     def returned(self, function: TsValue) -> list[TsValue]:
-        """Give what a function returns."""
+        """Return what a function returns."""
         node = function.node
         if function.kind != "function" or node is None:
             return []
@@ -271,7 +278,7 @@ class TsExpressions(TsGenerics):
         if kind is not None:
             return self.annotated(function.document, kind, function.known)
         body = node.child_by_field_name("body")
-        if body is None or self.depth >= DEPTH:
+        if body is None or self.depth >= MAX_DEPTH:
             return []
         results = [body] if body.type != "statement_block" else _returns(body)
         self.depth += 1
@@ -288,7 +295,7 @@ class TsExpressions(TsGenerics):
         return values
 
     def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
-        """Give what a declaration may hold."""
+        """Return what a declaration may hold."""
         declared, document = ref.binding, ref.document
         if declared is None:
             return [TsValue("module", document)]
@@ -303,13 +310,13 @@ class TsExpressions(TsGenerics):
         if declared.kind == "default":
             return self.infer(document, declared.node)
         if declared.kind == "import":
-            return [value for one in self.follow([ref]) if one.place != ref.place for value in self.values_of(one)]
+            return [value for one in self.follow([ref]) if one.key != ref.key for value in self.values_of(one)]
         if declared.kind in {"variable", "parameter", "member"}:
             return self._held(ref, declared)
         return []
 
     def _held(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:
-        if self.depth >= DEPTH:
+        if self.depth >= MAX_DEPTH:
             return []
         self.depth += 1
         try:
@@ -369,7 +376,7 @@ class TsExpressions(TsGenerics):
         return self.passed(document, path[: index + 1], position)
 
     def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Give what is expected of a method in an object literal."""
+        """Return what is expected of a method in an object literal."""
         name = path[-1].child_by_field_name("name")
         if len(path) < 2 or path[-2].type != "object" or name is None:
             return []
@@ -379,7 +386,7 @@ class TsExpressions(TsGenerics):
         ]
 
     def parameter(self, function: TsValue, position: int, count: int = 0) -> list[TsValue]:
-        """Give what a function expects at a place; of overloads, the first that takes `count` arguments and a function.
+        """Return what a function expects at a place; of overloads, the first that takes `count` arguments and a function.
 
         An interface with call signatures is a function with overloads.
         """
@@ -418,7 +425,7 @@ class TsExpressions(TsGenerics):
             return values
         if step.kind == "key":
             refs = [ref for value in values for ref in self.member_refs(value, step.key)]
-            return [value for ref in self.follow(refs)[:MOST] for value in self.values_of(ref)]
+            return [value for ref in self.follow(refs)[:MAX_ALTERNATIVES] for value in self.values_of(ref)]
         stepped_values: list[TsValue] = []
         for value in values:
             if value.kind == "tuple" and value.node is not None:
@@ -467,7 +474,7 @@ def _required(call: Node) -> bytes:
 def _returns(body: Node) -> list[Node]:
     returned: list[Node] = []
     pending = list(reversed(body.named_children))
-    while pending and len(returned) < _MOST_RETURNS:
+    while pending and len(returned) < _MAX_RETURNS:
         node = pending.pop()
         if node.type == "return_statement":
             value = _first(node)

@@ -10,7 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, merged
-from sourcelight.engines.navigation.languages.typescript.names import Known, Place, TsRef, TsValue, TypeArguments
+from sourcelight.engines.navigation.languages.typescript.names import (
+    Known,
+    TsRef,
+    TsValue,
+    TypeArguments,
+)
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
     FUNCTIONS,
@@ -21,13 +26,13 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     type_parameters,
     unquoted,
 )
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_MOST_BASES = 24
+_MAX_BASES = 24
 _SIGNATURES = frozenset({
     "property_signature", "method_signature", "public_field_definition", "field_definition", "method_definition",
     "abstract_method_signature",
@@ -38,13 +43,13 @@ class TsMembers(TsAnnotations):
     """Looks up members."""
 
     def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
-        """Give the members of a value by name, imports not followed."""
+        """Return the members of a value by name, imports not followed."""
         return self._members(value, name, set())
 
     def _members(self, value: TsValue, name: bytes, visited: set[object]) -> list[TsRef]:
-        if value.place in visited or len(visited) > _MOST_BASES:
+        if value.key in visited or len(visited) > _MAX_BASES:
             return []
-        visited.add(value.place)
+        visited.add(value.key)
         node = value.node
         if value.kind == "module":
             return self.exported(value.document, name)
@@ -60,17 +65,17 @@ class TsMembers(TsAnnotations):
         return []
 
     def overridden(self, value: TsValue, name: bytes) -> list[TsRef]:
-        """Give the members that one of a class or interface implements or overrides, up to the top."""
+        """Return the members that one of a class or interface implements or overrides, up to the top."""
         members: list[TsRef] = []
-        visited: set[object] = {value.place}
+        visited: set[object] = {value.key}
         pending = [value]
-        while pending and len(visited) <= _MOST_BASES:
+        while pending and len(visited) <= _MAX_BASES:
             current = pending.pop(0)
             if current.node is None:
                 continue
             for base in [*self._bases(current, current.node), *self._implemented(current, current.node)]:
-                if base.place not in visited and base.node is not None:
-                    visited.add(base.place)
+                if base.key not in visited and base.node is not None:
+                    visited.add(base.key)
                     pending.append(base)
                     members += [TsRef(base.document, made, base.known) for made in self._own(base, base.node, name)]
         return members
@@ -143,7 +148,7 @@ class TsMembers(TsAnnotations):
 
 
 def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
-    """Give the members that a class, interface, object, enum or namespace declares itself."""
+    """Return the members that a class, interface, object, enum or namespace declares itself."""
     if kind in {"instance", "class"} and node.type in CLASSES:
         yield from _in_class(node, static=kind == "class")
     elif kind in {"instance", "shape"}:
@@ -177,7 +182,7 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
 
 
 def is_static(node: Node) -> bool:
-    """Tell whether a member belongs to the class itself."""
+    """Return whether a member belongs to the class itself."""
     return any(child.type == "static" for child in node.children)
 
 
@@ -243,7 +248,7 @@ def _in_namespace(node: Node) -> Iterator[TsBinding]:
         yield from declared_by(child)
 
 
-Meant = dict[Place, tuple[TsValue, ...] | TypeArguments]
+Meant = dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
 
 
 class TsGenerics(TsMembers):
@@ -281,7 +286,7 @@ class TsGenerics(TsMembers):
                         meant[key] = TypeArguments(function.document, default, meant)
         return replace(function, known=meant)
 
-    def unify(self, expected: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
+    def unify(self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], meant: Meant) -> None:
         """Note what type parameters have to mean for `values` to be of the type `expected`."""
         for _ in range(6):
             if not values:
@@ -314,7 +319,9 @@ class TsGenerics(TsMembers):
             else:
                 return
 
-    def _unify_generic(self, expected: Node, values: list[TsValue], names: dict[bytes, Place], meant: Meant) -> None:
+    def _unify_generic(
+        self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], meant: Meant
+    ) -> None:
         arguments = expected.child_by_field_name("type_arguments")
         given_types = list(arguments.named_children) if arguments is not None else []
         items = [item for value in values for item in value.items]

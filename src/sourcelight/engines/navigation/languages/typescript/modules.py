@@ -19,7 +19,7 @@ _SOURCES = {b".js": (b".ts", b".tsx", b".js", b".jsx"), b".mjs": (b".mts", b".mj
             b".jsx": (b".tsx", b".jsx")}  # fmt: skip
 _MAINS = ("source", "types", "typings", "module", "main")
 _COMMENTS = re.compile(rb'("(?:\\.|[^"\\])*")|/\*.*?\*/|//[^\n]*|,(?=\s*[}\]])', re.DOTALL)
-_MOST_MANIFESTS = 5_000
+_MAX_MANIFESTS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class TsPackages:
 
 
 def packages_of(project: Project) -> TsPackages:
-    """Give what the manifests of a project say; read once."""
+    """Return what the manifests of a project say; read once."""
     return project.remember("npm-packages", lambda: _read(project))
 
 
@@ -43,7 +43,7 @@ def _read(project: Project) -> TsPackages:
     folders: dict[str, bytes] = {}
     entries: dict[str, tuple[bytes, ...]] = {}
     paths: list[tuple[bytes, bytes, tuple[bytes, ...]]] = []
-    for document in list(project.documents((b".json",)))[: _MOST_MANIFESTS * 20]:
+    for document in list(project.documents((b".json",)))[: _MAX_MANIFESTS * 20]:
         folder, _, base = document.path.rpartition(b"/")
         if b"node_modules/" in document.path:
             continue
@@ -94,7 +94,7 @@ def normal(folder: bytes, path: bytes) -> bytes | None:
 
 
 def find_module(document: Document, module: bytes, session: Session) -> Document | None:
-    """Give the file that a module specifier means in a file; None for what is in no repository."""
+    """Return the file that a module specifier means in a file; None for what is in no repository."""
     project = document.project
     folder = document.path.rpartition(b"/")[0]
     if module.startswith(b"."):
@@ -154,7 +154,7 @@ def _joined(folder: bytes, name: bytes) -> bytes:
 
 
 def _file(project: Project, path: bytes) -> Document | None:
-    """Give the source that a path without or with an ending means."""
+    """Return the source that a path without or with an ending means."""
     stem, dot, ending = path.rpartition(b".")
     tries = [stem + other for other in _SOURCES.get(dot + ending, ())] if dot else []
     if dot and any(path.endswith(known) for known in _ENDINGS):
@@ -165,7 +165,7 @@ def _file(project: Project, path: bytes) -> Document | None:
 
 
 def module_names(document: Document) -> tuple[str, ...]:
-    """Give the names under which other files may import a file: its stem, and its package."""
+    """Return the names under which other files may import a file: its stem, and its package."""
     folder, _, base = document.path.rpartition(b"/")
     stem = base.split(b".")[0]
     names = [stem.decode(errors="replace")] if stem != b"index" else []

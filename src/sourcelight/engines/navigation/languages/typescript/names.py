@@ -21,7 +21,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     declared_by,
     unquoted,
 )
-from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,12 +30,10 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
 
 
-Place = tuple[tuple[str, str, bytes], int]
-
-DEPTH = 14
+MAX_DEPTH = 14
 """Expressions and types inside each other that are followed."""
 
-MOST = 4
+MAX_ALTERNATIVES = 4
 """Alternatives that are kept."""
 
 
@@ -58,10 +56,10 @@ class TsValue:
     items: tuple[TsValue, ...] = ()
 
     @property
-    def place(self) -> tuple[object, ...]:
+    def key(self) -> tuple[object, ...]:
         """What makes two the same."""
         span = (self.node.start_byte, self.node.end_byte) if self.node is not None else ()
-        return self.kind, self.document.key, span, tuple(item.place for item in self.items)
+        return self.kind, self.document.key, span, tuple(item.key for item in self.items)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +71,7 @@ class TypeArguments:
     known: Known
 
 
-Known = Mapping[Place, tuple[TsValue, ...] | TypeArguments]
+Known = Mapping[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
 """What type parameters mean at a place."""
 
 
@@ -86,22 +84,22 @@ class TsRef:
     known: Known = field(default_factory=dict)
 
     @property
-    def place(self) -> Place:
+    def key(self) -> DeclarationKey:
         """What makes two the same."""
         return self.document.key, self.binding.start if self.binding is not None else -1
 
 
 def distinct(values: Iterable[TsValue]) -> list[TsValue]:
-    """Give the first few, each once."""
+    """Return the first few, each once."""
     by_key: dict[object, TsValue] = {}
     for value in values:
-        by_key.setdefault(value.place, value)
-        if len(by_key) >= MOST:
+        by_key.setdefault(value.key, value)
+        if len(by_key) >= MAX_ALTERNATIVES:
             break
     return list(by_key.values())
 
 
-_MOST_STEPS = 48
+_MAX_STEPS = 48
 _MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
 _EVERY = TYPE_KINDS | VALUE_KINDS
 
@@ -118,7 +116,7 @@ class TsNames:
         return self.session.parsed(document, TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:
-        """Give what a name on its own means at a place, imports not followed."""
+        """Return what a name on its own means at a place, imports not followed."""
         model = self.model(document)
         if model is None:
             return []
@@ -127,7 +125,7 @@ class TsNames:
         return [TsRef(document, declared) for declared in bindings] or self._global(document, name)
 
     def _global(self, document: Document, name: bytes) -> list[TsRef]:
-        """Give what declaration files say of a name that is known everywhere."""
+        """Return what declaration files say of a name that is known everywhere."""
         project = document.project
         key = project.key, project.commit, name
         if key not in self._globals:
@@ -147,7 +145,7 @@ class TsNames:
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
-        """Give the file that a module specifier means."""
+        """Return the file that a module specifier means."""
         return find_module(document, module, self.session)
 
     def follow(self, refs: list[TsRef]) -> list[TsRef]:
@@ -155,16 +153,16 @@ class TsNames:
         by_key: dict[object, TsRef] = {}
         for ref in refs:
             for target in self._followed(ref, set()):
-                by_key.setdefault(target.place, target)
+                by_key.setdefault(target.key, target)
         return list(by_key.values())
 
     def _followed(self, ref: TsRef, visited: set[object]) -> list[TsRef]:
         declared = ref.binding
         if declared is None or declared.kind != "import" or not declared.module:
             return [ref]
-        if ref.place in visited or len(visited) > _MOST_STEPS:
+        if ref.key in visited or len(visited) > _MAX_STEPS:
             return []
-        visited.add(ref.place)
+        visited.add(ref.key)
         target = self.module(ref.document, declared.module)
         if target is None:
             return [ref]
@@ -176,10 +174,10 @@ class TsNames:
         return refs or [ref]
 
     def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
-        """Give what a module exports under a name."""
+        """Return what a module exports under a name."""
         visited = set() if visited is None else visited
         key = "exported", document.key, name
-        if key in visited or len(visited) > _MOST_STEPS:
+        if key in visited or len(visited) > _MAX_STEPS:
             return []
         visited.add(key)
         exports = self.exports(document)
@@ -194,7 +192,7 @@ class TsNames:
         return []
 
     def exports(self, document: Document) -> Declared:
-        """Give the exports of a module by name; under ``*`` those of other modules that it passes on."""
+        """Return the exports of a module by name; under ``*`` those of other modules that it passes on."""
         model = self.model(document)
         if model is None:
             return {}
@@ -207,7 +205,7 @@ class TsNames:
 
 
 def _is_global(document: Document) -> bool:
-    """Tell whether what a declaration file declares is known everywhere: it is no module, or says so."""
+    """Return whether what a declaration file declares is known everywhere: it is no module, or says so."""
     text = document.text
     return b"declare global" in text or _MODULE.search(text) is None
 

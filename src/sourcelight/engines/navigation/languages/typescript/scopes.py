@@ -29,7 +29,7 @@ class PatternStep:
 
 
 def bound(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]]]:
-    """Give the names that a pattern binds, each with its steps."""
+    """Return the names that a pattern binds, each with its steps."""
     pending: list[tuple[Node, tuple[PatternStep, ...]]] = [(pattern, ())]
     while pending:
         node, steps = pending.pop()
@@ -146,7 +146,7 @@ class TsModel(ParsedFile):
         self._has_var = re.search(rb"\bvar\b", text) is not None
 
     def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[TsBinding]:
-        """Give what a name means at the last node of `path`, out of these kinds: merged declarations are several."""
+        """Return what a name means at the last node of `path`, out of these kinds: merged declarations are several."""
         for node in reversed(path):
             if node.type in _SCOPES:
                 bindings = [b for b in self.declared(node).get(name, ()) if b.kind in kinds]
@@ -155,13 +155,13 @@ class TsModel(ParsedFile):
         return []
 
     def declared_in(self, path: list[Node]) -> Iterator[list[TsBinding]]:
-        """Give what all blocks along a path declare, the innermost first."""
+        """Return what all blocks along a path declare, the innermost first."""
         for node in reversed(path):
             if node.type in _SCOPES:
                 yield from self.declared(node).values()
 
     def declared(self, node: Node) -> Declared:
-        """Give what a block, function, class or statement with a head declares itself."""
+        """Return what a block, function, class or statement with a head declares itself."""
         key = node.start_byte, node.end_byte, node.type
         declared = self._blocks.get(key)
         if declared is None:
@@ -207,7 +207,7 @@ def _self_named(node: Node, kind: Kind) -> Iterator[TsBinding]:
 
 
 def type_parameters(node: Node) -> Iterator[TsBinding]:
-    """Give the type parameters of a declaration."""
+    """Return the type parameters of a declaration."""
     parameters = node.child_by_field_name("type_parameters")
     for parameter in parameters.named_children if parameters is not None else ():
         name = parameter.child_by_field_name("name")
@@ -216,7 +216,7 @@ def type_parameters(node: Node) -> Iterator[TsBinding]:
 
 
 def parameters_of(node: Node) -> list[Node]:
-    """Give the parameters of a function, ``this`` left out."""
+    """Return the parameters of a function, ``this`` left out."""
     single = node.child_by_field_name("parameter")
     if single is not None:
         return [single]
@@ -271,7 +271,7 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
 
 
 def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
-    """Give what one statement declares in the block that it stands in."""
+    """Return what one statement declares in the block that it stands in."""
     kind = node.type
     if kind in _NAMED:
         name = node.child_by_field_name("name")
@@ -325,7 +325,7 @@ def _import(name: Node, node: Node, source: Node | None, member: bytes) -> TsBin
 
 
 def unquoted(node: Node) -> bytes:
-    """Give the text of a string or identifier without quotes."""
+    """Return the text of a string or identifier without quotes."""
     return _text(node).strip(b"'\"`")
 
 
