@@ -1,4 +1,4 @@
-"""Finding what a name in a file means.
+"""Find the definitions of a name in a file.
 
 Which of all definitions of a name is meant, where no rule tells: ranked by where they stand and what they are.
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 MAX_RANKED = 400
-"""Definitions of one name that are ranked."""
+"""Maximum definitions of one name to rank."""
 
 _MAX_DISTANCE = 8
 _TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
@@ -83,7 +83,7 @@ def _score_of_rank(count: int, rank: int) -> float:
 
 
 def family(language: str) -> str:
-    """Return one name to languages that call each other."""
+    """Return one name for languages that can call each other."""
     if language in {"TypeScript", "TSX", "JavaScript"}:
         return "JavaScript"
     return "C" if language in {"C++", "Objective-C"} else language
@@ -115,7 +115,7 @@ def _rank_score(
 
 
 def _distance(path: bytes, other_path: bytes) -> int:
-    """Count the folders to go up and down from one file to the other."""
+    """Count the directories to go up and down from one file to the other."""
     left, right = path.split(b"/")[:-1], other_path.split(b"/")[:-1]
     common = 0
     for a, b in zip(left, right, strict=False):
@@ -148,7 +148,7 @@ _HOLDERS = frozenset({"class", "object", "interface", "module", "trait", "enum",
 def resolve_in_file(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> list[ResolvedDefinition]:
-    """Return what a name means by the scopes of its file, the innermost first; empty where they don't tell."""
+    """Return the definitions in scope in the file, innermost first; empty if scopes don't decide."""
     outline = outline_of(document, workspace)
     shown_name = name.decode(errors="replace")
     if not any(definition.name == shown_name for definition in outline):
@@ -187,7 +187,7 @@ def resolve_in_file(
 
 
 def _holders(outline: list[Definition], definition: Definition) -> list[Definition]:
-    """Return what holds a definition, the nearest first."""
+    """Return the definitions around a definition, nearest first."""
     holders: list[Definition] = []
     while definition.parent >= 0 and len(holders) < len(outline):
         definition = outline[definition.parent]
@@ -196,13 +196,13 @@ def _holders(outline: list[Definition], definition: Definition) -> list[Definiti
 
 
 MAX_CANDIDATES = 10
-"""Definitions given for a name without a position."""
+"""Maximum definitions per query."""
 
 MAX_VOTERS = 200
-"""Occurrences of a name in a file that are resolved when no position is given."""
+"""Maximum occurrences of a name that vote when the query has no position."""
 
 MAX_RESOLVE_S = 1.2
-"""CPU time after which the rules of a language are given up for one question: the file is hostile, or generated."""
+"""CPU seconds after which a query gives up the rules of a language: the file is hostile or generated."""
 
 _TIME_NOTICE = "The names of {} take too long to resolve; {}."
 
@@ -232,7 +232,7 @@ def occurrences_in(document: Document, name: bytes, workspace: Workspace) -> Seq
 
 
 def queried_occurrences(query: SymbolQuery, workspace: Workspace) -> Sequence[Occurrence]:
-    """Return the occurrences that a question means: all of the name, those of a line, or the one at a column."""
+    """Return the occurrences that a query selects: all in the file, all on a line, or the one at a column."""
     occurrences = occurrences_in(query.document, query.name.encode(), workspace)
     if query.line_number is None:
         return occurrences
@@ -263,7 +263,7 @@ def resolve(
 
 
 def resolve_by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[ResolvedDefinition]:
-    """Return what the rules of the file's language say; nothing where they don't lead anywhere.
+    """Return the definitions that the rules of the file's language find.
 
     Languages without a resolver have the scopes of the file alone.
     """
@@ -278,7 +278,7 @@ def resolve_by_rules(document: Document, occurrence: Occurrence, workspace: Work
 def resolve_by_rank(
     document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace
 ) -> Sequence[ResolvedDefinition]:
-    """Return the definitions of the name by rank; those of the text alone where its language has no grammar."""
+    """Return the ranked definitions of a name; for a language without a grammar its first occurrence."""
     if (document.key, occurrence.start) in workspace.outside:
         workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
         return []
@@ -295,7 +295,7 @@ def resolve_by_rank(
 
 
 def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
-    """Return up to `MAX_CANDIDATES` definitions of what is asked for, best first.
+    """Return up to `MAX_CANDIDATES` definitions for a query, best first.
 
     Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
     weigh more than variables, since that is what people ask for by name.
@@ -370,7 +370,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
 
 
 def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -> list[ResolvedDefinition]:
-    """Put what a prototype announces before it: who asks for a definition wants to see what it does."""
+    """Put the body of a function before its prototype: readers want to see the code."""
     by_key: dict[object, ResolvedDefinition] = {}
     for definition in ordered:
         for body in _bodies_of(definition, ordered, workspace) if definition.key not in by_key else ():
@@ -383,7 +383,7 @@ def _bodies_first(ordered: Sequence[ResolvedDefinition], workspace: Workspace) -
 def _bodies_of(
     definition: ResolvedDefinition, ordered: Sequence[ResolvedDefinition], workspace: Workspace
 ) -> list[ResolvedDefinition]:
-    """Return the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
+    """Return the bodies of a prototype; if none is known, the ranked ones. Empty for other definitions."""
     resolver = resolver_of(definition.document.language)
     if resolver is None or definition.kind not in {"function", "method"} or not _is_prototype(definition, workspace):
         return []
@@ -398,7 +398,7 @@ def _is_prototype(definition: ResolvedDefinition, workspace: Workspace) -> bool:
 
 
 def _share_score(definition: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
-    """Lower the score of one of several candidates to its share of the votes."""
+    """Multiply the score of one of several candidates by its share of the votes."""
     total = sum(sum(held) for held in votes.values())
     votes_for_it = sum(votes.get(definition.key, [0.0]))
     return (
@@ -409,7 +409,7 @@ def _share_score(definition: ResolvedDefinition, votes: dict[object, list[float]
 
 
 def _rank_absent_name(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
-    """Say where a name that is not in the file occurs, and rank its definitions."""
+    """Note where a name that isn't in the file occurs, and rank its definitions."""
     name = query.name.encode()
     paths = []
     for number, document in enumerate(files_with(query.document.project, name, workspace)):

@@ -1,4 +1,4 @@
-"""Who calls a function, and what it calls, to a depth.
+"""Call graphs to a depth, and the imports of files and repositories.
 
 What repositories import: of each file, and of each other.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 MAX_CALLS = 5000
-"""Calls that are given; beyond, the answer is not complete and says so."""
+"""Maximum calls of one answer; beyond, it is incomplete."""
 
 _IDENTIFIERS = frozenset({"identifier", "field_identifier", "property_identifier", "type_identifier", "name"})
 _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
@@ -39,7 +39,7 @@ _CALLABLE = frozenset({"function", "method", "constructor", "class", "struct"})
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call: who calls (None: the top of the file), where, and what is called; `depth` is 1 for direct calls."""
+    """One call; `caller` is None at the top level of a file, `depth` is 1 for direct calls."""
 
     depth: int
     caller: NamedDefinition | None
@@ -51,7 +51,7 @@ class CallSite:
 
 
 def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
-    """Yield the calls of a function, then those of the functions that call it, and so on.
+    """Yield the calls of a function, then those of its callers, to a depth.
 
     A function that calls itself, directly or over others, is asked once.
     """
@@ -81,7 +81,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
 
 
 def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[CallSite]:
-    """Yield the calls in the bodies of what is asked for, then those in the bodies of what these call, and so on."""
+    """Yield the calls in the body of a function, then those in the bodies of its callees, to a depth."""
     search = References(query, workspace)
     search.prepare()
     pending: list[tuple[NamedDefinition, int]] = []
@@ -185,7 +185,7 @@ _SEPARATORS = {"Go": "/", "Rust": "::", "PHP": "\\"}
 
 @dataclass(frozen=True, slots=True)
 class FileImport:
-    """An import in a file, and the file that it means, if that is known."""
+    """An import in a file, and its target file if that is known."""
 
     document: Document
     statement: Import

@@ -1,4 +1,4 @@
-"""From byte offsets to what a reader sees: lines, columns, signatures and documentation.
+"""Lines, columns, signatures and documentation of definitions, and the rows of answers.
 
 Rows of answers from what was found.
 """
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 MAX_DEFINITION_LINES = 50
-"""Lines of a definition that are shown."""
+"""Maximum lines of a definition in an answer."""
 
 MAX_LINE_BYTES = 2000
-"""Bytes of a line that are shown."""
+"""Maximum bytes of a line in an answer."""
 
 _MAX_SIGNATURE = 40
 _COMMENT = re.compile(rb"^\s*(///?|//!|#(?!!|include|define|if|e|pragma)|\*|/\*\*?|--)")
@@ -59,8 +59,8 @@ def place_of(text: bytes, start: int, end: int) -> SourceLocation:
 def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[SourceLocation]:
     """Return the lines and columns of names, in ascending order.
 
-    A line longer than `MAX_LINE_BYTES` is truncated around the name: generated files have thousands of names in one line
-    of megabytes. `start` and `end` then count in that part.
+    A line longer than `MAX_LINE_BYTES` is truncated around the name: generated files have thousands of names in one
+    line of megabytes. `start` and `end` then count in that part.
     """
     locations = []
     number, counted_to, line_start, line_end = 1, 0, 0, -1
@@ -110,7 +110,7 @@ class LineTable:
         self._starts = [0, *(match.end() for match in re.finditer(b"\n", text))]
 
     def between(self, first: int, last: int, limit: int = MAX_DEFINITION_LINES) -> list[str]:
-        """Return lines `first` to `last`, at most `limit`; what is longer than 2,000 bytes is cut there."""
+        """Return lines `first` to `last`, at most `limit`, each truncated to 2,000 bytes."""
         starts = self._starts
         last_number = min(last, first + limit - 1, len(starts) - (starts[-1] == len(self._text)))
         lines = []
@@ -205,7 +205,7 @@ def table(name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def file_columns(document: Document, revision: str = "") -> Row:
-    """Return the columns that say where a file is."""
+    """Return the columns that locate a file."""
     project = document.project
     return {
         "repository": project.name,

@@ -1,4 +1,4 @@
-"""A repository at one commit, as resolvers see it.
+"""The data of navigation: projects, documents, occurrences, definitions, parsed files.
 
 What navigation talks about: files, places of a name in them, and definitions found for one.
 
@@ -126,12 +126,12 @@ class ResolvedDefinition:
         return self.document.key, self.start if self.end else -1
 
     def found_by(self, how: How, reason: str, score: float | None = None) -> ResolvedDefinition:
-        """Return the same definition, found another way."""
+        """Return the same definition with another rule, reason and score."""
         return replace(self, how=how, reason=reason, score=SCORES[how] if score is None else score)
 
 
 MAX_PARSED_BYTES = 1024 * 1024
-"""Bytes above which a file is not parsed, only searched as text."""
+"""Maximum bytes of a file to parse; larger ones are only searched as text."""
 
 _MAX_TEXT_BYTES = 16 << 20
 
@@ -186,12 +186,12 @@ class Project:
         return path in self._numbers
 
     def document(self, path: bytes) -> Document | None:
-        """Return the file at a path, None when there is none."""
+        """Return the file at a path; None for a path without a file."""
         number = self._numbers.get(path)
         return None if number is None else self.document_at(number)
 
     def document_at(self, number: int) -> Document:
-        """Return a file by its place among the paths."""
+        """Return a file by its index among the paths."""
         document = self._documents.get(number)
         if document is None:
             path = self.paths[number]
@@ -199,19 +199,19 @@ class Project:
         return document
 
     def first(self, paths: Sequence[bytes]) -> Document | None:
-        """Return the first of these files that exists."""
+        """Return the file of the first path that exists."""
         return next((self.document_at(self._numbers[path]) for path in paths if path in self._numbers), None)
 
     def documents(self, endings: tuple[bytes, ...]) -> Iterator[Document]:
-        """Return the files whose paths end so, in order of paths."""
+        """Return the files whose paths have one of the endings, in order of paths."""
         return (self.document_at(number) for number, path in enumerate(self.paths) if path.endswith(endings))
 
     def folder(self, path: bytes) -> list[Document]:
-        """Return the files directly in a folder (no slash at its end; empty: the top), in order of paths."""
+        """Return the files directly in a directory (no trailing slash; empty: the root), in order of paths."""
         return [self.document_at(number) for number in self.folders().get(path, ())]
 
     def folders(self) -> dict[bytes, list[int]]:
-        """Return every folder that holds files directly, with their numbers."""
+        """Return the numbers of the files directly in each directory."""
         if self._folders is None:
             by_directory: dict[bytes, list[int]] = {}
             for number, path in enumerate(self.paths):
@@ -237,7 +237,7 @@ class Project:
         return REASONS[int(self.snapshot.view.reason[number])]
 
     def text(self, number: int) -> bytes:
-        """Return a file's content; empty for what can't be read as text."""
+        """Return a file's content; empty for a binary, oversized or missing file."""
         if self.snapshot is not None:
             shard = int(self.snapshot.view.shard[number])
             if shard == NO_SHARD:
@@ -248,7 +248,7 @@ class Project:
         return b"" if b"\0" in text else text
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Return what was made for `key` before, or make it now: maps of modules and the like, small beside the files."""
+        """Return the cached value of a key, or make it. For values that are small beside the files."""
         try:
             value: _T = self._facts[key]
         except KeyError:
@@ -260,12 +260,12 @@ class Project:
 
 
 def grammar_language(path: bytes) -> str:
-    """Return the language to read a file in: TSX has a grammar of its own, headers are C."""
+    """Return the language whose grammar parses a file."""
     return language_of(path.decode(errors="replace"))
 
 
 class TimeSpent(Exception):
-    """The time for resolving names is used up."""
+    """The CPU time for resolving names is used up."""
 
 
 class _Allowed(threading.local):
@@ -318,14 +318,14 @@ class ParsedFile:
         self.root = tree.root_node
 
     def words(self, name: bytes) -> Iterator[int]:
-        """Return the offsets at which a name stands as a whole word."""
+        """Return the offsets of a name as a whole word."""
         pattern = b"(?<![%b])%b(?![%b])" % (self.letters, re.escape(name), self.letters)
         for match in re.finditer(pattern, self.text):
             check_time()
             yield match.start()
 
     def path_to(self, offset: int) -> list[Node]:
-        """Return the nodes from the top down to the smallest that holds the byte at `offset`."""
+        """Return the nodes from the root down to the smallest that covers the byte at `offset`."""
         cursor = self.root.walk()
         path = [self.root]
         while cursor.goto_first_child_for_byte(offset) is not None:

@@ -1,4 +1,4 @@
-"""Definitions by name: from the tables of the index, or from candidate files while a table is not there yet.
+"""Definitions by name, from the index tables or, while they are built, from candidate files.
 
 Which files may hold a name: what the text index says.
 """
@@ -52,14 +52,14 @@ def contains(project: Project, word: bytes, workspace: Workspace, *also: bytes) 
 
 
 def word_offsets(text: bytes, name: bytes) -> list[int]:
-    """Return the offsets at which a name stands as a whole word; letters beyond ASCII are parts of words."""
+    """Return the offsets of a name as a whole word; letters beyond ASCII are part of words."""
     before = rb"(?<![\w\x80-\xff])" if name[:1].isalnum() or name[:1] == b"_" else b""
     after = rb"(?![\w\x80-\xff])" if name[-1:].isalnum() or name[-1:] == b"_" else b""
     return [match.start() for match in re.finditer(before + re.escape(name) + after, text)]
 
 
 def plain_occurrences(text: bytes, name: bytes) -> Sequence[Occurrence]:
-    """Return the whole words of a file that no rule reads: what stands behind a dot is an attribute."""
+    """Return the uses of a name in a file without a resolver: whole words, attributes after a dot."""
     occurrences = []
     for start in word_offsets(text, name):
         end = start + len(name)
@@ -71,7 +71,7 @@ def plain_occurrences(text: bytes, name: bytes) -> Sequence[Occurrence]:
 
 
 MAX_PARSED_FILES = 60
-"""Candidate files that are parsed where a repository has no table of definitions yet."""
+"""Maximum candidate files to parse while a repository has no definition table."""
 
 _VARIABLES = frozenset({"variable", "constant", "field", "property"})
 _METHODS = frozenset({"method", "constructor", "field", "property", "enummember"})
@@ -79,7 +79,7 @@ _METHODS = frozenset({"method", "constructor", "field", "property", "enummember"
 
 @dataclass(frozen=True, slots=True)
 class NamedDefinition:
-    """A definition of a name; lines are 1-based, `container` is the name of what holds it, empty for none."""
+    """A definition of a name; lines are 1-based, `container` is the name of the class or module around it, or empty."""
 
     document: Document
     start: int
@@ -103,7 +103,7 @@ class NamedDefinition:
 
 
 def tables_of(project: Project, workspace: Workspace) -> Sequence[SymbolTable | None]:
-    """Return the tables of definitions of a project, None for what is not there yet."""
+    """Return the definition tables of a project, one per shard; None for a table that isn't built yet."""
     if project.snapshot is None:
         return [None]
     try:
@@ -191,13 +191,13 @@ def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
 
 
 def imports_of(document: Document, workspace: Workspace) -> list[Import]:
-    """Return what a file imports, from its table or by parsing it."""
+    """Return the imports of a file, from its table or by parsing it."""
     entry = _table_with(document, workspace)
     return imports(document.language, document.text) if entry is None else entry[0].imports(entry[1])
 
 
 def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
-    """Return the table that has a file, and its document there; None while there is none."""
+    """Return the table of a file and its document number in it; None while there is none."""
     snapshot = document.project.snapshot
     if snapshot is None or snapshot.view.reason[document.number]:
         return None

@@ -1,4 +1,4 @@
-"""Finding the uses of what a file defines."""
+"""Find the uses of the definitions in a file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
 
 MAX_SAME_NAMES = 3
-"""Definitions of a name up to which uses after an unknown receiver count as its references."""
+"""With at most this many definitions of a name, uses after an unknown receiver count as references."""
 
 MAX_UNLIKELY_FILES = 200
-"""Files of other repositories that are read for one answer although they do not name the module."""
+"""Maximum files of other repositories to read that don't name the module."""
 
 MAX_RENAMED_FILES = 200
-"""Files that are read for one answer because they bear a name that an import gave to what is asked for."""
+"""Maximum files to read because they contain a new name that an import gives."""
 
 _LOCAL = frozenset({"parameter", "variable"})
 _BINDERS = frozenset({"import", "from"})
@@ -41,17 +41,17 @@ _IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
 """Languages (families) whose imports hold the name under which the other repository provides the module."""
 
 _OF_FOLDERS = frozenset({b"__init__", b"index", b"mod"})
-"""Files that stand for their folder."""
+"""Files that represent their directory."""
 
 _OF_FILES = frozenset({"Go"})
-"""Languages in which no other file sees the new name that an import gives."""
+"""Languages in which an import renames for its own file only."""
 
 _SEPARATOR = re.compile(r"::|[./\\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A use of a definition: a place in a file, how it was found, and whether it is the definition itself."""
+    """A use of a definition, or the definition itself."""
 
     document: Document
     occurrence: Occurrence
@@ -84,11 +84,11 @@ class References:
 
     @property
     def name(self) -> bytes:
-        """The name that is asked for; an import may have given it to what bears another one."""
+        """The name of the query; an import may have given it to a definition of another name."""
         return self.query.name.encode()
 
     def prepare(self) -> None:
-        """Find what the name defines in the file: all bindings of it, or what it means where it is only used."""
+        """Find the definitions of the query: all bindings of the name in the file, or else the meanings of its uses."""
         document, workspace = self.query.document, self.workspace
         bindings: list[ResolvedDefinition] = []
         meanings: list[ResolvedDefinition] = []
@@ -120,7 +120,7 @@ class References:
         self._overridden_keys = {top.key for definition in self.definitions for top in self._overridden(definition)}
 
     def _meaning_of(self, answers: Sequence[ResolvedDefinition]) -> list[ResolvedDefinition]:
-        """Return what an occurrence means; of a parameter that something else is given for, that, and keep both."""
+        """Return the meaning of an occurrence; for a parameter that a fixture provides, the fixture."""
         first = answers[0] if answers else None
         if first is not None and first.kind == "parameter" and first.document == self.query.document:
             parameter = Occurrence(first.start, first.end)
@@ -134,7 +134,7 @@ class References:
         return language.overridden(definition, self.workspace) if language is not None else ()
 
     def _match(self, answer: ResolvedDefinition) -> ResolvedDefinition | None:
-        """Return an answer if it is asked for: itself, or by what it implements or overrides."""
+        """Return an answer if it is one of the definitions, or implements or overrides the same member."""
         if answer.key in self._keys:
             return answer
         if answer.key in self._overridden_keys or any(
@@ -144,7 +144,7 @@ class References:
         return None
 
     def found(self) -> Iterator[list[Reference]]:
-        """Yield references, a list for each file, that of the definition first; empty when nothing is defined."""
+        """Yield the references of each file as a list, the file of the definition first."""
         self.prepare()
         if not self.definitions:
             return
@@ -170,7 +170,7 @@ class References:
         return False
 
     def _uses_of_new_names(self) -> Iterator[list[Reference]]:
-        """Yield uses in files that only know a new name: they import it from where an import gave it."""
+        """Yield uses in files that contain a new name only: they import it from the file that renames."""
         documents = [*(one.document for one in self.definitions), self.query.document]
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
@@ -234,7 +234,7 @@ class References:
                     yield from self._importing_documents(other, roots)
 
     def _importing_documents(self, other: Project, roots: Sequence[str]) -> Iterator[Document]:
-        """Return the files of an importing repository: those that name the module, then some that only bear the name.
+        """Return the files of an importing repository: first those that name the module, then some others.
 
         The latter can still use what another file of theirs imported. A common name would take seconds over many
         repositories, so only `MAX_UNLIKELY_FILES` of them are read for one answer.
@@ -270,7 +270,7 @@ class References:
                     yield document
 
     def _roots(self, definition: ResolvedDefinition) -> list[str]:
-        """Return the names by which other repositories import the module of a definition."""
+        """Return the names under which other repositories import the module of a definition."""
         resolver = resolver_of(definition.document.language)
         if resolver is None:
             return [self.query.name]
@@ -279,7 +279,7 @@ class References:
         return sorted(name for name in names if name in provided)
 
     def _imports(self, other: Project, definition: ResolvedDefinition, root: str) -> bool:
-        """Return whether a repository may use a module: by its table of imports, then by the texts that hold both."""
+        """Return whether a repository may use a module: by its import tables, then by a text search for both names."""
         if resolver_of(definition.document.language) is None:
             return True
         if family(definition.document.language) in _IMPORT_BY_NAME:
@@ -294,7 +294,7 @@ class References:
         yield from self._uses_by_new_names(document, self._names)
 
     def _uses_by_new_names(self, document: Document, names: Sequence[bytes]) -> Iterator[Reference]:
-        """Yield uses by names that imports of a file give to what bears one of `names`."""
+        """Yield uses under the new names that imports of a file give to one of `names`."""
         resolver = resolver_of(document.language)
         model = self.workspace.parsed(document) if resolver is not None else None
         if resolver is None or model is None:
@@ -311,7 +311,7 @@ class References:
             yield from self._uses_of_name(document, name, renamed=True)
 
     def _uses_of_name(self, document: Document, name: bytes, *, renamed: bool = False) -> Iterator[Reference]:
-        """Yield the uses of a name in a file; of a name that an import gave, those alone that rules lead on from."""
+        """Yield the uses of a name in a file; for a name that an import gives, only those that rules resolve."""
         if (document.key, name) in self._searched:
             return
         self._searched.add((document.key, name))
@@ -363,7 +363,7 @@ class References:
 
 
 def _names(definition: ResolvedDefinition) -> list[bytes]:
-    """Return the names under which imports name a definition: its own, or of a module those of its file and folder."""
+    """Return the names that imports use for a definition: its own; for a module its file's or directory's."""
     if definition.end:
         return [definition.document.text[definition.start : definition.end]]
     folder, _, base = definition.document.path.rpartition(b"/")
@@ -372,7 +372,7 @@ def _names(definition: ResolvedDefinition) -> list[bytes]:
 
 
 def _prefixes(module: str) -> Iterator[str]:
-    """Return a module's name, and those of all that hold it."""
+    """Return the names of a module and of all packages around it."""
     yield module
     for end in _SEPARATOR.finditer(module):
         yield module[: end.start()]

@@ -1,4 +1,4 @@
-"""A repository on a page: the definitions that matter most, in the order of their files."""
+"""The repository map: the most important definitions of a repository, file by file."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _weigh_definition(definition: Definition, rows: list[Definition]) -> float:
 
 
 def _weigh_files(project: Project, workspace: Workspace) -> dict[int, float]:
-    """Weigh files by the imports among them; without any known import, by how many definitions they have."""
+    """Return the weight of each file from the imports among them; without imports, from definition counts."""
     targets: dict[int, Counter[int]] = defaultdict(Counter)
     for file_imports in imports_in(project, workspace):
         for file_import in file_imports:

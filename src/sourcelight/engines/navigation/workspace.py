@@ -1,4 +1,4 @@
-"""What calls share (projects, parsed files) and what one call works with (viewer, limits of time and files).
+"""The navigator, which calls share, and the workspace of one call.
 
 Answers that are kept: the uses of a name, found once, are given again while no commit has changed.
 """
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 REFERENCE_CACHE_BYTES = 16 * 1024 * 1024
-"""Bytes of Arrow tables that are kept; 10,000 references take about 1 MB."""
+"""Maximum bytes of cached Arrow tables; 10,000 references take about 1 MB."""
 
 _TEMPORARY_NOTICES = frozenset({"symbols-pending", "not-indexed", "time", "limit", "unlikely", "missing"})
-"""Notices of what may be better next time."""
+"""Notices of answers that may be better next time."""
 
 Table = Any
 
 
 @dataclass(frozen=True, slots=True)
 class CachedReferences:
-    """A complete answer.
+    """A complete answer to a reference query.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class CachedReferences:
     notices: Mapping[str, str]
 
     def first(self, limit: int | None) -> Table:
-        """Return the rows that were found first, in the order in which they are shown."""
+        """Return the first rows that the search found, in display order."""
         rows = self.order if limit is None else self.order[self.order < limit]
         return self.table.take(rows)
 
 
 class ReferenceCache:
-    """Answers by what was asked, of whom, at which commits; the longest unused are dropped beyond so many bytes.
+    """Cached references by query and commits; least recently used ones go first.
 
     Safe to share between threads.
     """
@@ -81,7 +81,7 @@ class ReferenceCache:
         self._guard = threading.Lock()
 
     def get(self, key: Hashable) -> CachedReferences | None:
-        """Return an answer that was kept."""
+        """Return a cached answer."""
         with self._guard:
             references = self._held.get(key)
             if references is not None:
@@ -89,7 +89,7 @@ class ReferenceCache:
             return references
 
     def put(self, key: Hashable, references: CachedReferences) -> None:
-        """Keep an answer, unless it alone would fill the room."""
+        """Cache an answer, unless it alone exceeds the size."""
         size = _size(references)
         if size > self.most_bytes:
             return
@@ -102,7 +102,7 @@ class ReferenceCache:
                 self.held_bytes -= _size(dropped)
 
     def clear(self) -> None:
-        """Drop everything, as if nothing had been asked yet."""
+        """Drop all entries."""
         with self._guard:
             self._held.clear()
             self.held_bytes = 0
@@ -113,7 +113,7 @@ def _size(references: CachedReferences) -> int:
 
 
 def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
-    """Return what an answer depends on: the question, and every repository that the viewer sees, with its commit."""
+    """Return the cache key of a query: the query, and every visible repository with its commit."""
     project = query.document.project
     visible = tuple((one.name, one.key, workspace.navigator.commit_of(one)) for one in workspace.repositories)
     return (project.name, project.key, project.commit, query.document.path, query.name, query.line_number,
@@ -121,24 +121,24 @@ def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Has
 
 
 def is_lasting(workspace: Workspace) -> bool:
-    """Return whether asking again would give the same answer."""
+    """Return whether the same query would give the same answer again."""
     return not workspace.unparsed and not _TEMPORARY_NOTICES & set(workspace.notices)
 
 
 _T = TypeVar("_T")
 
 CACHE_BYTES = 4 * 1024 * 1024
-"""Source bytes of the parsed files that are kept; a tree takes about 26 times its source, so some 100 MB."""
+"""Maximum source bytes of cached parsed files; a tree takes about 26 times its source, so some 100 MB."""
 
 _MAX_LISTED_NAMES = 10
 
 MAX_PATHS = 3_000_000
-"""Paths of the projects that are kept open."""
+"""Maximum paths of all open projects."""
 
 
 @dataclass(slots=True)
 class TimeBudget:
-    """How much one call may do; what it left out because of that is said in its notices.
+    """The limits of one call; its notices say what it left out because of them.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class _Models:
             return entry
 
     def clear(self) -> None:
-        """Drop everything, as if nothing had been asked yet."""
+        """Drop all entries."""
         with self._guard:
             self._held.clear()
             self.held_bytes = 0
@@ -230,7 +230,7 @@ class Navigator:
         self._guard = threading.Lock()
 
     def workspace(self, viewer: Viewer, budget: TimeBudget | None = None) -> Workspace:
-        """Return what one call works with."""
+        """Return the workspace of one call."""
         return Workspace(self, viewer, budget or TimeBudget())
 
     def commit_of(self, repository: Repository) -> str:
@@ -325,7 +325,7 @@ class Workspace:
     _visible: tuple[Repository, ...] | None = None
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Return what was made for `key` before in this call, or make it now.
+        """Return the cached value of a key in this call, or make it.
 
         Dropped once as many bytes of source were parsed as may be kept: what resolvers work out holds on to trees.
         """
@@ -335,7 +335,7 @@ class Workspace:
         return value
 
     def notice(self, key: str, sentence: str) -> None:
-        """Note what the reader has to know; the first sentence for a key counts."""
+        """Add a notice for the reader; the first sentence for a key counts."""
         self.notices.setdefault(key, sentence)
 
     def project(self, name: str, revision: str = "") -> Project:
@@ -363,11 +363,11 @@ class Workspace:
         return [project for project in self._opened.values() if project.name == name]
 
     def note_missing(self, projects: Iterable[Project], below: bytes = b"") -> None:
-        """Note files of some projects, at a path or below it, whose definitions nobody can know: they are not there."""
+        """Note missing files of projects, at a path or below it: their definitions are unknown."""
         self._note_missing([project.target for project in projects if project.snapshot is not None], below)
 
     def note_missing_anywhere(self) -> None:
-        """Note such files of the repositories that were opened in this call, and of all partial clones."""
+        """Note missing files of the projects opened in this call, and of all partial clones."""
         targets = {(one.key, one.commit): one.target for one in self._opened.values() if one.snapshot is not None}
         for repository in self.repositories:
             if "partial" in repository.incomplete:
@@ -432,7 +432,7 @@ class Workspace:
         return entry[1]
 
     def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
-        """Return the keys of the files that a file imports, as far as its language's rules know."""
+        """Return the keys of the files that a file imports."""
         resolver = resolver_of(document.language)
         if resolver is None:
             return ()

@@ -1,4 +1,4 @@
-"""C and C++: what declares and what uses, and which headers a file sees."""
+"""The syntax rules of C and C++, and the headers that a file sees."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CRules:
     members_span_files = True
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return what an identifier declares."""
+        """Return the declaration of an identifier; None if it declares nothing."""
         if len(path) < 2:
             return None
         leaf, parent = path[-1], path[-2]
@@ -96,7 +96,7 @@ class CRules:
         return self._declarator(path)
 
     def _declarator(self, path: Sequence[Node]) -> Declaration | None:
-        """Climb from a name through pointers, arrays and parameters to what declares it."""
+        """Climb from a name through pointers, arrays and parameters to its declaration."""
         leaf = path[-1]
         index = len(path) - 2
         child = leaf
@@ -277,7 +277,7 @@ class CRules:
         return list(arguments.named_children) if arguments is not None else []
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Return what a class is derived from."""
+        """Return the base classes of a class."""
         bases = next((child for child in node.named_children if child.type == "base_class_clause"), None)
         kinds = {"type_identifier", "template_type", "qualified_identifier"}
         return [child for child in bases.named_children if child.type in kinds] if bases is not None else []
@@ -317,7 +317,7 @@ class CRules:
     def lookup_outside(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef]:
-        """Return what included headers declare, definitions of what they only announce before that."""
+        """Return the declarations of included headers; definitions come before their prototypes."""
         members = self._of_class_around(names, document, name, use, offset)
         if members:
             return members
@@ -400,7 +400,7 @@ class CRules:
     def qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Return what stands in a namespace: anything of that name at the top of a file that is seen."""
+        """Return the top-level declarations of a name in visible files."""
         return list(self.lookup_outside(names, document, path[-1], NameUse(), offset))
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:  # noqa: ARG002 - a header is included whole
@@ -450,7 +450,7 @@ def _static(node: Node) -> bool:
 
 
 def _common(path: bytes, other_path: bytes) -> int:
-    """Count the folders that two paths share."""
+    """Count the directories that two paths share."""
     count = 0
     for left, right in zip(path.split(b"/")[:-1], other_path.split(b"/")[:-1], strict=False):
         if left != right:

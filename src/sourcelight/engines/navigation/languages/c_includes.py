@@ -1,4 +1,4 @@
-"""Which headers a file of C or C++ sees: includes by the ends of paths, followed to the end."""
+"""Find the headers that a file of C or C++ includes, transitively, by the ends of paths."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.model import Project
 
 MAX_INCLUDED = 600
-"""Files that one file is followed to."""
+"""Maximum files that includes of one file lead to."""
 
 _HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b".cc")
 _MAX_PARTS = 6
 
 
 def seen_files(session: Session, document: Document) -> Mapping[object, Document]:
-    """Return the files that a file includes, over others too, by their keys; at most `MAX_INCLUDED`."""
+    """Return the files that a file includes, transitively, by their keys; at most `MAX_INCLUDED`."""
 
     def follow_includes() -> dict[object, Document]:
         files: dict[object, Document] = {document.key: document}
@@ -54,7 +54,7 @@ def _directly(session: Session, document: Document) -> list[Document]:
 
 
 def find_header(session: Session, document: Document, module: str) -> Document | None:
-    """Return the file that an include means: beside the file, then by the end of its path, then in other repositories."""
+    """Return the file of an include: beside the file, by the end of its path, or in other repositories."""
     is_angled = module.startswith("<")
     target = module.strip('<>"').encode()
     parts = [part for part in target.split(b"/") if part != b"."]
@@ -86,7 +86,7 @@ def find_header(session: Session, document: Document, module: str) -> Document |
 
 
 def _is_standard(ending: bytes) -> bool:
-    """Tell headers of the C library and of systems, which a repository's own of that name seldom replace."""
+    """Return whether a header is of the C library or the system: a repository seldom replaces those."""
     return ending in _STANDARD or ending.startswith((b"sys/", b"linux/", b"netinet/", b"arpa/", b"bits/"))
 
 

@@ -1,4 +1,4 @@
-"""C#: what declares, what uses and what brings in names; namespaces by their declarations."""
+"""The syntax rules of C#; namespaces come from their declarations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CSharpRules:
     members_span_files = True
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return what an identifier declares."""
+        """Return the declaration of an identifier; None if it declares nothing."""
         if len(path) < 3:
             return None
         leaf, parent = path[-1], path[-2]
@@ -209,12 +209,12 @@ class CSharpRules:
         return list(arguments.named_children) if arguments is not None else []
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Return what a class extends and implements."""
+        """Return the supertypes of a class."""
         bases = next((child for child in node.named_children if child.type == "base_list"), None)
         return list(bases.named_children) if bases is not None else []
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
-        """Return nothing: methods stand in their class."""
+        """Return None: all methods are inside their class."""
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
@@ -233,7 +233,7 @@ class CSharpRules:
         use: NameUse,  # noqa: ARG002 - the same for all of a file
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
-        """Return the types of the own namespace, of those around it, and of those that are used."""
+        """Return the types of the file's namespaces, of those around them, and of imported ones."""
         visible_namespaces = [
             b".".join(parts)
             for declared_namespace in namespaces(document)

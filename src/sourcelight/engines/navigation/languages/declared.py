@@ -1,4 +1,4 @@
-"""What a language has to say of its syntax tree, so that the rules for all of them can read it.
+"""The syntax rules that a declarative language provides, and the declarations of one parsed file.
 
 One parsed file: where a name is declared in it is looked up when first asked.
 """
@@ -65,7 +65,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class DeclarationRef:
-    """A declaration in a file, and how it was found."""
+    """A declaration in a file, with the rule that led to it."""
 
     document: Document
     declaration: Declaration
@@ -80,7 +80,7 @@ class DeclarationRef:
 
 @dataclass(frozen=True, slots=True)
 class ModuleRef:
-    """A whole file, where a name means that."""
+    """A file, for a name that refers to a whole module."""
 
     document: Document
 
@@ -121,7 +121,7 @@ class TypeStep:
 
 
 class DeclarationRules(Protocol):
-    """One language, or several with one syntax. All of it is stateless."""
+    """The syntax of one language, or of several with one grammar. Stateless."""
 
     names: tuple[str, ...]
     """Display names of the languages."""
@@ -129,16 +129,16 @@ class DeclarationRules(Protocol):
     classes: Collection[str]
     """Kinds of nodes that hold members."""
     extensions: Collection[str]
-    """Those of them that only add members to a class that they name."""
+    """The kinds among `classes` that add members to a class that they name."""
     members_in_scope: bool
-    """Whether members are known by themselves within their class."""
+    """Whether code inside a class uses its members without a receiver."""
     separate_function_names: bool
-    """Whether functions and variables of one name don't meet."""
+    """Whether functions and variables have separate names, so that a call never means a variable."""
     members_span_files: bool
-    """Whether members may stand in other files than their class."""
+    """Whether other files than the one of a class may define its members."""
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:
-        """Return what the identifier at the end of a path from the top declares, if it declares something."""
+        """Return the declaration of the identifier at the end of a path from the root; None if it declares nothing."""
         ...
 
     def use_of(self, path: Sequence[Node]) -> NameUse:
@@ -154,7 +154,7 @@ class DeclarationRules(Protocol):
         ...
 
     def arguments(self, node: Node) -> list[Node]:
-        """Return what a type holds: its arguments, the elements of an array."""
+        """Return the type arguments of a type; for an array its element type."""
         ...
 
     def supertypes(self, node: Node) -> list[Node]:
@@ -162,7 +162,7 @@ class DeclarationRules(Protocol):
         ...
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:
-        """Return the name of the class that code on a path belongs to, without standing in it."""
+        """Return the class name of code outside of its class body, such as ``Type::method`` in C++."""
         ...
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
@@ -172,13 +172,13 @@ class DeclarationRules(Protocol):
     def lookup_outside(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> Sequence[DeclarationRef | ModuleRef]:
-        """Return what a name on its own means that its file does not declare around the place."""
+        """Return the declarations of a plain name outside of the scopes around it: imports, headers, the package."""
         ...
 
     def qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Return what a whole dotted or coloned name means."""
+        """Return the declarations of a qualified name."""
         ...
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
@@ -202,7 +202,7 @@ def nearest(path: Sequence[Node], kinds: Collection[str], before: int = -1) -> N
 
 
 def is_field(parent: Node, field: str, node: Node) -> bool:
-    """Return whether a node is this field of its parent."""
+    """Return whether a node is the given field of its parent."""
     return any(
         held.start_byte == node.start_byte and held.end_byte == node.end_byte
         for held in parent.children_by_field_name(field)
@@ -215,7 +215,7 @@ def text_of(node: Node | None) -> bytes:
 
 
 MAX_DECLARATION_WORDS = 5000
-"""Places of one name in a file among which its declarations are looked for."""
+"""Maximum occurrences of a name that are checked for declarations."""
 
 
 class DeclarationModel(ParsedFile):
@@ -227,7 +227,7 @@ class DeclarationModel(ParsedFile):
         self._declared: dict[bytes, list[Declaration]] = {}
 
     def declarations(self, name: bytes) -> list[Declaration]:
-        """Return everything in the file that declares a name, in order."""
+        """Return all declarations of a name in the file, in order."""
         declarations = self._declared.get(name)
         if declarations is None:
             declarations = []

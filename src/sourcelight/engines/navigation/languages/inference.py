@@ -1,4 +1,4 @@
-"""From an identifier to what declares it: scopes, members by declared types, then what the language lets in."""
+"""Resolve identifiers by scopes, then members of declared types, then the language's imports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_BASES = 40
 
 @dataclass(frozen=True, slots=True)
 class TypedNode:
-    """A type: its expression, and the file that it stands in."""
+    """A type expression in a file."""
 
     document: Document
     node: Node
@@ -40,7 +40,7 @@ class TypedNode:
 
 @dataclass(frozen=True, slots=True)
 class TypeBody:
-    """A class or the like: the file and the node whose members count."""
+    """A class, struct or interface with members."""
 
     document: Document
     node: Node
@@ -48,7 +48,7 @@ class TypeBody:
 
 
 class NameResolver:
-    """Looks up names of one language within one call."""
+    """Look up names of one language within one call."""
 
     def __init__(self, session: Session, rules: DeclarationRules) -> None:
         self.session = session
@@ -63,7 +63,7 @@ class NameResolver:
         return self.session.parsed(document, DeclarationModel)
 
     def refs_at(self, document: Document, offset: int) -> Sequence[DeclarationRef | ModuleRef]:
-        """Return what the identifier at a byte offset means, best first."""
+        """Return the declarations of the identifier at a byte offset, best first."""
         model = self.model(document)
         key = document.key, offset
         if model is None or self._steps > _MAX_STEPS or key in self._busy:
@@ -101,7 +101,7 @@ class NameResolver:
     def lookup_plain(
         self, document: Document, model: DeclarationModel, path: list[Node], name: bytes, use: NameUse
     ) -> Sequence[DeclarationRef | ModuleRef]:
-        """Return what a name on its own means."""
+        """Return the declarations of a plain name."""
         offset = path[-1].start_byte
         in_scope = [
             declaration
@@ -138,7 +138,7 @@ class NameResolver:
     # Members.
 
     def members_of(self, document: Document, receiver: Node, name: bytes, use: NameUse) -> list[DeclarationRef]:
-        """Return the members of that name of what stands before the dot."""
+        """Return the members of a receiver by name."""
         inferred = self.infer(document, receiver)
         return (
             [ref for body in self.type_bodies(inferred) for ref in self.members(body, name, use)]
@@ -155,7 +155,7 @@ class NameResolver:
         return [ref for ref in members if ref.declaration.kind not in CODE] or members
 
     def members(self, body: TypeBody, name: bytes, use: NameUse) -> list[DeclarationRef]:
-        """Return the members of a class by name: its own, then those of what it extends."""
+        """Return the members of a class by name; if it has none, those of its supertypes."""
         pending = [body]
         seen: set[tuple[tuple[str, str, bytes], int]] = set()
         while pending and len(seen) < _MAX_BASES:
@@ -201,7 +201,7 @@ class NameResolver:
         return next((m for m in model.declarations(name) if m.start == start), None) if model is not None else None
 
     def definitions_in(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
-        """Return file, offset, kind, container and whether it is a mere announcement of all definitions of a name."""
+        """Yield the file, offset, kind, container and prototype flag of each definition of a name in a project."""
         for candidate in definitions_named(project, name, self.session.workspace):
             if candidate.document.language in self.rules.names:
                 yield candidate.document, candidate.start, candidate.kind, candidate.container, candidate.declaration
@@ -209,7 +209,7 @@ class NameResolver:
     # Types.
 
     def infer(self, document: Document, node: Node | None) -> TypedNode | None:
-        """Return the type of an expression, as far as declarations say it."""
+        """Return the type of an expression, as far as declarations state it."""
         if node is None or self._steps > _MAX_STEPS:
             return None
         self._steps += 1
@@ -256,7 +256,7 @@ class NameResolver:
         return TypedNode(document, class_node)
 
     def type_of(self, ref: DeclarationRef) -> TypedNode | None:
-        """Return the type of what is declared; a class is its own."""
+        """Return the type of a declaration; a class is its own type."""
         declaration = ref.declaration
         if declaration.kind in TYPES or declaration.kind in {"namespace", "module"}:
             return TypedNode(ref.document, declaration.node)
@@ -276,12 +276,12 @@ class NameResolver:
         return TypedNode(ref.document, ref.declaration.node)
 
     def element(self, typed: TypedNode) -> TypedNode | None:
-        """Return what a type holds: the last of its arguments, or its element; itself where nothing tells."""
+        """Return the element type: the last type argument, or the type itself without arguments."""
         arguments = self.rules.arguments(typed.node)
         return TypedNode(typed.document, arguments[-1]) if arguments else typed
 
     def type_bodies(self, typed: TypedNode) -> list[TypeBody]:
-        """Return the classes that a type means: aliases followed, for a type parameter its bounds."""
+        """Return the classes of a type: aliases are followed, a type parameter gives its bounds."""
         if self._steps > _MAX_STEPS:
             return []
         self._steps += 1
@@ -321,7 +321,7 @@ class NameResolver:
 
 
 def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
-    """Rank a declaration by whether a use of this form can mean it: 0 it can, more: it hardly can."""
+    """Return how badly a declaration fits a use: 0 fits, more is less likely."""
     if use.typed:
         is_preferred = not use.prefers or declaration.node.type in use.prefers
         return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
@@ -341,7 +341,7 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
 
 
 def parameter_mismatch(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> int:
-    """Tell by how much the parameters of a function miss the arguments of a call."""
+    """Return how badly the parameters of a function fit the arguments of a call: 0 exact, 1 possible, 2 wrong."""
     if use.count < 0 or declaration.kind not in CODE:
         return 0
     parameter_count = rules.parameters(declaration.node)
@@ -351,7 +351,7 @@ def parameter_mismatch(rules: DeclarationRules, declaration: Declaration, use: N
 
 
 def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:
-    """Return the declarations of the innermost scope that fit, those with the right number of parameters first."""
+    """Return the fitting declarations of the innermost scope, exact parameter counts first."""
     rank = min(
         (misfit(declaration, use, separate_function_names=rules.separate_function_names) for declaration in in_scope),
         default=0,
@@ -384,7 +384,7 @@ def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse
 def fit_members(
     rules: DeclarationRules, members: list[tuple[Document, Declaration]], use: NameUse
 ) -> list[tuple[Document, Declaration]]:
-    """Return members, those that fit a use first."""
+    """Return members sorted by fit, best first."""
     return sorted(
         members,
         key=lambda member: (

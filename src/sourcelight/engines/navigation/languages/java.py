@@ -1,4 +1,4 @@
-"""Java: what declares, what uses and what brings in names; packages by their clauses."""
+"""The syntax rules of Java; packages come from package clauses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class JavaRules:
     members_span_files = False
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return what an identifier declares."""
+        """Return the declaration of an identifier; None if it declares nothing."""
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         if kind in _CLASSES or kind in _CODE:
@@ -215,7 +215,7 @@ class JavaRules:
                 for c in arguments.named_children] if arguments is not None else []  # fmt: skip
 
     def supertypes(self, node: Node) -> list[Node]:
-        """Return what a class extends and implements; of a type parameter its bounds."""
+        """Return the supertypes of a class, or the bounds of a type parameter."""
         if node.type == "object_creation_expression":
             named_type = node.child_by_field_name("type")
             return [named_type] if named_type is not None else []
@@ -234,7 +234,7 @@ class JavaRules:
         return types
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
-        """Return nothing: methods stand in their class."""
+        """Return None: all methods are inside their class."""
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:
@@ -253,7 +253,7 @@ class JavaRules:
         use: NameUse,
         offset: int,  # noqa: ARG002 - the same for all of a file
     ) -> list[DeclarationRef]:
-        """Return what imports, the own package and wildcards bring in."""
+        """Return the declarations that imports, the file's package and wildcards make visible."""
         shown_name = name.decode(errors="replace")
         stars = []
         for statement in imports_of(document, names.session.workspace):
@@ -355,7 +355,7 @@ def _local(path: Sequence[Node], kind: str, declared_type: Node | None, value: N
 
 
 def _owner(path: Sequence[Node]) -> int:
-    """First byte of the class whose body is innermost, -1 within code and at the top."""
+    """Return the first byte of the innermost class, -1 inside code and at the top level."""
     for node in reversed(path):
         if node.type in _HOLDERS:
             return node.start_byte
@@ -365,7 +365,7 @@ def _owner(path: Sequence[Node]) -> int:
 
 
 def _dotted(node: Node, end: int) -> Iterator[bytes]:
-    """Return the parts of a dotted name up to a byte; nothing where it isn't made of names alone."""
+    """Yield the parts of a dotted name up to a byte; nothing if a part isn't a name."""
     text = (node.text or b"")[: end - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")
     if all(re.fullmatch(rb"[\w$\x80-\xff]+", part) for part in parts):
@@ -384,7 +384,7 @@ def _counted(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> l
 
 
 def package_of(document: Document) -> bytes:
-    """Return the package in the clause of a file; empty for none."""
+    """Return the package of a file; empty without a package clause."""
 
     def read_package() -> bytes:
         match = _PACKAGE.search(document.text[:_MAX_HEAD])
@@ -394,7 +394,7 @@ def package_of(document: Document) -> bytes:
 
 
 def packages(project: Project) -> frozenset[bytes]:
-    """Return the packages of a project: one file a folder is looked at."""
+    """Return the packages of a project; reads one file per directory."""
 
     def read_packages() -> frozenset[bytes]:
         names = set()

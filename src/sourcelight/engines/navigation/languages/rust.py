@@ -1,4 +1,4 @@
-"""Rust: what declares, what uses, and how paths are followed."""
+"""The syntax rules of Rust, and how paths are followed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RustRules:
     members_span_files = True
 
     def declaration_at(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return what an identifier declares."""
+        """Return the declaration of an identifier; None if it declares nothing."""
         if len(path) < 3:
             return None
         leaf, parent = path[-1], path[-2]
@@ -118,7 +118,7 @@ class RustRules:
         )  # fmt: skip
 
     def _bound(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
-        """Return what a pattern binds: names in lower case that stand where a value is taken apart."""
+        """Return the declaration of a pattern variable: a lower-case name in a pattern."""
         leaf = path[-1]
         if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
             return None
@@ -311,7 +311,7 @@ class RustRules:
         return types
 
     def implied_class(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
-        """Return nothing: methods stand in their class."""
+        """Return None: all methods are inside their class."""
         return None
 
     def parameters(self, node: Node) -> tuple[int, bool] | None:  # noqa: ARG002 - there are no overloads
@@ -321,7 +321,7 @@ class RustRules:
     def lookup_outside(
         self, names: NameResolver, document: Document, name: bytes, use: NameUse, offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Return what `use` brings in, and macros of the crate."""
+        """Return the declarations that `use` imports, and macros of the crate."""
         model = names.model(document)
         if model is None:
             return []
@@ -369,7 +369,7 @@ class RustRules:
     def qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
-        """Return what a path means."""
+        """Return the declarations of a path."""
         return self._followed(names, document, path, offset, 0)
 
     def _followed(
@@ -455,7 +455,7 @@ class RustRules:
     def _entered(
         self, document: Document, declaration: Declaration
     ) -> Iterator[DeclarationRef | ModuleRef | RustModule]:
-        """Return a declaration; for a module what is in it."""
+        """Yield a declaration; for a module its scope."""
         if declaration.kind != "module":
             yield DeclarationRef(document, declaration, "scope", "in scope")
         elif not declaration.is_prototype:
@@ -489,7 +489,7 @@ class RustRules:
         return scopes
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
-        """Return the file of what a `use` or a `mod` names."""
+        """Return the file that a `use` or a `mod` names."""
         if module == "self" and member:
             return child_file(document, member.encode())
         path = [part for part in module.encode().split(b"::") if part]
@@ -514,7 +514,7 @@ class RustRules:
 
 
 def _use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
-    """Return the whole path up to a name inside a `use` with its lists; of an alias that of what it renames."""
+    """Return the path of a name inside a `use` and its lists; an alias has the path that it renames."""
     leaf = path[-1]
     parts: list[bytes] = []
     for index in range(len(path) - 2, -1, -1):
@@ -537,7 +537,7 @@ def _split(path: bytes) -> list[bytes]:
 
 
 def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
-    """Return what ``let`` and the heads of closures bind among the tokens of a macro."""
+    """Return the declaration of a ``let`` or a closure parameter among the tokens of a macro."""
     before = leaf.prev_sibling
     while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
         before = before.prev_sibling
@@ -558,7 +558,7 @@ def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
 
 
 def _in_macro(leaf: Node) -> NameUse:
-    """Read the tokens around a name inside a macro, whose syntax is unknown."""
+    """Return the use of a name inside a macro, from the tokens around it."""
     before = leaf.prev_sibling
     follows = leaf.next_sibling
     called = follows is not None and follows.type == "token_tree"

@@ -1,4 +1,4 @@
-"""Which file is which module of which crate."""
+"""Find the crates of a project and the files of their modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading SCIP index files: protobuf by hand, one document after another.
+"""Read SCIP index files: protobuf by hand, one document after another.
 
 Field numbers are those of ``scip.proto``: Index.metadata=1, documents=2; Metadata.project_root=3,
 text_document_encoding=4; Document.relative_path=1, occurrences=2, position_encoding=6; Occurrence.range=1, symbol=2,
@@ -15,7 +15,7 @@ DEFINITION = 1
 """Bit of `ScipOccurrence.roles` for a definition."""
 
 UTF8, UTF16, UTF32 = 1, 2, 3
-"""Values of `ScipDocument.encoding`: what columns count. 0: not said."""
+"""Values of `ScipDocument.encoding`, the unit of columns; 0: not stated."""
 
 MAX_DOCUMENT_OCCURRENCES = 500_000
 """Occurrences in one file; a file large enough for more is not parsed either."""
@@ -24,7 +24,7 @@ _MAX_NUMBER = 1 << 31
 
 
 class ScipError(ValueError):
-    """Raised for bytes that are no SCIP index, or are cut off; says at which byte."""
+    """The bytes aren't a SCIP index, or are truncated; the message has the byte offset."""
 
 
 @dataclass(frozen=True, slots=True)

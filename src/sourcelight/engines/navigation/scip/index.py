@@ -32,7 +32,7 @@ NAMES = (b"index.scip", b".scip/index.scip", b"dump.scip")
 """Where an index file may lie in a repository."""
 
 MAX_IMPORTED_BYTES = 256 * 1024 * 1024
-"""Bytes of an index file that an operator gives."""
+"""Maximum bytes of an imported index file."""
 
 MAX_COMMITTED_BYTES = 32 << 20
 MAX_COMMITTED_OCCURRENCES = 500_000
@@ -56,7 +56,7 @@ class ScipPosition:
 
 @dataclass(slots=True)
 class ScipIndex:
-    """What an index file says of one project.
+    """The positions and symbols of one project in an index file.
 
     `left_out` counts what could not be used: files that the commit does not have, and places beyond their text.
     """
@@ -111,7 +111,7 @@ class ScipIndex:
 
     @staticmethod
     def key(path: bytes, position: ScipPosition) -> str:
-        """Return what identifies a symbol in the whole index."""
+        """Return the key of a symbol in the whole index."""
         return (
             f"{position.symbol} {path.decode(errors='replace')}"
             if position.symbol.startswith("local ")
@@ -150,7 +150,7 @@ def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
 
 
 def given_path(store_folder: Path, key: str, commit: str) -> Path:
-    """Return where an index file that was handed over for a commit is kept."""
+    """Return the path of the imported index file of a commit."""
     return store_folder / key / FOLDER / f"{commit}.scip"
 
 

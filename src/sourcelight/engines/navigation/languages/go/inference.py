@@ -1,4 +1,4 @@
-"""Types of Go expressions, as far as members need them."""
+"""Infer the types of Go expressions, as far as members need them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CALLABLE = frozenset({"function_type", "function_declaration", "method_declarat
 
 @dataclass(frozen=True, slots=True)
 class GoType:
-    """A type: its expression, the file that it stands in, and what type parameters mean there."""
+    """A type expression in a file, with the types that its type parameters are bound to."""
 
     document: Document
     node: Node
@@ -37,7 +37,7 @@ class GoType:
 
 @dataclass(frozen=True, slots=True)
 class GoMember:
-    """A field or method, with what type parameters mean at its declaration."""
+    """A field or method, with the types that type parameters are bound to at its declaration."""
 
     ref: GoRef
     known: Mapping[DeclarationKey, GoType]
@@ -101,7 +101,7 @@ class GoInference(GoNames):
         return self._of_member(members[0]) if members else None
 
     def selected(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
-        """Return what ``operand.name`` means."""
+        """Return the members that ``operand.name`` refers to."""
         operand_type = self.infer(document, operand)
         if isinstance(operand_type, GoImport):
             return (
@@ -154,7 +154,7 @@ class GoInference(GoNames):
         return self.result(self._instantiated(callee, document, node, given_arguments), place)
 
     def callable(self, go_type: GoType) -> GoType | None:
-        """Return the function behind a type; None when it is none."""
+        """Return the function type behind a type; None if it can't be called."""
         if go_type.node.type in _CALLABLE:
             return go_type
         if self._is_type_itself(go_type):
@@ -173,7 +173,7 @@ class GoInference(GoNames):
         return GoType(called.document, types[position], called.known) if position < len(types) else None
 
     def _instantiated(self, called: GoType, document: Document, node: Node, arguments: list[Node]) -> GoType:
-        """Add what the type parameters of a function mean in one call."""
+        """Bind the type parameters of a function for one call."""
         model = self.model(called.document)
         if called.node.type != "function_declaration" or model is None:
             return called
@@ -244,7 +244,7 @@ class GoInference(GoNames):
             expected, value = inner, inner_value
 
     def element(self, container: GoType, position: int) -> GoType | None:  # noqa: PLR0911 - a case a return
-        """Return what a range over a type, or an index into it, yields: 0 its key, 1 its value."""
+        """Return the type that a range or an index yields: 0 its key, 1 its value."""
         sequence = _sequence(container.node)
         if sequence is not None:
             return replace(container, node=sequence[position]) if position < len(sequence) else None
@@ -264,7 +264,7 @@ class GoInference(GoNames):
         return None
 
     def _yielded(self, iterator: GoType, position: int) -> GoType | None:
-        """What a function to range over passes on."""
+        """Return the type that an iterator function yields."""
         parameters = iterator.node.child_by_field_name("parameters")
         first = next(_parameters(parameters), None) if parameters is not None else None
         inner = first.child_by_field_name("parameters") if first is not None and first.type == "function_type" else None
@@ -272,7 +272,7 @@ class GoInference(GoNames):
         return replace(iterator, node=types[position]) if position < len(types) else None
 
     def type_of(self, ref: GoRef, path: list[Node]) -> GoType | None:  # noqa: PLR0911 - a case a return
-        """Return the type of what is declared; for a type, a type that says so by being its declaration."""
+        """Return the type of a declaration; for a type declaration the type whose node is that declaration."""
         declaration, document = ref.declaration, ref.document
         node = declaration.node
         if declaration.kind == "typeparameter":
@@ -316,7 +316,7 @@ class GoInference(GoNames):
         return None
 
     def named_type(self, go_type: GoType) -> tuple[GoRef, Mapping[DeclarationKey, GoType]] | None:
-        """Return the declaration of a named type, and what its type parameters mean; None for a type literal."""
+        """Return the declaration of a named type with its bound type parameters; None for a type literal."""
         node, document, known = go_type.node, go_type.document, go_type.known
         arguments: list[Node] = []
         while node.type in _WRAPPERS or node.type in {"generic_type", "unary_expression"}:
@@ -366,7 +366,7 @@ class GoInference(GoNames):
         return next(iter(self.member(import_.package, name.text or b"")), None)
 
     def _underlying(self, go_type: GoType) -> Iterator[GoType]:
-        """The type literals that a type comes down to: one, but for the alternatives of a constraint."""
+        """Yield the type literals of a type: one, or all alternatives of a constraint."""
         pending, seen = [go_type], set[DeclarationKey]()
         for _ in range(_MAX_STEPS):
             if not pending:
@@ -387,7 +387,7 @@ class GoInference(GoNames):
             pending += [inner] if inner is not None else []
 
     def _behind(self, ref: GoRef, known: Mapping[DeclarationKey, GoType]) -> GoType | None:
-        """One step from a declared type or type parameter to what it stands for."""
+        """Return the type that a declared type or type parameter is defined as."""
         declaration = ref.declaration
         if declaration.kind == "typeparameter":
             argument = known.get(ref.key)
@@ -427,7 +427,7 @@ class GoInference(GoNames):
     def _renamed(
         self, owner: GoRef, method: GoRef, known: Mapping[DeclarationKey, GoType]
     ) -> Mapping[DeclarationKey, GoType]:
-        """What the type parameters mean under the names that a method has for them."""
+        """Bind the type parameters under the names that a method gives them."""
         names = receiver_arguments(method.declaration.node) if known else []
         model = self.model(owner.document) if names else None
         declared = model.declared(owner.declaration.node, None) if model is not None else {}
@@ -473,7 +473,7 @@ class GoInference(GoNames):
 
 
 def _parameters(parameters: Node) -> Iterator[Node]:
-    """The type of each parameter or result, one for each name."""
+    """Yield the type of each parameter or result, once per name."""
     for parameter in parameters.named_children:
         if parameter.type == "variadic_parameter_declaration":
             yield parameter
@@ -493,7 +493,7 @@ def _inner(node: Node) -> Node | None:
 
 
 def _sequence(node: Node) -> list[Node] | None:
-    """What the standard library's iterators yield; its source is seldom at hand."""
+    """Return the types that `iter.Seq` and `iter.Seq2` yield: the standard library is seldom indexed."""
     type_node = node.child_by_field_name("type") if node.type == "generic_type" else None
     arguments = node.child_by_field_name("type_arguments") if type_node is not None else None
     if type_node is None or arguments is None or type_node.text not in {b"iter.Seq", b"iter.Seq2"}:
@@ -502,7 +502,7 @@ def _sequence(node: Node) -> list[Node] | None:
 
 
 def _type_name(node: Node) -> Node | None:
-    """The name under which a type is embedded."""
+    """Return the name under which a struct embeds a type."""
     while node.type != "type_identifier":
         inner = node.child_by_field_name("name") or node.child_by_field_name("type")
         if inner is None:

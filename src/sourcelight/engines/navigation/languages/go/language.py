@@ -140,7 +140,7 @@ class GoLookup:
         self.parent = cursor.parent
 
     def refs(self) -> list[Ref]:  # noqa: PLR0911 - a case a return
-        """Return what the name refers to."""
+        """Return the declarations that the name refers to."""
         kind = self.parent.type
         if self.leaf.type == "field_identifier" and kind != "selector_expression":
             return self._own_member()
@@ -203,13 +203,13 @@ class GoLookup:
         return [_to_ref(member.ref, "type") for member in self.inference.members(operand_type, self.name)]
 
     def _own_member(self) -> list[Ref]:
-        """A field, or a method of a type or an interface, where it is declared."""
+        """Return the field or method that is declared here."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
         declaration = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)
         return [_to_ref(GoRef(self.document, declaration), "scope")]
 
     def _key(self) -> list[Ref]:
-        """A field that a composite literal sets."""
+        """Return the field that a composite literal sets."""
         literal_type = self._literal_type(len(self.path) - 3)
         if literal_type is None:
             return []
@@ -217,7 +217,7 @@ class GoLookup:
         return [_to_ref(member.ref, "type") for member in members if member.ref.declaration.kind == "field"]
 
     def _literal_type(self, index: int) -> GoType | None:
-        """The type of the literal around ``path[at]``; inner ones may leave out theirs."""
+        """Return the type of the literal around ``path[index]``; inner literals may omit theirs."""
         steps: list[int] = []
         while index > 0:
             node = self.path[index]

@@ -36,7 +36,7 @@ _RELEASE = re.compile(rb"go1(\.\d+)?")
 
 
 def built(path: bytes, head: bytes) -> bool:
-    """Return whether a file is built there, by its name and by the constraint before its package clause."""
+    """Return whether a file builds on Linux and x86-64, by its name and its build constraint."""
     stem = path.rpartition(b"/")[2].removesuffix(b".go").removesuffix(b"_test")
     marks = stem.split(b"_")[1:]
     for mark in marks[-2:]:
@@ -47,7 +47,7 @@ def built(path: bytes, head: bytes) -> bool:
 
 
 class _Constraint:
-    """A boolean expression of build tags."""
+    """A boolean expression over build tags."""
 
     def __init__(self, tokens: list[bytes]) -> None:
         self._tokens = tokens[:200]
@@ -93,14 +93,14 @@ _STANDARD = "std"
 
 @dataclass(frozen=True, slots=True)
 class GoPackage:
-    """A package: a folder of a project, and the name in the package clause of its files."""
+    """A package: a directory of a project, and the name in the package clause of its files."""
 
     project: Project
     folder: bytes
     name: bytes
 
     def documents(self) -> list[Document]:
-        """Return its files: those that are built on Linux first, tests last."""
+        """Return the files of the package: those that build on Linux first, tests last."""
         return [self.project.document_at(number) for number in _files(self.project, self.folder).get(self.name, ())]
 
 
@@ -111,7 +111,7 @@ def package_name(document: Document) -> bytes:
 
 
 def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
-    """Numbers of the files of a folder by package name, in the order in which they are to be asked."""
+    """Return the file numbers of a directory by package name, in lookup order."""
 
     def rank_files() -> dict[bytes, list[int]]:
         by_package: dict[bytes, list[tuple[tuple[bool, bool, int], int]]] = {}
@@ -129,7 +129,7 @@ def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
 
 
 def modules_of(project: Project) -> list[tuple[str, bytes]]:
-    """Return module path and folder of every go.mod, the longest path first."""
+    """Return the module path and directory of every go.mod, longest path first."""
 
     def read_modules() -> list[tuple[str, bytes]]:
         modules = []
@@ -146,7 +146,7 @@ def modules_of(project: Project) -> list[tuple[str, bytes]]:
 
 
 def import_path(document: Document) -> str:
-    """Return the path under which other files import the folder of this one; empty when no module holds it."""
+    """Return the import path of a file's package; empty if no module contains it."""
     folder = document.path.rpartition(b"/")[0]
     for module, root in sorted(modules_of(document.project), key=lambda pair: -len(pair[1])):
         if folder == root or not root or folder.startswith(root + b"/"):
@@ -157,7 +157,7 @@ def import_path(document: Document) -> str:
 
 
 def find_folder(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
-    """Return the project and folder that an import path means; None for what is in no repository."""
+    """Return the project and directory of an import path; None if no repository has it."""
     import_text = path.decode(errors="replace")
     folders = project.folders()
     for folder in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
@@ -195,7 +195,7 @@ def _joined(root: bytes, relative: str) -> bytes:
 
 
 def packages_in(project: Project, folder: bytes) -> Iterator[GoPackage]:
-    """Return the packages of a folder that can be imported."""
+    """Yield the packages of a directory, importable ones first."""
     for name in sorted(_files(project, folder), key=lambda name: (name.endswith(b"_test"), name == b"main", name)):
         yield GoPackage(project, folder, name)
 
@@ -211,7 +211,7 @@ def usual_name(path: bytes) -> bytes:
 
 
 def seen_by(document: Document) -> list[Document]:
-    """Return the files whose package-level names a file sees, its own first where it declares a name itself."""
+    """Return the files whose package-level names are visible in a file."""
     folder = document.path.rpartition(b"/")[0]
     name = package_name(document)
     documents = GoPackage(document.project, folder, name).documents()
@@ -240,14 +240,14 @@ class GoRef:
 
 @dataclass(frozen=True, slots=True)
 class GoImport:
-    """A package as a file knows it; `package` is None for what is in no repository."""
+    """An import of a file; `package` is None if no repository has the package."""
 
     imported: GoImportSpec
     package: GoPackage | None
 
 
 class GoNames:
-    """Looks up names within one call."""
+    """Look up names within one call."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -285,7 +285,7 @@ class GoNames:
         )
 
     def plain(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[GoRef]:
-        """Return what a name on its own means at a place; imports are `imported`'s."""
+        """Return the declarations of a plain name at an offset; `imported` looks up package names."""
         model = self.model(document)
         if model is None:
             return []
@@ -303,7 +303,7 @@ class GoNames:
         return refs
 
     def member(self, package: GoPackage, name: bytes) -> list[GoRef]:
-        """Return what a package declares under a name."""
+        """Return the declarations of a name in a package."""
         return list(self.declared(package.documents(), name))
 
     def declared(self, documents: list[Document], name: bytes) -> Iterator[GoRef]:

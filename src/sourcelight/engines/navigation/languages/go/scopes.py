@@ -1,4 +1,4 @@
-"""What the blocks of one Go file declare, each block read when it is first looked into."""
+"""The declarations of one Go file by block; each block is read when a lookup first needs it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IDENTIFIERS = frozenset({"identifier", "type_identifier", "field_identifier", "p
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoDeclaration:
-    """A name and what declares it.
+    """A declared name.
 
     `node` is the declaration or specification, `visible` the byte from which the name is known in its block, `position`
     its number among the names that are declared together.
@@ -77,7 +77,7 @@ class GoModel(ParsedFile):
             self.methods.setdefault(_text(holder), {}).setdefault(declaration.name, []).append(declaration)
 
     def local(self, path: list[Node], name: bytes, offset: int) -> GoDeclaration | None:
-        """Return what a name means in the blocks around the last node of `path`; None when none of them declares it."""
+        """Return the declaration of a name in the blocks around the last node of `path`; None if no block has one."""
         for index in range(len(path) - 2, 0, -1):
             node = path[index]
             if node.type in SCOPES:
@@ -87,7 +87,7 @@ class GoModel(ParsedFile):
         return None
 
     def declared(self, node: Node, parent: Node | None) -> Declared:
-        """Return what a block, function, case or statement with a head declares itself."""
+        """Return the declarations of a block, function, case or statement header, without inner blocks."""
         key = node.start_byte, node.end_byte, node.type
         declarations = self._blocks.get(key)
         if declarations is None:
@@ -129,7 +129,7 @@ def receiver_type(method: Node) -> Node | None:
 
 
 def receiver_arguments(method: Node) -> list[Node]:
-    """Return the names that a method has for the type parameters of its receiver."""
+    """Return the names that a method gives to the type parameters of its receiver."""
     pending = [method.child_by_field_name("receiver")]
     for node in pending:
         if node is None:
@@ -240,7 +240,7 @@ def _of_head(node: Node) -> Iterator[GoDeclaration]:
 
 
 def _left(node: Node, visible: int) -> Iterator[GoDeclaration]:
-    """Names on the left of ``:=``."""
+    """Yield the names on the left of ``:=``."""
     if not any(child.type == ":=" for child in node.children):
         return
     left = node.child_by_field_name("left")
@@ -258,7 +258,7 @@ _SPECS: dict[str, Kind] = {
 
 
 def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case a kind of node
-    """Return what one statement or top-level declaration declares in the block that it stands in."""
+    """Yield the names that a statement or top-level declaration declares in its block."""
     kind = node.type
     if kind == "function_declaration":
         name = node.child_by_field_name("name")

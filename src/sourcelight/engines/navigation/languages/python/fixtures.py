@@ -1,4 +1,4 @@
-"""The fixtures of pytest: which function gives the value of a parameter."""
+"""Find the pytest fixture that provides a parameter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLUGIN = re.compile(rb"""["']([\w.]+)["']""")
 
 
 class Fixtures(PythonAnnotations):
-    """Finds fixtures within one call."""
+    """Find fixtures within one call."""
 
     def function_binding(self, scope: PythonScope) -> PythonBinding | None:
         """Return the binding of the function that opens a scope."""

@@ -1,4 +1,4 @@
-"""What an expression evaluates to, as far as annotations, constructors and returns tell."""
+"""Infer the values of Python expressions from annotations, constructors and return statements."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"
 
 
 class PythonInference(Fixtures):
-    """Infers values within one call."""
+    """Infer values within one call."""
 
     def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
-        """Return what an expression may be, at most three, the likeliest first.
+        """Return up to three possible values of an expression, the most likely first.
 
         `offset` is where names count as looked up, when the expression is no part of the file's own tree.
         """
@@ -164,7 +164,7 @@ class PythonInference(Fixtures):
         # What bindings are.
 
     def values_of(self, ref: PythonRef) -> list[PythonValue]:
-        """Return what a binding may be; imports are followed."""
+        """Return the possible values of a binding; imports are followed."""
         values: list[PythonValue] = []
         for end in self.follow([ref])[:MAX_ALTERNATIVES]:
             values += self._end_values(end)
@@ -282,7 +282,7 @@ class PythonInference(Fixtures):
     # Calls.
 
     def member_values(self, ref: PythonRef, owner: PythonValue) -> list[PythonValue]:
-        """Return what an attribute is when it is read: what a property returns, a function that knows its class."""
+        """Return the values of an attribute: a property is called, a function remembers its class."""
         binding = ref.binding
         if binding is not None and binding.kind == "function":
             function = PythonValue("function", ref, owner=owner)
@@ -290,7 +290,7 @@ class PythonInference(Fixtures):
         return self.values_of(ref)
 
     def called(self, value: PythonValue) -> list[PythonValue]:
-        """Return what calling a value gives."""
+        """Return the results of calling a value."""
         if value.kind == "class" and value.ref is not None:
             return [PythonValue("instance", value.ref)]
         if value.kind == "outside":
@@ -343,7 +343,7 @@ class PythonInference(Fixtures):
         return self.infer(ref.document, scope, node)
 
     def _through(self, value: PythonValue, method: bytes) -> list[PythonValue]:
-        """Return what calling a method of a value gives."""
+        """Return the results of calling a method of a value."""
         values: list[PythonValue] = []
         for ref in self.members(value, method)[:1]:
             for end in self.follow([ref])[:1]:
@@ -351,7 +351,7 @@ class PythonInference(Fixtures):
         return values
 
     def iterated(self, value: PythonValue) -> list[PythonValue]:
-        """Return what a loop over a value gives."""
+        """Return the values that a loop over a value yields."""
         if value.kind == "container":
             return list(value.items if value.keys is None else value.keys)
         if value.kind == "generator":
@@ -369,7 +369,7 @@ class PythonInference(Fixtures):
         return self._through(value, b"__next__") or self._through(value, b"__anext__")
 
     def entered(self, value: PythonValue) -> list[PythonValue]:
-        """Return what ``with`` binds of a value."""
+        """Return the values that ``with`` binds."""
         if value.kind == "generator":
             return list(value.items)
         if value.kind == "instance":
@@ -378,7 +378,7 @@ class PythonInference(Fixtures):
 
 
 def is_property(binding: PythonBinding) -> bool:
-    """Return whether reading a member calls it."""
+    """Return whether a member is a property."""
     return any((d.text or b"").rstrip().endswith(_PROPERTIES) for d in binding.decorators)
 
 
@@ -388,7 +388,7 @@ def _is_first_clause(clause: Node, comprehension: Node) -> bool:
 
 
 def _annotation_of_self(function: Node) -> bytes | None:
-    """Return the type variable that stands for the class itself: the annotation of a method's first parameter."""
+    """Return the annotation of a method's first parameter: a type variable that represents its class."""
     parameters = function.child_by_field_name("parameters")
     first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
     annotation = first.child_by_field_name("type") if first is not None else None

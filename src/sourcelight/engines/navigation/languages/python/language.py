@@ -68,7 +68,7 @@ class PythonLanguage(Language):
         return () if entry is None else (entry[1].decode(errors="replace"),)
 
     def import_target(self, document: Document, module: str, member: str, session: Session) -> Document | None:
-        """Return the file of an import: of the member if that is a module itself, else of the module."""
+        """Return the file of an import: the member if it is a module, else the module."""
         name = module.lstrip(".")
         level = len(module) - len(name)
         if member and member != "*":
@@ -117,7 +117,7 @@ def _is_called(node: Node) -> bool:
 
 
 def _is_target(node: Node) -> bool:
-    """Return whether an expression is assigned to."""
+    """Return whether an expression is the target of an assignment."""
     while (parent := node.parent) is not None and parent.type in {"pattern_list", "tuple_pattern", "list_pattern"}:
         node = parent
     if parent is None or parent.type not in {"assignment", "for_statement", "for_in_clause", "parameters"}:
@@ -139,7 +139,7 @@ class PythonLookup:
         self.parent = cursor.parent
 
     def refs(self) -> tuple[list[PythonRef], How]:
-        """Return what the name refers to, and by which rules."""
+        """Return the declarations that the name refers to, with the rule that led there."""
         kind = self.parent.type
         if kind == "attribute" and self._is_field("attribute"):
             return self._attribute()
@@ -187,7 +187,7 @@ class PythonLookup:
         return self._ended(refs, "scope")
 
     def _ended(self, refs: list[PythonRef], how: How) -> tuple[list[PythonRef], How]:
-        """Follow imports; say so if there were any."""
+        """Follow imports; the rule is ``import`` if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
         elsewhere = bool(refs) and refs[0].document != self.document
         return self.inference.follow(refs), "import" if imports or elsewhere else how
@@ -212,7 +212,7 @@ class PythonLookup:
         return self.inference.follow(refs), how
 
     def _own_attribute(self, scope: PythonScope) -> PythonRef | None:
-        """Return ``self.x`` where it is assigned: it binds itself."""
+        """Return the binding of an assigned ``self.x``: itself."""
         if not _is_target(self.parent):
             return None
         holder = scope.enclosing_class
@@ -245,7 +245,7 @@ class PythonLookup:
         return self._modules(self._prefix(self.parent), 0)
 
     def _prefix(self, node: Node) -> bytes:
-        """Return a dotted name up to and with the leaf."""
+        """Return a dotted name up to the leaf, inclusive."""
         return self.model.text[node.start_byte : self.leaf.end_byte]
 
     def _modules(self, module: bytes, level: int) -> list[PythonRef]:

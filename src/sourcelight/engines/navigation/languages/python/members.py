@@ -1,4 +1,4 @@
-"""Members of modules and classes, those that methods assign included.
+"""Members of Python modules and classes, attributes that methods assign included.
 
 What an expression may evaluate to.
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 MAX_DEPTH = 20
-"""Steps of inference that may lean on each other."""
+"""Maximum nested steps of inference."""
 
 MAX_ALTERNATIVES = 3
-"""Alternatives that are kept of one expression."""
+"""Maximum values per expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class PythonValue:
-    """What an expression may be: a module, a class, an instance of a class, a function, or something that holds others.
+    """A possible value of an expression: a module, class, instance, function or container.
 
     `items` are what iterating over it or subscripting gives, `keys` what iterating over a mapping gives. `owner` is
     the class through which a function was reached. What is ``outside`` is known, but in no repository: strings, what
@@ -45,7 +45,7 @@ class PythonValue:
 
 
 def distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
-    """Drop repetitions, and what is beyond the number of alternatives."""
+    """Return the first `MAX_ALTERNATIVES` values without repetitions."""
     by_key: dict[object, PythonValue] = {}
     for value in values:
         key = (value.kind, value.ref.key if value.ref is not None else (value.items, value.keys))
@@ -60,14 +60,14 @@ _SETTERS = (b".setter", b".deleter")
 
 
 class PythonMembers(PythonNames):
-    """Finds members; what expressions are is added below."""
+    """Look up members of modules and classes; `PythonInference` adds the values of expressions."""
 
     def infer(self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1) -> list[PythonValue]:
-        """Return what an expression may be."""
+        """Return the possible values of an expression."""
         raise NotImplementedError
 
     def attribute_bindings(self, ref: PythonRef, name: bytes) -> list[PythonRef]:
-        """Return all that a class itself binds under a name: in its body and through ``self``."""
+        """Return all bindings of a name in a class: in its body and through ``self``."""
         scope = self.class_scope(ref)
         if scope is None:
             return []
@@ -98,7 +98,7 @@ class PythonMembers(PythonNames):
         return [PythonRef(ref.document, b) for b in scope.bindings.get(name, []) if b.kind == "parameter"]
 
     def members(self, value: PythonValue, name: bytes) -> list[PythonRef]:
-        """Return what an attribute of a value means; imports not followed."""
+        """Return the bindings of an attribute of a value, imports not followed."""
         if value.kind == "module" and value.ref is not None:
             return self.member(value.ref.document, name)
         if value.kind in {"class", "instance"} and value.ref is not None:
@@ -118,7 +118,7 @@ class PythonMembers(PythonNames):
         return binding.scope.model.scope(binding.node, binding.scope)
 
     def _class_members(self, ref: PythonRef, name: bytes, visited: set[object]) -> list[PythonRef]:
-        """Look in the body of a class, at what its methods assign to ``self``, then in its bases in order."""
+        """Return a member from the class body, else from assignments to ``self``, else from the bases in order."""
         if ref.key in visited or len(visited) > _MAX_BASES:
             return []
         visited.add(ref.key)
@@ -149,7 +149,7 @@ class PythonMembers(PythonNames):
                         yield value.ref
 
     def attributes(self, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
-        """Return what the methods of a class assign to attributes of their first parameter; ``__init__`` first."""
+        """Return the attributes that methods assign through their first parameter; ``__init__`` comes first."""
         model = scope.model
         attributes = model.attributes.get(scope.node.start_byte)
         if attributes is None:
@@ -174,12 +174,12 @@ class PythonMembers(PythonNames):
 
 
 def _gives_value(binding: PythonBinding) -> bool:
-    """Return whether a binding is more than the announcement of a type."""
+    """Return whether a binding has a value, not only an annotation."""
     return binding.node.type != "assignment" or binding.node.child_by_field_name("right") is not None
 
 
 def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
-    """Order what a class binds under one name: getters before setters, what is no overload before those that are."""
+    """Sort the bindings of one member: getters before setters, implementations before overloads."""
 
     def rank(binding: PythonBinding) -> tuple[bool, bool, int]:
         marks = [(d.text or b"").rstrip() for d in binding.decorators]
@@ -264,14 +264,14 @@ _MAPS = frozenset({b"Dict", b"dict", b"Mapping", b"MutableMapping", b"DefaultDic
 
 
 class PythonAnnotations(PythonMembers):
-    """Reads annotations."""
+    """Read annotations."""
 
     depth = 0
 
     def annotated(
         self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1
     ) -> list[PythonValue]:
-        """Return the instances that an annotation allows."""
+        """Return the values that an annotation allows."""
         if node is None or self.depth >= MAX_DEPTH:
             return []
         offset = node.start_byte if offset < 0 else offset
@@ -300,7 +300,7 @@ class PythonAnnotations(PythonMembers):
         return []
 
     def _named(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
-        """Return instances of a named class, or what an alias stands for."""
+        """Return instances of a named class, or the values of an alias."""
         refs: list[PythonRef]
         if node.type == "identifier":
             refs = self.lookup(document, scope, node.text or b"", offset)
@@ -331,7 +331,7 @@ class PythonAnnotations(PythonMembers):
         return values
 
     def _made_type(self, ref: PythonRef, binding: PythonBinding, call: Node) -> list[PythonValue]:
-        """Return what a TypeVar is bound to, or a NewType made from."""
+        """Return the bound of a TypeVar or the base of a NewType."""
         function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
         name = ((function.text if function is not None else None) or b"").rpartition(b".")[2]
         for argument in arguments.named_children if arguments is not None else ():

@@ -1,4 +1,4 @@
-"""From a name in a scope to what binds it, through imports to the end.
+"""Look up Python names in scopes and modules, and follow imports to the end.
 
 Which file a module name means: in this repository, then in the others.
 """
@@ -44,7 +44,7 @@ def _folder(path: bytes) -> bytes:
 
 
 def modules_of(project: Project) -> PythonModules:
-    """Return the module map of a project; made once."""
+    """Return the module map of a project; computed once."""
     return project.remember("python-modules", lambda: _made(project))
 
 
@@ -91,7 +91,7 @@ def _made(project: Project) -> PythonModules:
 
 
 def find_module(document: Document, module: bytes, level: int, session: Session) -> list[Document]:
-    """Return the files that an import in `document` means, the best first; empty for what is in no repository."""
+    """Return the files of an import in `document`, best first; empty if no repository has it."""
     project = document.project
     if level:
         folder = _folder(document.path)
@@ -112,7 +112,7 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
 
 
 def _distance(own_root: bytes, root: bytes) -> tuple[int, int]:
-    """Order roots: the own one, the top and ``src``, those above, then the others by depth."""
+    """Sort key of roots: the file's own, then the top and ``src``, then those above, then others by depth."""
     if root == own_root:
         return 0, 0
     if root in _SHARED_ROOTS:
@@ -143,15 +143,15 @@ def _in_others(project: Project, module: bytes, session: Session) -> list[Docume
 _LATEST = 1 << 62
 _LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
 MAX_BINDINGS = 100
-"""Bindings of one name that are given for a use, best first; generated code assigns a variable thousands of times."""
+"""Maximum bindings per name: generated code assigns a variable thousands of times."""
 
 MAX_STEPS = 64
-"""Imports that are followed for one name; a cycle of modules ends by what was visited already."""
+"""Maximum imports to follow for one name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PythonRef:
-    """A binding in a file; without a binding the file itself, as a module."""
+    """A binding in a file; without a binding the file as a module."""
 
     document: Document
     binding: PythonBinding | None = None
@@ -163,7 +163,7 @@ class PythonRef:
 
 
 class PythonNames:
-    """Looks up names within one call."""
+    """Look up names within one call."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -173,7 +173,7 @@ class PythonNames:
         return self.session.parsed(document, PythonModel)
 
     def lookup(self, document: Document, scope: PythonScope, name: bytes, offset: int) -> list[PythonRef]:
-        """Find what a name means at an offset in a scope, imports not followed; best first."""
+        """Return the bindings of a name at an offset in a scope, best first; imports not followed."""
         current: PythonScope | None = scope
         is_own_scope = True
         later: list[PythonBinding] = []
@@ -202,7 +202,7 @@ class PythonNames:
     def member(
         self, document: Document, name: bytes, visited: set[tuple[object, bytes]] | None = None
     ) -> list[PythonRef]:
-        """Find a member of a module, imports not followed: what it binds, stars, then a module below it."""
+        """Return a member of a module: its bindings, else a submodule, else star imports. Imports aren't followed."""
         visited = visited if visited is not None else set()
         if (document.key, name) in visited or len(visited) > MAX_STEPS:
             return []
@@ -241,7 +241,7 @@ class PythonNames:
         return find_module(document, module, level, self.session)
 
     def follow(self, refs: Iterable[PythonRef]) -> list[PythonRef]:
-        """Follow imports to the end; what leads nowhere is left as the import that it is."""
+        """Follow imports to the end; an import without a target stays."""
         by_key: dict[object, PythonRef] = {}
         for ref in refs:
             for target in self._followed(ref, set()):
@@ -271,7 +271,7 @@ class PythonNames:
         return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
 
     def imported(self, ref: PythonRef) -> list[PythonRef] | None:
-        """Return what an import binds, one step on; None for what is no import, nothing for what can't be found."""
+        """Return the target of an import, one step on; None for other bindings, empty for a missing module."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"}:
             return None
@@ -286,14 +286,14 @@ class PythonNames:
 
 
 def _from_inside(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:
-    """Order bindings for a use in their own scope: the nearest earlier one first, then the others."""
+    """Sort bindings for a use in their own scope: the nearest earlier one first; tell whether there is one."""
     before = [b for b in bindings if b.ends <= offset and b.start != offset]
     after = [b for b in bindings if b.ends > offset or b.start == offset]
     return [*reversed(before), *after], bool(before)
 
 
 def from_outside(bindings: list[PythonBinding]) -> list[PythonBinding]:
-    """Order bindings for a use from elsewhere: functions and classes first, imports last, the last one of each first.
+    """Sort bindings for a use in another scope: functions and classes first, imports last, later ones first.
 
     Overloads come after what they are overloads of.
     """

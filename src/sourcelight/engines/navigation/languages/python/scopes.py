@@ -128,7 +128,7 @@ class PythonModel(ParsedFile):
 
 
 def _is_inside(path: list[Node], index: int) -> bool:
-    """Return whether the end of a path is inside the scope that ``path[at]`` opens, and not in what surrounds it."""
+    """Return whether the end of a path is evaluated inside the scope that ``path[index]`` opens."""
     node, child = path[index], path[index + 1]
     kind = node.type
     if kind == "class_definition":
@@ -147,7 +147,7 @@ def _is_inside(path: list[Node], index: int) -> bool:
 
 
 def _names_parameter(path: list[Node], index: int) -> bool:
-    """Return whether the end of a path, inside the parameters ``path[at]``, is the name of one."""
+    """Return whether the end of a path names a parameter of the list at ``path[index]``."""
     leaf = path[-1]
     if leaf.type != "identifier":
         return False
@@ -162,7 +162,7 @@ def _names_parameter(path: list[Node], index: int) -> bool:
 
 
 class _Walk:
-    """Gathers what one scope binds; scopes inside it are left alone."""
+    """Collect the bindings of one scope, without those of inner scopes."""
 
     def __init__(self, scope: PythonScope) -> None:
         self.scope = scope
@@ -381,7 +381,7 @@ _HANDLERS: dict[str, Callable[[_Walk, Node, list[Node]], None]] = {
 
 
 def dotted(source: Node | None) -> tuple[bytes, int]:
-    """Return the dotted name and the number of leading dots of what follows ``from``."""
+    """Return the module name of a ``from`` import and its number of leading dots."""
     if source is None or source.type != "relative_import":
         return (source.text or b"") if source is not None else b"", 0
     text = (source.text or b"").replace(b" ", b"")

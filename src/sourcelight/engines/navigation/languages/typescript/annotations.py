@@ -1,4 +1,4 @@
-"""What type expressions mean."""
+"""Read the type expressions of TypeScript."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FUNCTIONS = frozenset({"function_type", "constructor_type"})
 
 
 class TsAnnotations(TsNames):
-    """Reads type expressions; expressions inside them are read by `infer`."""
+    """Read type expressions; `infer` reads the expressions inside."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -53,11 +53,11 @@ class TsAnnotations(TsNames):
         self._open: set[Hashable] = set()
 
     def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
-        """Return what an expression may be."""
+        """Return the possible values of an expression."""
         raise NotImplementedError
 
     def returned(self, function: TsValue) -> list[TsValue]:
-        """Return what a function returns."""
+        """Return the values that a function returns."""
         raise NotImplementedError
 
     def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
@@ -65,11 +65,11 @@ class TsAnnotations(TsNames):
         raise NotImplementedError
 
     def values_of(self, ref: TsRef) -> list[TsValue]:
-        """Return what a declaration may hold."""
+        """Return the possible values of a declaration."""
         raise NotImplementedError
 
     def annotated(self, document: Document, node: Node | None, known: Known) -> list[TsValue]:
-        """Return what a value of this type may be, at most four, the likeliest first."""
+        """Return up to four possible values of a type, the most likely first."""
         return self.once("type", document, node, known, self._annotated) if node is not None else []
 
     def once(
@@ -80,7 +80,7 @@ class TsAnnotations(TsNames):
         known: Known,
         work: Callable[[Document, Node, Known], Iterable[TsValue]],
     ) -> list[TsValue]:
-        """Work something out about a node, unless it is known, or too much is being worked out around it.
+        """Compute values of a node once; empty beyond `MAX_DEPTH` or in a cycle.
 
         Nothing is noted of what was cut short: because it goes too deep, or because it goes in a circle.
         """
@@ -163,7 +163,7 @@ class TsAnnotations(TsNames):
         return [v for value in values for ref in self.member_refs(value, unquoted(key)) for v in self.values_of(ref)]
 
     def this(self, document: Document, node: Node) -> list[TsValue]:
-        """Return what ``this`` is at a node."""
+        """Return the values of ``this`` at a node."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
         for index in range(len(path) - 1, -1, -1):
@@ -210,7 +210,7 @@ class TsAnnotations(TsNames):
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
     def of_type(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
-        """Return what a value of a declared type may be; `arguments` are its type arguments in `document`."""
+        """Return the possible values of a declared type; `arguments` are its type arguments in `document`."""
         declared = ref.binding
         if declared is None:
             return []
@@ -234,7 +234,7 @@ class TsAnnotations(TsNames):
         return []
 
     def meaning(self, known: Known, key: DeclarationKey) -> list[TsValue]:
-        """Return what a type parameter means."""
+        """Return the values that a type parameter is bound to."""
         argument = known.get(key, ())
         return (
             self.annotated(argument.document, argument.node, argument.known)
@@ -243,7 +243,7 @@ class TsAnnotations(TsNames):
         )
 
     def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> Known:
-        """Return what the type parameters of a declaration mean for these arguments; defaults where there are none."""
+        """Bind the type parameters of a declaration to arguments, or to their defaults."""
         bindings: dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments] = {}
         for position, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
             default = parameter.node.child_by_field_name("value")
@@ -283,7 +283,7 @@ class TsAnnotations(TsNames):
 
 
 def merged(first: Known, second: Known) -> Known:
-    """Join what type parameters mean in two places."""
+    """Join two bindings of type parameters."""
     if not first:
         return second
     return {**first, **second} if second else first

@@ -1,4 +1,4 @@
-"""What is expected of an expression by where it stands: types of arguments, annotations, returns."""
+"""Infer the expected type of an expression from arguments, annotations and returns around it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def is_intrinsic(name: Node) -> bool:
 
 
 class TsInference(TsExpressions):
-    """All rules together."""
+    """Infer values and expected values."""
 
     def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Return what is expected of the expression at the end of a path from the top."""
+        """Return the expected values of the expression at the end of a path from the root."""
         if len(path) < 2:
             return []
         return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
 
     def passed(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
-        """Return what is passed at a place to the function at the end of a path."""
+        """Return the values passed at a position to the function at the end of a path."""
         call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
         function = call.child_by_field_name("function") if call is not None else None
         if function is not None and function.type == "member_expression":
@@ -110,7 +110,7 @@ class TsInference(TsExpressions):
         return self._returned_by(document, path[: index + 1]) if index is not None else []
 
     def _returned_by(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """What the function at the end of a path has to return."""
+        """Return the values that the function at the end of a path must return."""
         function = path[-1]
         kind = function.child_by_field_name("return_type")
         if kind is not None:
@@ -125,7 +125,7 @@ class TsInference(TsExpressions):
         return self.returned(function) if function.kind == "function" else self._called_shape(function)
 
     def _of_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """What a call expects of an argument."""
+        """Return the values that a call expects of an argument."""
         if len(path) < 3:
             return []
         node, arguments, call = path[-1], path[-2], path[-3]
@@ -156,7 +156,7 @@ class TsInference(TsExpressions):
         return values
 
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:
-        """Return what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
+        """Return the declaration of a platform element, such as ``div``: a member of ``IntrinsicElements``."""
         refs: list[TsRef] = []
         for candidate in definitions_named(document.project, b"IntrinsicElements", self.session.workspace)[
             :_MAX_PLATFORMS
@@ -167,7 +167,7 @@ class TsInference(TsExpressions):
         return refs
 
     def props(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Return what the element around an attribute takes as properties."""
+        """Return the properties that the element around an attribute takes."""
         element = path[-2] if len(path) > 1 else path[-1]
         name = element.child_by_field_name("name")
         if name is not None and is_intrinsic(name):

@@ -44,7 +44,7 @@ _CALLED_WITH_ITEM = _MAPPED | {
 
 
 def called_method(types: TsExpressions, holder: TsValue, name: bytes, document: Document, call: Node) -> list[TsValue]:
-    """Return what a call of a built-in method returns; nothing where it is not one or returns no object of ours."""
+    """Return the values of a call of a built-in method; empty for other methods."""
     if holder.kind in {"array", "map"}:
         if name in _ONE:
             return list(holder.items)
@@ -69,7 +69,7 @@ def _of_callback(types: TsExpressions, document: Document, call: Node) -> list[T
 
 
 def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsValue]:
-    """Return what a built-in method passes to its callback."""
+    """Return the values that a built-in method passes to its callback."""
     if holder.kind not in {"array", "map", "promise"}:
         return []
     if name in _CALLED_WITH_ITEM:
@@ -86,18 +86,18 @@ _MAX_RETURNS = 4
 
 
 class TsExpressions(TsGenerics):
-    """Infers values within one call."""
+    """Infer values within one call."""
 
     def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Return what is expected of the expression at the end of a path."""
+        """Return the expected values of the expression at the end of a path."""
         raise NotImplementedError
 
     def passed(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
-        """Return what is passed at a place to the function at the end of a path."""
+        """Return the values passed at a position to the function at the end of a path."""
         raise NotImplementedError
 
     def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
-        """Return what an expression may be, at most four, the likeliest first."""
+        """Return up to four possible values of an expression, the most likely first."""
         return self.once("value", document, node, known or {}, self._infer) if node is not None else []
 
     def _infer(self, document: Document, node: Node, known: Known) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
@@ -185,7 +185,7 @@ class TsExpressions(TsGenerics):
         return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
 
     def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[TsRef]:
-        """Return what ``holder.name`` means, imports not followed."""
+        """Return the members that ``holder.name`` refers to, imports not followed."""
         refs: list[TsRef] = []
         for value in self.infer(document, holder, known):
             refs += self.member_refs(value, name)
@@ -270,7 +270,7 @@ class TsExpressions(TsGenerics):
         return []
 
     def returned(self, function: TsValue) -> list[TsValue]:
-        """Return what a function returns."""
+        """Return the values that a function returns."""
         node = function.node
         if function.kind != "function" or node is None:
             return []
@@ -295,7 +295,7 @@ class TsExpressions(TsGenerics):
         return values
 
     def values_of(self, ref: TsRef) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
-        """Return what a declaration may hold."""
+        """Return the possible values of a declaration."""
         declared, document = ref.binding, ref.document
         if declared is None:
             return [TsValue("module", document)]
@@ -328,7 +328,7 @@ class TsExpressions(TsGenerics):
             self.depth -= 1
 
     def _whole(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
-        """What a declaration holds before destructuring."""
+        """Return the values of a declaration before destructuring."""
         node, document, known = declared.node, ref.document, ref.known
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
             if any(child.type == "get" for child in node.children):
@@ -352,7 +352,7 @@ class TsExpressions(TsGenerics):
         return self.infer(document, value, known) if value is not None and kind is None else []
 
     def _expected_parameter(self, document: Document, node: Node) -> list[TsValue]:
-        """What a parameter without a type is, by what is expected of its function."""
+        """Return the values of a parameter without a type, from the expected type of its function."""
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
         index = next(
@@ -376,7 +376,7 @@ class TsExpressions(TsGenerics):
         return self.passed(document, path[: index + 1], position)
 
     def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:
-        """Return what is expected of a method in an object literal."""
+        """Return the expected values of a method in an object literal."""
         name = path[-1].child_by_field_name("name")
         if len(path) < 2 or path[-2].type != "object" or name is None:
             return []
@@ -386,7 +386,7 @@ class TsExpressions(TsGenerics):
         ]
 
     def parameter(self, function: TsValue, position: int, count: int = 0) -> list[TsValue]:
-        """Return what a function expects at a place; of overloads, the first that takes `count` arguments and a function.
+        """Return the expected values of a parameter; of overloads, the first that takes `count` arguments.
 
         An interface with call signatures is a function with overloads.
         """

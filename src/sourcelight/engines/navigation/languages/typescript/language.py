@@ -169,7 +169,7 @@ class TsLookup:
         self.parent = cursor.parent
 
     def refs(self) -> tuple[list[TsRef], How]:  # noqa: PLR0911 - a case a return
-        """Return what the name refers to, and by which rules."""
+        """Return the declarations that the name refers to, with the rule that led there."""
         kind = self.parent.type
         if kind in {"member_expression", "nested_type_identifier", "nested_identifier"} and _is_last(
             self.parent, self.leaf
@@ -311,7 +311,7 @@ class TsLookup:
         return []
 
     def _member(self) -> list[TsRef]:
-        """A member where it is declared; a method of an object literal is what is expected there."""
+        """Return a declared member; for a method of an object literal the expected property."""
         if self.parent.type == "method_definition" and len(self.path) > 2 and self.path[-3].type == "object":
             expected = self._contextual_key(len(self.path) - 3)
             if expected:

@@ -1,4 +1,4 @@
-"""Members of values: of classes with what they extend, interfaces, object types and literals, modules, enums.
+"""Members of TypeScript values: classes, interfaces, object types and literals, modules, enums.
 
 What type parameters mean in one call: as given, by what is passed, by their defaults.
 """
@@ -40,7 +40,7 @@ _SIGNATURES = frozenset({
 
 
 class TsMembers(TsAnnotations):
-    """Looks up members."""
+    """Look up members."""
 
     def member_refs(self, value: TsValue, name: bytes) -> list[TsRef]:
         """Return the members of a value by name, imports not followed."""
@@ -148,7 +148,7 @@ class TsMembers(TsAnnotations):
 
 
 def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
-    """Return the members that a class, interface, object, enum or namespace declares itself."""
+    """Yield the members that a class, interface, object, enum or namespace declares."""
     if kind in {"instance", "class"} and node.type in CLASSES:
         yield from _in_class(node, static=kind == "class")
     elif kind in {"instance", "shape"}:
@@ -182,7 +182,7 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
 
 
 def is_static(node: Node) -> bool:
-    """Return whether a member belongs to the class itself."""
+    """Return whether a member is static."""
     return any(child.type == "static" for child in node.children)
 
 
@@ -252,10 +252,10 @@ Meant = dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
 
 
 class TsGenerics(TsMembers):
-    """Works out type parameters; expressions are read by `infer`."""
+    """Bind type parameters; `infer` reads expressions."""
 
     def instantiated(self, function: TsValue, document: Document, call: Node, *, callbacks: bool = True) -> TsValue:
-        """Add what the type parameters of a function mean in one call."""
+        """Bind the type parameters of a function for one call."""
         node = function.node
         declared_parameters = list(type_parameters(node)) if node is not None else []
         if node is None or not declared_parameters:
@@ -287,7 +287,7 @@ class TsGenerics(TsMembers):
         return replace(function, known=meant)
 
     def unify(self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], meant: Meant) -> None:
-        """Note what type parameters have to mean for `values` to be of the type `expected`."""
+        """Bind type parameters so that `values` have the type `expected`."""
         for _ in range(6):
             if not values:
                 return

@@ -1,4 +1,4 @@
-"""Which file a module specifier means: by path, by package name, by the paths of a tsconfig."""
+"""Find the file of a module specifier: by path, by package name, by the paths of a tsconfig."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_MANIFESTS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class TsPackages:
-    """What manifests say: `folders` of packages by name, `entries` they name, and `paths` of tsconfig files.
+    """The packages of a project: `folders` by name, `entries` that manifests name, `paths` of tsconfig files.
 
     `paths` are (folder of the tsconfig, pattern, targets), the longest folder first.
     """
@@ -35,7 +35,7 @@ class TsPackages:
 
 
 def packages_of(project: Project) -> TsPackages:
-    """Return what the manifests of a project say; read once."""
+    """Return the packages of a project; manifests are read once."""
     return project.remember("npm-packages", lambda: _read(project))
 
 
@@ -94,7 +94,7 @@ def normal(folder: bytes, path: bytes) -> bytes | None:
 
 
 def find_module(document: Document, module: bytes, session: Session) -> Document | None:
-    """Return the file that a module specifier means in a file; None for what is in no repository."""
+    """Return the file of a module specifier; None if no repository has it."""
     project = document.project
     folder = document.path.rpartition(b"/")[0]
     if module.startswith(b"."):

@@ -1,4 +1,4 @@
-"""From a name to what declares it: blocks, imports to the end, exports of modules.
+"""Look up TypeScript names in blocks, imports and the exports of modules.
 
 What an expression may be, and how far it is worked out.
 """
@@ -34,7 +34,7 @@ MAX_DEPTH = 14
 """Expressions and types inside each other that are followed."""
 
 MAX_ALTERNATIVES = 4
-"""Alternatives that are kept."""
+"""Maximum values per expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ Known = Mapping[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
 
 @dataclass(frozen=True, slots=True)
 class TsRef:
-    """A declaration in a file, with what type parameters mean at it; without a declaration the file, as a module."""
+    """A declaration in a file with bound type parameters; without a declaration the file as a module."""
 
     document: Document
     binding: TsBinding | None = None
@@ -105,7 +105,7 @@ _EVERY = TYPE_KINDS | VALUE_KINDS
 
 
 class TsNames:
-    """Looks up names within one call."""
+    """Look up names within one call."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -116,7 +116,7 @@ class TsNames:
         return self.session.parsed(document, TsModel)
 
     def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[TsRef]:
-        """Return what a name on its own means at a place, imports not followed."""
+        """Return the declarations of a plain name at an offset, imports not followed."""
         model = self.model(document)
         if model is None:
             return []
@@ -125,7 +125,7 @@ class TsNames:
         return [TsRef(document, declared) for declared in bindings] or self._global(document, name)
 
     def _global(self, document: Document, name: bytes) -> list[TsRef]:
-        """Return what declaration files say of a name that is known everywhere."""
+        """Return the global declarations of a name in declaration files."""
         project = document.project
         key = project.key, project.commit, name
         if key not in self._globals:
@@ -145,11 +145,11 @@ class TsNames:
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
-        """Return the file that a module specifier means."""
+        """Return the file of a module specifier."""
         return find_module(document, module, self.session)
 
     def follow(self, refs: list[TsRef]) -> list[TsRef]:
-        """Replace imports by what they import, to the end; one that leads nowhere stays."""
+        """Follow imports to the end; an import without a target stays."""
         by_key: dict[object, TsRef] = {}
         for ref in refs:
             for target in self._followed(ref, set()):
@@ -174,7 +174,7 @@ class TsNames:
         return refs or [ref]
 
     def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
-        """Return what a module exports under a name."""
+        """Return the exports of a module by name."""
         visited = set() if visited is None else visited
         key = "exported", document.key, name
         if key in visited or len(visited) > _MAX_STEPS:
@@ -192,7 +192,7 @@ class TsNames:
         return []
 
     def exports(self, document: Document) -> Declared:
-        """Return the exports of a module by name; under ``*`` those of other modules that it passes on."""
+        """Return the exports of a module by name; ``*`` has the modules that it re-exports."""
         model = self.model(document)
         if model is None:
             return {}
@@ -205,7 +205,7 @@ class TsNames:
 
 
 def _is_global(document: Document) -> bool:
-    """Return whether what a declaration file declares is known everywhere: it is no module, or says so."""
+    """Return whether a declaration file declares globals: it isn't a module, or has ``declare global``."""
     text = document.text
     return b"declare global" in text or _MODULE.search(text) is None
 

@@ -1,4 +1,4 @@
-"""What the blocks of one TypeScript or JavaScript file declare, each block read when it is first looked into.
+"""The declarations of one TypeScript or JavaScript file by block; a block is read when first needed.
 
 Destructuring patterns: the names that they bind, and the way from the value to each.
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PatternStep:
-    """One step into a value: a property by its name, an element by its place, or what is left of it."""
+    """One step of a destructuring: a property by name, an element by index, or the rest."""
 
     kind: Literal["key", "index", "rest"]
     key: bytes = b""
@@ -114,7 +114,7 @@ _NESTED = FUNCTIONS | CLASSES | {"string", "template_string", "comment", "object
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TsBinding:
-    """A name and what declares it.
+    """A declared name.
 
     `node` is the declaration. `steps` lead through a destructuring pattern from the value to the name. For imports
     `module` is the module as written and `member` what is taken from it: a name, ``default`` or ``*``.
@@ -146,7 +146,7 @@ class TsModel(ParsedFile):
         self._has_var = re.search(rb"\bvar\b", text) is not None
 
     def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[TsBinding]:
-        """Return what a name means at the last node of `path`, out of these kinds: merged declarations are several."""
+        """Return the declarations of a name at the last node of `path`, of the given kinds; merged ones are several."""
         for node in reversed(path):
             if node.type in _SCOPES:
                 bindings = [b for b in self.declared(node).get(name, ()) if b.kind in kinds]
@@ -155,7 +155,7 @@ class TsModel(ParsedFile):
         return []
 
     def declared_in(self, path: list[Node]) -> Iterator[list[TsBinding]]:
-        """Return what all blocks along a path declare, the innermost first."""
+        """Yield the declarations of all blocks along a path, innermost first."""
         for node in reversed(path):
             if node.type in _SCOPES:
                 yield from self.declared(node).values()
@@ -271,7 +271,7 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
 
 
 def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kind of node
-    """Return what one statement declares in the block that it stands in."""
+    """Yield the names that a statement declares in its block."""
     kind = node.type
     if kind in _NAMED:
         name = node.child_by_field_name("name")
