@@ -11,7 +11,7 @@ from engines.navigation.marked import Marked, offset
 from sourcelight.engines.navigation import ResolvedDefinition
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.languages.go import GoLanguage
-from sourcelight.engines.navigation.languages.go.packages import built
+from sourcelight.engines.navigation.languages.go.packages import is_built
 
 SERVER = {
     "go.mod": "module example.com/server\n\ngo 1.22\n",
@@ -195,4 +195,4 @@ def test_other_repositories_can_import_modules_by_their_path(marked: Marked) -> 
     ],
 )
 def test_files_that_linux_builds_are_known_by_name_and_constraint(path: bytes, head: bytes, *, expected: bool) -> None:
-    assert built(path, head) is expected
+    assert is_built(path, head) is expected

@@ -1,10 +1,8 @@
-"""Definitions, references, imports and call graphs, resolved when asked; each answer says how sure it is.
+"""Definitions, references, imports and call graphs, resolved on demand; each answer has a score.
 
-Reads blobs through `repos` and the text index, tables of definitions and imports through `symbols`, candidate files
-through `search`. No index of its own: files are parsed when a question needs them, and what was parsed last is kept.
-
-`Navigator` is made once for a catalog and an index; `Navigator.workspace` gives what one call works with. Languages
-are added as `language.Resolver`: one sub-room each, entered in `languages`.
+This room has no index of its own: it parses a file when a query needs it and caches the most recent ones; blobs, text
+search and definition tables belong to `repos`, `search` and `symbols`. Start reading at `workspace` (what a call works
+with), then `definitions` and `language`, which says what a language must implement.
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,8 @@
 """Find the definitions of a name in a file.
 
-Which of all definitions of a name is meant, where no rule tells: ranked by where they stand and what they are.
-
-What a name means by the scopes of its own file, for languages that have a grammar and no resolver.
-
-A definition is in scope where what holds it encloses the use: members inside their class, all else below the top. What
-local variables and parameters hide is not known, so an answer is less sure than one of a resolver.
+An index file of a compiler answers first, then the rules of the language, then a ranking of equal names. A language
+with a grammar but without a resolver has only the scopes of its definitions: local variables and parameters that hide
+a name are unknown there, so the score is lower.
 """
 
 from __future__ import annotations
@@ -297,8 +294,8 @@ def resolve_by_rank(
 def definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDefinition]:
     """Return up to `MAX_CANDIDATES` definitions for a query, best first.
 
-    Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
-    weigh more than variables, since that is what people ask for by name.
+    Without a position each occurrence of the name in the file votes for its definitions. Functions and classes weigh
+    more than variables, because people ask for those by name.
     """
     with time_limit(MAX_RESOLVE_S):
         try:

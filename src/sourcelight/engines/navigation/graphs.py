@@ -1,7 +1,4 @@
-"""Call graphs to a depth, and the imports of files and repositories.
-
-What repositories import: of each file, and of each other.
-"""
+"""Call graphs to a depth, and the imports of files and repositories."""
 
 from __future__ import annotations
 
@@ -202,7 +199,7 @@ def imports_in(project: Project, workspace: Workspace) -> Iterator[list[FileImpo
         for statement in imports_of(document, workspace):
             target = None
             if resolver is not None:
-                # What an import means depends on the folder it stands in, not on the file.
+                # The target of an import depends on the directory of the file, so files of one directory share it.
                 key = document.path.rpartition(b"/")[0], document.language, statement.module, statement.member
                 if key not in targets:
                     targets[key] = resolver.import_target(document, statement.module, statement.member, workspace)

@@ -1,7 +1,4 @@
-"""Lines, columns, signatures and documentation of definitions, and the rows of answers.
-
-Rows of answers from what was found.
-"""
+"""Lines, columns, signatures and documentation of definitions, and the rows of answers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The data of navigation: projects, documents, occurrences, definitions, parsed files.
-
-What navigation talks about: files, places of a name in them, and definitions found for one.
-
-What all parsed files and their resolvers have in common: words, the way down to a byte, identifiers.
-"""
+"""Projects, documents, occurrences, resolved definitions and parsed files."""
 
 from __future__ import annotations
 
@@ -26,24 +21,24 @@ if TYPE_CHECKING:
 
 
 How = Literal["scip", "scope", "import", "type", "name", "text"]
-"""How an answer was found: from an index file of a compiler, by the scopes of the file, by following imports, by the
-type of what stands before the dot, by ranking equal names, or by the text alone. The first is precise."""
+"""The rule that found an answer: an index file of a compiler (precise), the scopes of the file, imports, the type of
+the receiver, a ranking of equal names, or the text alone."""
 
 DeclarationKey = tuple[tuple[str, str, bytes], int]
 """File and byte offset of a declaration; the offset of a file as a module is -1."""
 
 Role = Literal["name", "attribute", "keyword", "import"]
-"""What a name is used as: on its own, after a dot, naming an argument or a key, or inside an import."""
+"""The use of a name: plain, after a dot, as an argument or key name, or inside an import."""
 
 SCORES: dict[How, float] = {"scip": 1.0, "scope": 0.99, "import": 0.97, "type": 0.9, "name": 0.5, "text": 0.2}
-"""How often the first answer of each kind was right where that was measured, rounded."""
+"""Share of first answers that were right, measured per rule on held-out repositories and rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file of a project; two are equal when they are the same file of the same commit.
 
-    `number` is its place among the paths of the project.
+    `number` is its index among the paths of the project.
     """
 
     project: Project
@@ -99,17 +94,17 @@ class ResolvedDefinition:
     Parameters
     ----------
     document
-        The file that it stands in.
+        The file of the definition.
     start, end
-        Bytes of its name in there; both 0 for a module, which is the file itself.
+        Byte range of its name; both 0 for a module, which is the file itself.
     kind
         One of `sourcelight.engines.symbols.KINDS`, or ``parameter``.
     how
-        How it was found.
+        The rule that found it.
     score
-        0 to 1: how likely it is right, see `SCORES`.
+        0 to 1: the probability that it is right, see `SCORES`.
     reason
-        Why, in a few words for a reader.
+        The rule in a few words.
     """
 
     document: Document
@@ -290,7 +285,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 def check_time() -> None:
     """Raise `TimeSpent` when the time of the surrounding `time_limit` is used up.
 
-    For loops whose length a file decides. What they cache has to be whole: assigned at the end.
+    Call it in loops whose length a file decides. Assign what they cache at the end, so that it is complete.
     """
     if is_time_spent():
         raise TimeSpent
@@ -307,7 +302,7 @@ class ParsedFile:
     Attributes
     ----------
     letters
-        What words are made of, inside the brackets of a regular expression over bytes; letters beyond ASCII too.
+        Characters of words, for the brackets of a regular expression over bytes; letters beyond ASCII too.
     """
 
     letters: ClassVar[bytes] = rb"\w\x80-\xff"

@@ -1,6 +1,6 @@
-"""Definitions by name, from the index tables or, while they are built, from candidate files.
+"""Definitions by name, and the files that contain a name.
 
-Which files may hold a name: what the text index says.
+Both come from the index: definitions from its tables or, while they are built, from candidate files.
 """
 
 from __future__ import annotations

@@ -63,9 +63,9 @@ class Reference:
 
 @dataclass(slots=True)
 class References:
-    """The uses of one name's definitions; `found` gives them file by file, as they are found.
+    """The uses of the definitions that a query selects.
 
-    `left_out` counts places with that name after a receiver whose type is unknown, which were not given.
+    `found` yields them file by file. `left_out` counts uses after a receiver of unknown type, which are left out.
     """
 
     query: SymbolQuery
@@ -236,8 +236,8 @@ class References:
     def _importing_documents(self, other: Project, roots: Sequence[str]) -> Iterator[Document]:
         """Return the files of an importing repository: first those that name the module, then some others.
 
-        The latter can still use what another file of theirs imported. A common name would take seconds over many
-        repositories, so only `MAX_UNLIKELY_FILES` of them are read for one answer.
+        The others can use an import of another file. A common name would take seconds over many repositories, so one
+        answer reads only `MAX_UNLIKELY_FILES` of them.
         """
         seen_numbers: set[int] = set()
         for root in roots:

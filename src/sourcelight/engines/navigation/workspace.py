@@ -1,7 +1,4 @@
-"""The navigator, which calls share, and the workspace of one call.
-
-Answers that are kept: the uses of a name, found once, are given again while no commit has changed.
-"""
+"""The navigator, which calls share, its caches, and the workspace of one call."""
 
 from __future__ import annotations
 
@@ -327,7 +324,7 @@ class Workspace:
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return the cached value of a key in this call, or make it.
 
-        Dropped once as many bytes of source were parsed as may be kept: what resolvers work out holds on to trees.
+        The cache is cleared after `cache_bytes` of parsed source: inferred values keep syntax trees alive.
         """
         if key not in self._facts:
             self._facts[key] = make()

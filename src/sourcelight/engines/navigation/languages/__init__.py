@@ -1,7 +1,7 @@
-"""One module or room for each language whose names are resolved, and the table of them.
+"""One module or room per language whose names are resolved, and the table of them.
 
-`declared`, `inference` and `declarative` are shared by the languages that declarations and imports alone describe;
-Python, Go and TypeScript infer types in rooms of their own. Start reading at `resolver`.
+Languages that declarations and imports alone describe share `declared`, `inference` and `declarative`; Python, Go and
+TypeScript infer types in rooms of their own. Start reading at `resolver`; parsing tables and ranking are elsewhere.
 """
 
 from __future__ import annotations

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.navigation.languages.c_includes import find_header, header_names, provided_headers, seen_files
+from sourcelight.engines.navigation.languages.c_includes import (
+    find_header,
+    header_names,
+    included_files,
+    provided_headers,
+)
 from sourcelight.engines.navigation.languages.declared import (
     CODE,
     TYPES,
@@ -68,7 +73,7 @@ class CRules:
         if kind in _SPECIFIERS:
             if not is_field(parent, "name", leaf) or parent.child_by_field_name("body") is None:
                 return None
-            return self._made(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
+            return self._make_declaration(path, _SPECIFIERS[kind], parent, len(path) - 2, visible=leaf.start_byte)
         if kind == "enumerator" and is_field(parent, "name", leaf):
             enum = nearest(path, {"enum_specifier"})
             scope = nearest(path, _SCOPES) or path[0]
@@ -87,7 +92,7 @@ class CRules:
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, scope)
         if kind in {"namespace_definition", "alias_declaration"} and is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("type")
-            return self._made(
+            return self._make_declaration(
                 path, "namespace" if declared_type is None else "class", parent, len(path) - 2, declared_type
             )
         if kind == "type_parameter_declaration":
@@ -135,7 +140,7 @@ class CRules:
         leaf, node = path[-1], path[index]
         declared_type = node.child_by_field_name("type")
         if node.type == "type_definition":
-            return self._made(path, "class", node, index, declared_type, leaf.start_byte)
+            return self._make_declaration(path, "class", node, index, declared_type, leaf.start_byte)
         if node.type in {"parameter_declaration", "optional_parameter_declaration"}:
             scope = nearest(path, {"function_definition", "lambda_expression", "template_declaration"}, index)
             holder = scope if scope is not None and _heads(scope, node) else path[index - 1]
@@ -148,7 +153,7 @@ class CRules:
                 is_element=is_inferred,
             )  # fmt: skip
         if function:
-            declaration = self._made(
+            declaration = self._make_declaration(
                 path, "function", node, index, declared_type, is_prototype=node.type != "function_definition"
             )
             if owner_name:
@@ -165,7 +170,7 @@ class CRules:
                 )
             return declaration
         if node.type == "field_declaration":
-            return self._made(path, "field", node, index, declared_type)
+            return self._make_declaration(path, "field", node, index, declared_type)
         scope = nearest(path, _SCOPES, index) or path[0]
         is_top_level = scope.type in {"translation_unit", "namespace_definition"}
         visible = 0 if is_top_level else leaf.start_byte
@@ -175,7 +180,7 @@ class CRules:
             "variable", leaf.start_byte, leaf.end_byte, node, scope, visible, declared_type, value, is_prototype=sketch
         )
 
-    def _made(
+    def _make_declaration(
         self,
         path: Sequence[Node],
         kind: str,
@@ -323,7 +328,7 @@ class CRules:
             return members
         from sourcelight.engines.navigation.languages.inference import misfit
 
-        seen = seen_files(names.session, document)
+        seen = included_files(names.session, document)
         visible_refs: list[DeclarationRef] = []
         hidden_refs: list[DeclarationRef] = []
         is_announced = False
@@ -331,7 +336,7 @@ class CRules:
             if (use.typed and kind in CODE) or (use.called and kind in {"field", "method"} and other != document):
                 continue
             is_visible = other.key in seen or other == document
-            # What a header calls a struct without saying more is completed wherever its body stands.
+            # A header may name a struct without its body, which can be in any file.
             completes = use.prefers == _TAGGED and kind in TYPES
             if not is_visible and kind not in {"function", "variable"} and not completes:
                 continue

@@ -19,7 +19,7 @@ _HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b
 _MAX_PARTS = 6
 
 
-def seen_files(session: Session, document: Document) -> Mapping[object, Document]:
+def included_files(session: Session, document: Document) -> Mapping[object, Document]:
     """Return the files that a file includes, transitively, by their keys; at most `MAX_INCLUDED`."""
 
     def follow_includes() -> dict[object, Document]:

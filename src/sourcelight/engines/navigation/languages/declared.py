@@ -1,7 +1,4 @@
-"""The syntax rules that a declarative language provides, and the declarations of one parsed file.
-
-One parsed file: where a name is declared in it is looked up when first asked.
-"""
+"""The syntax rules of a declarative language, and the declarations of a parsed file."""
 
 from __future__ import annotations
 
@@ -34,11 +31,11 @@ class Declaration:
     start, end
         Bytes of the name.
     node
-        What declares it.
+        The node that declares it.
     scope
-        The node within which the name is known by itself.
+        The node in which the plain name is visible.
     visible
-        The byte from which it is known there.
+        The byte from which it is visible there.
     type, value
         The declared type (of a function: of its result), and an expression that has the type, where there is none.
     part
@@ -46,7 +43,7 @@ class Declaration:
     owner
         First byte of the class that it is a member of; -1 for none, -2 for one that is only named by `owner_name`.
     sketch
-        It only announces what is defined elsewhere.
+        Its definition is elsewhere.
     """
 
     kind: str

@@ -76,7 +76,7 @@ class JavaRules:
         if kind == "variable_declarator" and is_field(parent, "name", leaf):
             return self._variable(path)
         if kind in {"formal_parameter", "catch_formal_parameter", "resource", "enhanced_for_statement"}:
-            return self._typed(path) if is_field(parent, "name", leaf) else None
+            return self._typed_declaration(path) if is_field(parent, "name", leaf) else None
         if kind in {"instanceof_expression", "record_pattern_component"} and is_field(parent, "name", leaf):
             declared_type = parent.child_by_field_name("right") or parent.child_by_field_name("type")
             return _local(path, "variable", declared_type)
@@ -114,7 +114,7 @@ class JavaRules:
             )
         return _local(path, "variable", declared_type, value)
 
-    def _typed(self, path: Sequence[Node]) -> Declaration:
+    def _typed_declaration(self, path: Sequence[Node]) -> Declaration:
         leaf, parent = path[-1], path[-2]
         declared_type, value = parent.child_by_field_name("type"), parent.child_by_field_name("value")
         if parent.type == "enhanced_for_statement":
@@ -262,7 +262,7 @@ class JavaRules:
                 refs = [ref for ref in self.qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
                 fitting_refs = [ref for ref in refs if not use.called or ref.declaration.kind not in TYPES]
                 if fitting_refs:
-                    return _counted(self, fitting_refs, use)
+                    return _sort_by_parameters(self, fitting_refs, use)
             elif statement.member == "*":
                 stars.append(statement.module.encode())
         if use.called:
@@ -275,7 +275,7 @@ class JavaRules:
             if refs:
                 if not use.called and not position:
                     return [DeclarationRef(r.document, r.declaration, "scope", "in the same package") for r in refs]
-                return _counted(self, refs, use)
+                return _sort_by_parameters(self, refs, use)
         return []
 
     def qualified(
@@ -291,12 +291,12 @@ class JavaRules:
         for split in range(len(path) - 1, -1, -1):
             package, names_inside = b".".join(path[:split]), path[split:]
             for project in _projects(names, document, package):
-                refs = self._in_package(names, project, package, names_inside)
+                refs = self._lookup_in_package(names, project, package, names_inside)
                 if refs:
                     return list(refs)
         return []
 
-    def _in_package(
+    def _lookup_in_package(
         self, names: NameResolver, project: Project, package: bytes, path: tuple[bytes, ...]
     ) -> list[DeclarationRef]:
         if package not in packages(project):
@@ -377,7 +377,7 @@ def _count(call: Node) -> int:
     return sum("comment" not in child.type for child in arguments.named_children) if arguments is not None else -1
 
 
-def _counted(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
+def _sort_by_parameters(language: JavaRules, refs: list[DeclarationRef], use: NameUse) -> list[DeclarationRef]:
     from sourcelight.engines.navigation.languages.inference import parameter_mismatch
 
     return sorted(refs, key=lambda ref: parameter_mismatch(language, ref.declaration, use))

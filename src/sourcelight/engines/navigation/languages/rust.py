@@ -95,7 +95,7 @@ class RustRules:
             return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
         if kind == "label" and path[-3].type in _LOOPS:
             return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, path[-3])
-        return self._bound(path)
+        return self._pattern_declaration(path)
 
     def _item(self, path: Sequence[Node]) -> Declaration:
         leaf, node = path[-1], path[-2]
@@ -117,13 +117,13 @@ class RustRules:
             owner=owner, owner_name=owner_name, is_prototype=is_prototype,
         )  # fmt: skip
 
-    def _bound(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+    def _pattern_declaration(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
         """Return the declaration of a pattern variable: a lower-case name in a pattern."""
         leaf = path[-1]
         if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
             return None
         if path[-2].type == "token_tree":
-            return _bound_in_macro(leaf, path[-2])
+            return _macro_declaration(leaf, path[-2])
         index, child, is_element = len(path) - 2, leaf, False
         while index > 0 and path[index].type in _PATTERNS:
             node = path[index]
@@ -177,7 +177,7 @@ class RustRules:
                 role="keyword", fields_of=literal.child_by_field_name("type") if literal is not None else None
             )
         if kind == "token_tree":
-            return _in_macro(leaf)
+            return _macro_use(leaf)
         is_type = leaf.type == "type_identifier"
         expression, receiver = leaf, None
         segments: tuple[bytes, ...] = ()
@@ -330,11 +330,11 @@ class RustRules:
             leaf = self.type_leaf(class_node) if class_node is not None else None
             refs = names.refs_at(document, leaf.start_byte) if leaf is not None else []
             return list(refs)
-        used = self._used(names, document, name, 0)
+        used = self._follow_uses(names, document, name, 0)
         if used:
             return used
         if not use.called:
-            modules, _ = self._begin(names, document, (name, b""), offset, 0)
+            modules, _ = self._start_scopes(names, document, (name, b""), offset, 0)
             return [ModuleRef(one[0]) for one in modules if isinstance(one, tuple) and one[1] is None]
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
             declaration = names.declaration(other, name, start) if kind == "function" else None
@@ -342,7 +342,7 @@ class RustRules:
                 used.append(DeclarationRef(other, declaration, "import", "macro of the repository"))
         return used
 
-    def _used(
+    def _follow_uses(
         self, names: NameResolver, document: Document, name: bytes, depth: int
     ) -> list[DeclarationRef | ModuleRef]:
         """Follow the `use` declarations of a file for a name."""
@@ -357,11 +357,11 @@ class RustRules:
             elif visible_name == shown_name and statement.module != "self":
                 path = [part for part in statement.module.encode().split(b"::") if part]
                 path += [statement.member.encode()] if statement.member else []
-                refs = self._followed(names, document, tuple(path), 0, depth + 1)
+                refs = self._follow_path(names, document, tuple(path), 0, depth + 1)
                 if refs:
                     return refs
         for star in stars:
-            refs = self._followed(names, document, (*star.split(b"::"), name), 0, depth + 1)
+            refs = self._follow_path(names, document, (*star.split(b"::"), name), 0, depth + 1)
             if refs:
                 return refs
         return []
@@ -370,18 +370,18 @@ class RustRules:
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the declarations of a path."""
-        return self._followed(names, document, path, offset, 0)
+        return self._follow_path(names, document, path, offset, 0)
 
-    def _followed(
+    def _follow_path(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
     ) -> list[DeclarationRef | ModuleRef]:
         if not path or depth > _MAX_USES:
             return []
-        scopes, remaining = self._begin(names, document, path, offset, depth)
+        scopes, remaining = self._start_scopes(names, document, path, offset, depth)
         for name in remaining:
             next_scopes: list[DeclarationRef | ModuleRef | RustModule] = []
             for scope in scopes[:2]:
-                next_scopes += self._inside(names, scope, name, depth)
+                next_scopes += self._lookup_in(names, scope, name, depth)
             scopes = next_scopes
         refs: list[DeclarationRef | ModuleRef] = []
         for scope in scopes:
@@ -397,7 +397,7 @@ class RustRules:
             for ref in refs
         ]
 
-    def _begin(  # noqa: PLR0911 - a case a return
+    def _start_scopes(  # noqa: PLR0911 - a case a return
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int, depth: int
     ) -> tuple[list[DeclarationRef | ModuleRef | RustModule], tuple[bytes, ...]]:
         first, remaining = path[0], path[1:]
@@ -421,9 +421,9 @@ class RustRules:
         if local and (remaining or offset == 0):
             scopes: list[DeclarationRef | ModuleRef | RustModule] = []
             for declaration in local:
-                scopes += self._entered(document, declaration)
+                scopes += self._scope_of(document, declaration)
             return scopes, remaining
-        used = self._used(names, document, first, depth) if remaining else []
+        used = self._follow_uses(names, document, first, depth) if remaining else []
         if used:
             return [self._as_place(one) for one in used], remaining
         root_number = crates(document.project).get(first)
@@ -452,7 +452,7 @@ class RustRules:
         parent = parent_file(document)
         return (parent, None) if parent is not None else None
 
-    def _entered(
+    def _scope_of(
         self, document: Document, declaration: Declaration
     ) -> Iterator[DeclarationRef | ModuleRef | RustModule]:
         """Yield a declaration; for a module its scope."""
@@ -465,7 +465,7 @@ class RustRules:
             if file is not None:
                 yield file, None
 
-    def _inside(
+    def _lookup_in(
         self, names: NameResolver, scope: DeclarationRef | ModuleRef | RustModule, name: bytes, depth: int
     ) -> list[DeclarationRef | ModuleRef | RustModule]:
         if isinstance(scope, ModuleRef):
@@ -483,9 +483,9 @@ class RustRules:
                 continue
             scope_node = declaration.scope
             if scope_node.start_byte == module_node.start_byte and scope_node.type == module_node.type:
-                scopes += self._entered(document, declaration)
+                scopes += self._scope_of(document, declaration)
         if not scopes:
-            scopes += [self._as_place(ref) for ref in self._used(names, document, name, depth + 1)]
+            scopes += [self._as_place(ref) for ref in self._follow_uses(names, document, name, depth + 1)]
         return scopes
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
@@ -496,7 +496,7 @@ class RustRules:
         if member and member != "*":
             path.append(member.encode())
         for length in range(len(path), 0, -1):
-            refs = self._followed(names, document, tuple(path[:length]), 0, 0)
+            refs = self._follow_path(names, document, tuple(path[:length]), 0, 0)
             if refs:
                 return refs[0].document
         return None
@@ -536,7 +536,7 @@ def _split(path: bytes) -> list[bytes]:
     return [part for part in re.sub(rb"\s+", b"", path).split(b"::") if part]
 
 
-def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
+def _macro_declaration(leaf: Node, tree: Node) -> Declaration | None:
     """Return the declaration of a ``let`` or a closure parameter among the tokens of a macro."""
     before = leaf.prev_sibling
     while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
@@ -557,7 +557,7 @@ def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
     return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, type_name)
 
 
-def _in_macro(leaf: Node) -> NameUse:
+def _macro_use(leaf: Node) -> NameUse:
     """Return the use of a name inside a macro, from the tokens around it."""
     before = leaf.prev_sibling
     follows = leaf.next_sibling

@@ -1,7 +1,4 @@
-"""An index file turned around: from places to symbols, and from symbols to their definitions.
-
-Answers from an index file.
-"""
+"""Look up positions, symbols and definitions in SCIP index files."""
 
 from __future__ import annotations
 

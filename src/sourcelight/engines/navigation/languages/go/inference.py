@@ -32,7 +32,7 @@ class GoType:
 
     document: Document
     node: Node
-    known: Mapping[DeclarationKey, GoType] = field(default_factory=dict)
+    bound_types: Mapping[DeclarationKey, GoType] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class GoMember:
     """A field or method, with the types that type parameters are bound to at its declaration."""
 
     ref: GoRef
-    known: Mapping[DeclarationKey, GoType]
+    bound_types: Mapping[DeclarationKey, GoType]
 
 
 class GoInference(GoNames):
@@ -58,7 +58,7 @@ class GoInference(GoNames):
         finally:
             self._steps -= 1
 
-    def typed(self, document: Document, node: Node | None, position: int = 0) -> GoType | None:
+    def infer_type(self, document: Document, node: Node | None, position: int = 0) -> GoType | None:
         """Return the type of an expression; None for a package."""
         inferred = self.infer(document, node, position)
         return inferred if isinstance(inferred, GoType) else None
@@ -90,17 +90,17 @@ class GoInference(GoNames):
             return None
         name = node.text or b""
         path = model.path_to(node.start_byte)
-        refs = self.plain(document, path, name, node.start_byte)
+        refs = self.lookup(document, path, name, node.start_byte)
         if refs:
             return self.type_of(refs[0], path)
-        return self.imported(document, name)
+        return self.find_import(document, name)
 
     def _of_selector(self, document: Document, node: Node) -> GoType | None:
         name = node.child_by_field_name("field")
-        members = self.selected(document, node.child_by_field_name("operand"), (name.text if name else None) or b"")
+        members = self.select(document, node.child_by_field_name("operand"), (name.text if name else None) or b"")
         return self._of_member(members[0]) if members else None
 
-    def selected(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
+    def select(self, document: Document, operand: Node | None, name: bytes) -> list[GoMember]:
         """Return the members that ``operand.name`` refers to."""
         operand_type = self.infer(document, operand)
         if isinstance(operand_type, GoImport):
@@ -113,7 +113,11 @@ class GoInference(GoNames):
 
     def _of_member(self, member: GoMember) -> GoType | None:
         member_type = self.type_of(member.ref, [])
-        return replace(member_type, known={**member.known, **member_type.known}) if member_type is not None else None
+        return (
+            replace(member_type, bound_types={**member.bound_types, **member_type.bound_types})
+            if member_type is not None
+            else None
+        )
 
     def _of_operator(self, document: Document, node: Node) -> GoType | GoImport | None:
         operand = node.child_by_field_name("operand") or node.child_by_field_name("left")
@@ -140,18 +144,18 @@ class GoInference(GoNames):
         if function.type in TYPES or function.type == "parenthesized_expression":
             inner = function.named_children[0] if function.type == "parenthesized_expression" else function
             if inner is not None and (inner.type in TYPES or inner.type == "unary_expression"):
-                return self.typed(document, inner)
+                return self.infer_type(document, inner)
         function_type = self.infer(document, function)
         if function_type is None and function.type == "identifier" and given_arguments:
             if function.text in {b"new", b"make"}:
                 return GoType(document, given_arguments[0])
-            return self.typed(document, given_arguments[0]) if function.text in _SAME_AS_FIRST else None
+            return self.infer_type(document, given_arguments[0]) if function.text in _SAME_AS_FIRST else None
         if not isinstance(function_type, GoType):
             return None
         callee = self.callable(function_type)
         if callee is None:
             return function_type  # a conversion
-        return self.result(self._instantiated(callee, document, node, given_arguments), place)
+        return self.result(self._instantiate(callee, document, node, given_arguments), place)
 
     def callable(self, go_type: GoType) -> GoType | None:
         """Return the function type behind a type; None if it can't be called."""
@@ -170,22 +174,22 @@ class GoInference(GoNames):
         if results is None:
             return None
         types = list(_parameters(results)) if results.type == "parameter_list" else [results]
-        return GoType(called.document, types[position], called.known) if position < len(types) else None
+        return GoType(called.document, types[position], called.bound_types) if position < len(types) else None
 
-    def _instantiated(self, called: GoType, document: Document, node: Node, arguments: list[Node]) -> GoType:
+    def _instantiate(self, called: GoType, document: Document, node: Node, arguments: list[Node]) -> GoType:
         """Bind the type parameters of a function for one call."""
         model = self.model(called.document)
         if called.node.type != "function_declaration" or model is None:
             return called
         type_parameters = [
             type_parameter
-            for declared in model.declared(called.node, None).values()
+            for declared in model.declarations(called.node, None).values()
             for type_parameter in declared
             if type_parameter.kind == "typeparameter"
         ]
         if not type_parameters:
             return called
-        known = dict(called.known)
+        bound_types = dict(called.bound_types)
         function = node.child_by_field_name("function")
         explicit = node.child_by_field_name("type_arguments")
         if explicit is None and function is not None and function.type == "index_expression":
@@ -194,7 +198,7 @@ class GoInference(GoNames):
             explicit_types = list(explicit.named_children) if explicit is not None else []
         for type_parameter in type_parameters:
             if type_parameter.position < len(explicit_types):
-                known[called.document.key, type_parameter.start] = GoType(
+                bound_types[called.document.key, type_parameter.start] = GoType(
                     document, explicit_types[type_parameter.position]
                 )
         parameters = called.node.child_by_field_name("parameters")
@@ -204,20 +208,24 @@ class GoInference(GoNames):
         }
         for parameter, argument in zip(expected, arguments, strict=False):
             mentioned = set((parameter.text or b"").replace(b"*", b" ").split()) or by_name
-            if mentioned and any(key not in known for key in by_name.values()):
-                value = self.typed(document, argument)
+            if mentioned and any(key not in bound_types for key in by_name.values()):
+                value = self.infer_type(document, argument)
                 if value is not None:
-                    self._unify(parameter, value, by_name, known)
-        return replace(called, known=known)
+                    self._unify(parameter, value, by_name, bound_types)
+        return replace(called, bound_types=bound_types)
 
     def _unify(
-        self, expected: Node, value: GoType, names: Mapping[bytes, DeclarationKey], known: dict[DeclarationKey, GoType]
+        self,
+        expected: Node,
+        value: GoType,
+        names: Mapping[bytes, DeclarationKey],
+        bound_types: dict[DeclarationKey, GoType],
     ) -> None:
         for _ in range(_MAX_DEPTH):
             if expected.type == "type_identifier":
                 key = names.get(expected.text or b"")
                 if key is not None:
-                    known.setdefault(key, value)
+                    bound_types.setdefault(key, value)
                 return
             if expected.type in {"pointer_type", "parenthesized_type"} and expected.named_children:
                 expected = expected.named_children[0]
@@ -235,7 +243,7 @@ class GoInference(GoNames):
                 "channel_type",
                 "variadic_parameter_declaration",
             }:
-                inner = _inner(expected)
+                inner = _element_type(expected)
                 inner_value = self.element(value, 1) if expected.type != "variadic_parameter_declaration" else value
             else:
                 return
@@ -251,19 +259,19 @@ class GoInference(GoNames):
         for underlying in self._underlying(container):
             node = underlying.node
             if node.type == "channel_type":
-                return replace(underlying, node=inner) if (inner := _inner(node)) is not None else None
+                return replace(underlying, node=inner) if (inner := _element_type(node)) is not None else None
             if node.type == "map_type" and position == 0:
                 key = node.child_by_field_name("key")
                 return replace(underlying, node=key) if key is not None else None
             if node.type in {"slice_type", "array_type", "implicit_length_array_type", "map_type"} and position == 1:
-                return replace(underlying, node=inner) if (inner := _inner(node)) is not None else None
+                return replace(underlying, node=inner) if (inner := _element_type(node)) is not None else None
             if node.type == "variadic_parameter_declaration" and position == 1:
-                return replace(underlying, node=inner) if (inner := _inner(node)) is not None else None
+                return replace(underlying, node=inner) if (inner := _element_type(node)) is not None else None
             if node.type in _CALLABLE:
-                return self._yielded(underlying, position)
+                return self._yielded_type(underlying, position)
         return None
 
-    def _yielded(self, iterator: GoType, position: int) -> GoType | None:
+    def _yielded_type(self, iterator: GoType, position: int) -> GoType | None:
         """Return the type that an iterator function yields."""
         parameters = iterator.node.child_by_field_name("parameters")
         first = next(_parameters(parameters), None) if parameters is not None else None
@@ -285,7 +293,7 @@ class GoInference(GoNames):
         if node.type == "type_switch_statement":
             return self._of_case(document, node, path)
         if node.type == "range_clause":
-            operand_type = self.typed(document, node.child_by_field_name("right"))
+            operand_type = self.infer_type(document, node.child_by_field_name("right"))
             if operand_type is None:
                 return None
             over_channel = any(t.node.type == "channel_type" for t in self._underlying(operand_type))
@@ -297,7 +305,7 @@ class GoInference(GoNames):
         kinds = case.children_by_field_name("type") if case is not None else []
         if len(kinds) == 1:
             return GoType(document, kinds[0])
-        return self.typed(document, node.child_by_field_name("value"))
+        return self.infer_type(document, node.child_by_field_name("value"))
 
     def _of_value(self, document: Document, node: Node, declaration: GoDeclaration) -> GoType | None:
         values = node.child_by_field_name("value") or node.child_by_field_name("right")
@@ -307,17 +315,17 @@ class GoInference(GoNames):
             [c for c in values.named_children if c.type != "comment"] if values.type == "expression_list" else [values]
         )
         if declaration.position < len(expressions) and (len(expressions) > 1 or declaration.position == 0):
-            value_type = self.typed(document, expressions[declaration.position])
+            value_type = self.infer_type(document, expressions[declaration.position])
             if value_type is not None and self._is_type_itself(value_type):
                 return None
             return value_type
         if expressions and expressions[0].type == "call_expression":
-            return self.typed(document, expressions[0], declaration.position)
+            return self.infer_type(document, expressions[0], declaration.position)
         return None
 
     def named_type(self, go_type: GoType) -> tuple[GoRef, Mapping[DeclarationKey, GoType]] | None:
         """Return the declaration of a named type with its bound type parameters; None for a type literal."""
-        node, document, known = go_type.node, go_type.document, go_type.known
+        node, document, bound_types = go_type.node, go_type.document, go_type.bound_types
         arguments: list[Node] = []
         while node.type in _WRAPPERS or node.type in {"generic_type", "unary_expression"}:
             if node.type == "generic_type":
@@ -333,18 +341,24 @@ class GoInference(GoNames):
             name = node.child_by_field_name("name")
             if name is None:
                 return None
-            return GoRef(document, GoDeclaration("type", name.text or b"", name.start_byte, name.end_byte, node)), known
+            return GoRef(
+                document, GoDeclaration("type", name.text or b"", name.start_byte, name.end_byte, node)
+            ), bound_types
         ref = self._type_ref(document, node)
         if ref is None or ref.declaration.kind not in {"type", "typeparameter"}:
             return None
         if ref.declaration.kind == "typeparameter":
-            return ref, known
-        bindings = dict(known)
+            return ref, bound_types
+        bindings = dict(bound_types)
         declared = ref.declaration.node
         model = self.model(ref.document) if arguments else None
-        for parameter in (d for go_type in (model.declared(declared, None) if model else {}).values() for d in go_type):
+        for parameter in (
+            d for go_type in (model.declarations(declared, None) if model else {}).values() for d in go_type
+        ):
             if parameter.kind == "typeparameter" and parameter.position < len(arguments):
-                bindings[ref.document.key, parameter.start] = GoType(document, arguments[parameter.position], known)
+                bindings[ref.document.key, parameter.start] = GoType(
+                    document, arguments[parameter.position], bound_types
+                )
         return ref, bindings
 
     def _type_ref(self, document: Document, node: Node) -> GoRef | None:
@@ -356,11 +370,11 @@ class GoInference(GoNames):
             model = self.model(document)
             if node.type not in {"type_identifier", "identifier"} or model is None:
                 return None
-            refs = self.plain(document, model.path_to(node.start_byte), node.text or b"", node.start_byte)
+            refs = self.lookup(document, model.path_to(node.start_byte), node.text or b"", node.start_byte)
             return refs[0] if refs else None
         if package is None or name is None:
             return None
-        import_ = self.imported(document, package.text or b"")
+        import_ = self.find_import(document, package.text or b"")
         if import_ is None or import_.package is None:
             return None
         return next(iter(self.member(import_.package, name.text or b"")), None)
@@ -379,22 +393,22 @@ class GoInference(GoNames):
                     node = node.named_children[0]
                 yield replace(current, node=node)
                 continue
-            ref, known = declared
+            ref, bound_types = declared
             if ref.key in seen:
                 continue
             seen.add(ref.key)
-            inner = self._behind(ref, known)
+            inner = self._definition_of(ref, bound_types)
             pending += [inner] if inner is not None else []
 
-    def _behind(self, ref: GoRef, known: Mapping[DeclarationKey, GoType]) -> GoType | None:
+    def _definition_of(self, ref: GoRef, bound_types: Mapping[DeclarationKey, GoType]) -> GoType | None:
         """Return the type that a declared type or type parameter is defined as."""
         declaration = ref.declaration
         if declaration.kind == "typeparameter":
-            argument = known.get(ref.key)
+            argument = bound_types.get(ref.key)
             if argument is not None:
                 return argument
         inner = declaration.node.child_by_field_name("type")
-        return GoType(ref.document, inner, known) if inner is not None else None
+        return GoType(ref.document, inner, bound_types) if inner is not None else None
 
     def members(self, go_type: GoType, name: bytes) -> list[GoMember]:
         """Return the fields and methods of that name, those of the type itself before those it embeds."""
@@ -408,15 +422,16 @@ class GoInference(GoNames):
                 if declared is None:
                     self._in_literal(current, name, members, deeper)
                     continue
-                ref, known = declared
+                ref, bound_types = declared
                 if ref.key in seen:
                     continue
                 seen.add(ref.key)
                 if ref.declaration.kind == "type":
                     members += [
-                        GoMember(method, self._renamed(ref, method, known)) for method in self.methods(ref, name)
+                        GoMember(method, self._rename_parameters(ref, method, bound_types))
+                        for method in self.methods(ref, name)
                     ]
-                inner = self._behind(ref, known)
+                inner = self._definition_of(ref, bound_types)
                 if inner is not None and not members:
                     level.append(inner)
             if members or not deeper:
@@ -424,19 +439,19 @@ class GoInference(GoNames):
             level = deeper
         return []
 
-    def _renamed(
-        self, owner: GoRef, method: GoRef, known: Mapping[DeclarationKey, GoType]
+    def _rename_parameters(
+        self, owner: GoRef, method: GoRef, bound_types: Mapping[DeclarationKey, GoType]
     ) -> Mapping[DeclarationKey, GoType]:
         """Bind the type parameters under the names that a method gives them."""
-        names = receiver_arguments(method.declaration.node) if known else []
+        names = receiver_arguments(method.declaration.node) if bound_types else []
         model = self.model(owner.document) if names else None
-        declared = model.declared(owner.declaration.node, None) if model is not None else {}
+        declared = model.declarations(owner.declaration.node, None) if model is not None else {}
         by_position = {
             d.position: (owner.document.key, d.start) for declarations in declared.values() for d in declarations
         }
-        result = dict(known)
+        result = dict(bound_types)
         for position, name in enumerate(names):
-            argument = known.get(by_position[position]) if position in by_position else None
+            argument = bound_types.get(by_position[position]) if position in by_position else None
             if argument is not None:
                 result[method.document.key, name.start_byte] = argument
         return result
@@ -469,7 +484,7 @@ class GoInference(GoNames):
     def _member(literal: GoType, node: Node, name: Node) -> GoMember:
         kind: Kind = "method" if node.type == "method_elem" else "field"
         declaration = GoDeclaration(kind, name.text or b"", name.start_byte, name.end_byte, node)
-        return GoMember(GoRef(literal.document, declaration), literal.known)
+        return GoMember(GoRef(literal.document, declaration), literal.bound_types)
 
 
 def _parameters(parameters: Node) -> Iterator[Node]:
@@ -484,7 +499,7 @@ def _parameters(parameters: Node) -> Iterator[Node]:
                 yield from [kind] * max(names, 1)
 
 
-def _inner(node: Node) -> Node | None:
+def _element_type(node: Node) -> Node | None:
     for name in ("element", "value", "type"):
         inner = node.child_by_field_name(name)
         if inner is not None:

@@ -143,12 +143,12 @@ class GoLookup:
         """Return the declarations that the name refers to."""
         kind = self.parent.type
         if self.leaf.type == "field_identifier" and kind != "selector_expression":
-            return self._own_member()
+            return self._declared_member()
         if kind == "selector_expression" and self.leaf.type == "field_identifier":
-            return self._selected()
+            return self._select_member()
         if kind == "qualified_type" and self.leaf.type == "type_identifier":
             package = self.parent.child_by_field_name("package")
-            go_import = self.inference.imported(self.document, (package.text if package else None) or b"")
+            go_import = self.inference.find_import(self.document, (package.text if package else None) or b"")
             return self._in_package(go_import)
         if kind == "import_spec":
             return self._package(next((i for i in self.model.imports if i.node == self.parent), None))
@@ -163,15 +163,15 @@ class GoLookup:
     def _plain(self) -> list[Ref]:
         start = self.leaf.start_byte
         if self.leaf.type != "package_identifier":
-            refs = self.inference.plain(self.document, self.path, self.name, start)
+            refs = self.inference.lookup(self.document, self.path, self.name, start)
             declarations_here = [
                 ref for ref in refs if ref.document == self.document and ref.declaration.start == start
             ]
             refs = declarations_here or refs
             if refs:
                 return [_to_ref(ref, "scope") for ref in refs]
-        go_import = self.inference.imported(self.document, self.name)
-        return self._package(go_import.imported) if go_import is not None else []
+        go_import = self.inference.find_import(self.document, self.name)
+        return self._package(go_import.spec) if go_import is not None else []
 
     def _package(self, spec: GoImportSpec | None) -> list[Ref]:
         if spec is None:
@@ -193,7 +193,7 @@ class GoLookup:
             return []
         return [_to_ref(ref, "import") for ref in self.inference.member(go_import.package, self.name)]
 
-    def _selected(self) -> list[Ref]:
+    def _select_member(self) -> list[Ref]:
         operand = self.parent.child_by_field_name("operand")
         operand_type = self.inference.infer(self.document, operand)
         if isinstance(operand_type, GoImport):
@@ -202,7 +202,7 @@ class GoLookup:
             return []
         return [_to_ref(member.ref, "type") for member in self.inference.members(operand_type, self.name)]
 
-    def _own_member(self) -> list[Ref]:
+    def _declared_member(self) -> list[Ref]:
         """Return the field or method that is declared here."""
         kind: Kind = "method" if self.parent.type in {"method_declaration", "method_elem"} else "field"
         declaration = GoDeclaration(kind, self.name, self.leaf.start_byte, self.leaf.end_byte, self.parent)

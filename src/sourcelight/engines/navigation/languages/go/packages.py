@@ -1,8 +1,6 @@
-"""Which folder an import path means, and which files of a folder make one package.
+"""Find Go packages by import path, and declarations in them.
 
-Which files are built on Linux on an x86-64 machine: the ones to be asked first.
-
-From a name to what declares it: blocks, the package, dot imports, other packages.
+Files that build on Linux and x86-64 come first.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _TOKEN = re.compile(rb"\(|\)|!|&&|\|\||[\w.]+")
 _RELEASE = re.compile(rb"go1(\.\d+)?")
 
 
-def built(path: bytes, head: bytes) -> bool:
+def is_built(path: bytes, head: bytes) -> bool:
     """Return whether a file builds on Linux and x86-64, by its name and its build constraint."""
     stem = path.rpartition(b"/")[2].removesuffix(b".go").removesuffix(b"_test")
     marks = stem.split(b"_")[1:]
@@ -51,36 +49,36 @@ class _Constraint:
 
     def __init__(self, tokens: list[bytes]) -> None:
         self._tokens = tokens[:200]
-        self._at = 0
+        self._index = 0
 
     def contains(self) -> bool:
-        value = self._all()
-        while self._take(b"||"):
-            value = self._all() or value
+        value = self._conjunction()
+        while self._accept(b"||"):
+            value = self._conjunction() or value
         return value
 
-    def _all(self) -> bool:
-        value = self._one()
-        while self._take(b"&&"):
-            value = self._one() and value
+    def _conjunction(self) -> bool:
+        value = self._operand()
+        while self._accept(b"&&"):
+            value = self._operand() and value
         return value
 
-    def _one(self) -> bool:
+    def _operand(self) -> bool:
         negated = False
-        while self._take(b"!"):
+        while self._accept(b"!"):
             negated = not negated
-        if self._take(b"("):
+        if self._accept(b"("):
             value = self.contains()
-            self._take(b")")
+            self._accept(b")")
         else:
-            word = self._tokens[self._at] if self._at < len(self._tokens) else b""
-            self._at += 1
+            word = self._tokens[self._index] if self._index < len(self._tokens) else b""
+            self._index += 1
             value = word in _TRUE or _RELEASE.fullmatch(word) is not None
         return value is not negated
 
-    def _take(self, token: bytes) -> bool:
-        if self._at < len(self._tokens) and self._tokens[self._at] == token:
-            self._at += 1
+    def _accept(self, token: bytes) -> bool:
+        if self._index < len(self._tokens) and self._tokens[self._index] == token:
+            self._index += 1
             return True
         return False
 
@@ -121,7 +119,7 @@ def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
                 clause = _CLAUSE.search(text)
                 if clause is not None:
                     test = document.path.endswith(b"_test.go")
-                    rank = not built(document.path, text[: clause.start()]), test, document.number
+                    rank = not is_built(document.path, text[: clause.start()]), test, document.number
                     by_package.setdefault(clause[1], []).append((rank, document.number))
         return {name: [number for _, number in sorted(ranked_files)] for name, ranked_files in by_package.items()}
 
@@ -200,7 +198,7 @@ def packages_in(project: Project, folder: bytes) -> Iterator[GoPackage]:
         yield GoPackage(project, folder, name)
 
 
-def usual_name(path: bytes) -> bytes:
+def guess_package_name(path: bytes) -> bytes:
     """Return the package name that an import path most often means."""
     parts = [part for part in path.split(b"/") if part]
     last = parts[-1] if parts else b""
@@ -210,7 +208,7 @@ def usual_name(path: bytes) -> bytes:
     return last.removeprefix(b"go-").removesuffix(b"-go").removesuffix(b".go").replace(b"-", b"_")
 
 
-def seen_by(document: Document) -> list[Document]:
+def visible_files(document: Document) -> list[Document]:
     """Return the files whose package-level names are visible in a file."""
     folder = document.path.rpartition(b"/")[0]
     name = package_name(document)
@@ -242,7 +240,7 @@ class GoRef:
 class GoImport:
     """An import of a file; `package` is None if no repository has the package."""
 
-    imported: GoImportSpec
+    spec: GoImportSpec
     package: GoPackage | None
 
 
@@ -265,7 +263,7 @@ class GoNames:
             self._packages[key] = next(packages_in(*location), None) if location is not None else None
         return self._packages[key]
 
-    def imported(self, document: Document, name: bytes) -> GoImport | None:
+    def find_import(self, document: Document, name: bytes) -> GoImport | None:
         """Return the package that a name means in a file; None when no import has that name."""
         model = self.model(document)
         if model is None:
@@ -274,17 +272,17 @@ class GoNames:
         for spec in model.imports:
             if spec.alias == name:
                 return GoImport(spec, self.package(document, spec.path))
-        unnamed.sort(key=lambda spec: usual_name(spec.path) != name)
+        unnamed.sort(key=lambda spec: guess_package_name(spec.path) != name)
         for spec in unnamed:
             package = self.package(document, spec.path)
-            if (package.name if package is not None else usual_name(spec.path)) == name:
+            if (package.name if package is not None else guess_package_name(spec.path)) == name:
                 return GoImport(spec, package)
         return next(
             (GoImport(spec, None) for spec in unnamed if spec.path.rpartition(b"/")[2] == name),
             None,
         )
 
-    def plain(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[GoRef]:
+    def lookup(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[GoRef]:
         """Return the declarations of a plain name at an offset; `imported` looks up package names."""
         model = self.model(document)
         if model is None:
@@ -294,7 +292,7 @@ class GoNames:
             return [GoRef(document, local)]
         declared_here = model.top.get(name)
         refs = [GoRef(document, declaration) for declaration in declared_here or ()]
-        refs += [ref for ref in self.declared(seen_by(document), name) if ref.document != document]
+        refs += [ref for ref in self.declarations(visible_files(document), name) if ref.document != document]
         if refs or declared_here:
             return refs
         for spec in model.imports:
@@ -304,9 +302,9 @@ class GoNames:
 
     def member(self, package: GoPackage, name: bytes) -> list[GoRef]:
         """Return the declarations of a name in a package."""
-        return list(self.declared(package.documents(), name))
+        return list(self.declarations(package.documents(), name))
 
-    def declared(self, documents: list[Document], name: bytes) -> Iterator[GoRef]:
+    def declarations(self, documents: list[Document], name: bytes) -> Iterator[GoRef]:
         """Return the package-level declarations of a name in these files; only files that look like it are parsed."""
         pattern = re.compile(_DECLARES.replace(b"NAME", re.escape(name)), re.MULTILINE)
         for document in documents:

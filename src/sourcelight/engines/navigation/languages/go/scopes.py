@@ -66,7 +66,7 @@ class GoModel(ParsedFile):
             elif node.type == "method_declaration":
                 self._add_method(node)
             else:
-                for declaration in _declared_by(node):
+                for declaration in _statement_declarations(node):
                     self.top.setdefault(declaration.name, []).append(declaration)
 
     def _add_method(self, node: Node) -> None:
@@ -81,12 +81,12 @@ class GoModel(ParsedFile):
         for index in range(len(path) - 2, 0, -1):
             node = path[index]
             if node.type in SCOPES:
-                for declaration in reversed(self.declared(node, path[index - 1]).get(name, ())):
+                for declaration in reversed(self.declarations(node, path[index - 1]).get(name, ())):
                     if declaration.visible <= offset or declaration.start == offset:
                         return declaration
         return None
 
-    def declared(self, node: Node, parent: Node | None) -> Declared:
+    def declarations(self, node: Node, parent: Node | None) -> Declared:
         """Return the declarations of a block, function, case or statement header, without inner blocks."""
         key = node.start_byte, node.end_byte, node.type
         declarations = self._blocks.get(key)
@@ -175,9 +175,9 @@ def _of_scope(node: Node) -> Iterator[GoDeclaration]:
     else:
         for child in node.named_children:
             if child.type == "receive_statement":
-                yield from _left(child, child.end_byte)
+                yield from _left_names(child, child.end_byte)
             for statement in child.named_children if child.type == "statement_list" else (child,):
-                yield from _declared_by(statement)
+                yield from _statement_declarations(statement)
 
 
 def _of_function(node: Node) -> Iterator[GoDeclaration]:
@@ -224,7 +224,7 @@ def _type_parameters(node: Node) -> Iterator[GoDeclaration]:
 def _of_head(node: Node) -> Iterator[GoDeclaration]:
     initializer = node.child_by_field_name("initializer")
     if initializer is not None:
-        yield from _declared_by(initializer)
+        yield from _statement_declarations(initializer)
     if node.type == "type_switch_statement":
         alias, value = node.child_by_field_name("alias"), node.child_by_field_name("value")
         if alias is not None and value is not None:
@@ -234,12 +234,12 @@ def _of_head(node: Node) -> Iterator[GoDeclaration]:
         if child.type == "for_clause":
             first = child.child_by_field_name("initializer")
             if first is not None:
-                yield from _declared_by(first)
+                yield from _statement_declarations(first)
         elif child.type == "range_clause":
-            yield from _left(child, child.end_byte)
+            yield from _left_names(child, child.end_byte)
 
 
-def _left(node: Node, visible: int) -> Iterator[GoDeclaration]:
+def _left_names(node: Node, visible: int) -> Iterator[GoDeclaration]:
     """Yield the names on the left of ``:=``."""
     if not any(child.type == ":=" for child in node.children):
         return
@@ -257,7 +257,7 @@ _SPECS: dict[str, Kind] = {
 }
 
 
-def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case a kind of node
+def _statement_declarations(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a case a kind of node
     """Yield the names that a statement or top-level declaration declares in its block."""
     kind = node.type
     if kind == "function_declaration":
@@ -265,10 +265,10 @@ def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a ca
         if name is not None:
             yield _declaration("function", name, node)
     elif kind == "short_var_declaration":
-        yield from _left(node, node.end_byte)
+        yield from _left_names(node, node.end_byte)
     elif kind in {"var_declaration", "const_declaration", "type_declaration", "var_spec_list"}:
         for child in node.named_children:
-            yield from _declared_by(child)
+            yield from _statement_declarations(child)
     elif kind in _SPECS:
         # A type is known from its own name on: it may be recursive.
         visible = node.start_byte if kind.startswith("type") else node.end_byte
@@ -277,8 +277,8 @@ def _declared_by(node: Node) -> Iterator[GoDeclaration]:  # noqa: PLR0912 - a ca
                 yield _declaration(_SPECS[kind], name, node, visible, position)
     elif kind == "labeled_statement":
         for child in node.named_children[1:]:
-            yield from _declared_by(child)
+            yield from _statement_declarations(child)
     elif kind == "ERROR":
         for child in node.named_children:
             if child.type.endswith("declaration") and child.type != "method_declaration":
-                yield from _declared_by(child)
+                yield from _statement_declarations(child)

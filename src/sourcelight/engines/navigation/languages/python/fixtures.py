@@ -61,7 +61,7 @@ class Fixtures(PythonAnnotations):
         for binding in reversed(model.module.bindings.get(name, [])):
             if binding.kind in {"import", "from"}:
                 fixture = next(
-                    (ref for ref in self.follow([PythonRef(document, binding)]) if _names_fixture(ref)), None
+                    (ref for ref in self.follow([PythonRef(document, binding)]) if _is_fixture_ref(ref)), None
                 )
                 if fixture is not None:
                     return fixture
@@ -73,10 +73,10 @@ class Fixtures(PythonAnnotations):
                 for binding in bindings:
                     if any(named_argument in (d.text or b"") for d in binding.decorators):
                         return PythonRef(document, binding)
-        starred = self.follow(self._starred(document, model.module, name, set()))
+        starred = self.follow(self._star_imports(document, model.module, name, set()))
         plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
         imported_refs = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]
-        return next((ref for ref in imported_refs if _names_fixture(ref)), None)
+        return next((ref for ref in imported_refs if _is_fixture_ref(ref)), None)
 
 
 def is_fixture(binding: PythonBinding) -> bool:
@@ -84,7 +84,7 @@ def is_fixture(binding: PythonBinding) -> bool:
     return binding.kind == "function" and any(b"fixture" in (d.text or b"") for d in binding.decorators)
 
 
-def _names_fixture(ref: PythonRef) -> bool:
+def _is_fixture_ref(ref: PythonRef) -> bool:
     return ref.binding is not None and is_fixture(ref.binding)
 
 

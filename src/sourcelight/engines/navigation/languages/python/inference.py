@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.languages.python.fixtures import Fixtures, is_fixture
-from sourcelight.engines.navigation.languages.python.members import MAX_ALTERNATIVES, MAX_DEPTH, PythonValue, distinct
+from sourcelight.engines.navigation.languages.python.members import (
+    MAX_ALTERNATIVES,
+    MAX_DEPTH,
+    PythonValue,
+    first_distinct,
+)
 from sourcelight.engines.navigation.languages.python.names import PythonRef
 from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonScope
 from sourcelight.engines.navigation.model import Document
@@ -43,7 +48,7 @@ class PythonInference(Fixtures):
             return [PythonValue("outside")] if node.type in _OUTSIDE else []
         self.depth += 1
         try:
-            return distinct(handler(self, document, scope, node, node.start_byte if offset < 0 else offset))
+            return first_distinct(handler(self, document, scope, node, node.start_byte if offset < 0 else offset))
         finally:
             self.depth -= 1
 
@@ -80,10 +85,10 @@ class PythonInference(Fixtures):
             holder = scope.enclosing_class
             return [PythonValue("super", self.class_ref(document, holder))] if holder is not None else []
         if name == b"cast" and positional:
-            return self.annotated(document, scope, positional[0], offset)
+            return self.annotation_values(document, scope, positional[0], offset)
         values: list[PythonValue] = []
         for value in self.infer(document, scope, function, offset):
-            values += self.called(value)
+            values += self.call_results(value)
         if not values and function.type == "identifier" and name in _BUILTIN_CALLS:
             return [] if self.lookup(document, scope, name, offset) else [PythonValue("outside")]
         if values or not positional:
@@ -92,7 +97,9 @@ class PythonInference(Fixtures):
             return self.infer(document, scope, positional[0], offset)
         if name in _ONE:
             return [
-                item for value in self.infer(document, scope, positional[0], offset) for item in self.iterated(value)
+                item
+                for value in self.infer(document, scope, positional[0], offset)
+                for item in self.iteration_values(value)
             ]
         if name == b"type":
             return [
@@ -102,7 +109,9 @@ class PythonInference(Fixtures):
             ]
         if name == b"enumerate":
             items = [
-                item for value in self.infer(document, scope, positional[0], offset) for item in self.iterated(value)
+                item
+                for value in self.infer(document, scope, positional[0], offset)
+                for item in self.iteration_values(value)
             ]
             return [PythonValue("container", items=(PythonValue("container", items=tuple(items)),))]
         return []
@@ -116,13 +125,13 @@ class PythonInference(Fixtures):
             elif value.kind == "class":
                 values.append(value)
             else:
-                values += self._through(value, b"__getitem__")
+                values += self._method_results(value, b"__getitem__")
         return values
 
-    def _inner(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+    def _inner_expression(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.named_children[0] if node.named_children else None, offset)
 
-    def _either(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+    def _alternatives(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         parts = node.named_children
         if node.type == "conditional_expression" and len(parts) == 3:
             parts = [parts[0], parts[2]]
@@ -140,18 +149,18 @@ class PythonInference(Fixtures):
         }
         operator = node.child_by_field_name("operator")
         name = names.get(operator.type if operator is not None else "", b"")
-        return [found for value in left for found in self._through(value, name)] if name else []
+        return [found for value in left for found in self._method_results(value, name)] if name else []
 
     def _walrus(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.child_by_field_name("value"), offset)
 
-    def _display(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+    def _literal(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         items: list[PythonValue] = []
         for child in node.named_children[:4]:
             part = child.child_by_field_name("value") if child.type == "pair" else child
             items += self.infer(document, scope, part, offset)
         keys = () if node.type == "dictionary" else None
-        return [PythonValue("container", items=tuple(distinct(items)), keys=keys)]
+        return [PythonValue("container", items=tuple(first_distinct(items)), keys=keys)]
 
     def _comprehension(self, document: Document, scope: PythonScope, node: Node, _offset: int) -> list[PythonValue]:
         inner = scope.model.scope(node, scope)
@@ -168,7 +177,7 @@ class PythonInference(Fixtures):
         values: list[PythonValue] = []
         for end in self.follow([ref])[:MAX_ALTERNATIVES]:
             values += self._end_values(end)
-        return distinct(values)
+        return first_distinct(values)
 
     def _end_values(self, ref: PythonRef) -> list[PythonValue]:
         binding = ref.binding
@@ -184,7 +193,7 @@ class PythonInference(Fixtures):
             return []
         self.depth += 1
         try:
-            return distinct(self._bound_values(ref, binding))
+            return first_distinct(self._bound_values(ref, binding))
         finally:
             self.depth -= 1
 
@@ -195,7 +204,7 @@ class PythonInference(Fixtures):
         if binding.kind == "variable":
             annotation = node.child_by_field_name("type")
             if annotation is not None and not binding.steps:
-                values = self.annotated(document, scope, annotation)
+                values = self.annotation_values(document, scope, annotation)
                 if values:
                     return values
             value = node.child_by_field_name("right") or node.child_by_field_name("value")
@@ -205,16 +214,16 @@ class PythonInference(Fixtures):
             while steps and steps[0] >= 0 and value is not None and value.type in {"tuple", "expression_list", "list"}:
                 exception_types = value.named_children
                 value, steps = (exception_types[steps[0]] if steps[0] < len(exception_types) else None), steps[1:]
-            return self._unpacked(self.infer(document, scope, value), steps)
+            return self._unpack(self.infer(document, scope, value), steps)
         if binding.kind == "loop":
             loop_scope = scope
             if node.type == "for_in_clause" and scope.parent is not None and _is_first_clause(node, scope.node):
                 loop_scope = scope.parent
             iterables = self.infer(document, loop_scope, node.child_by_field_name("right"))
-            return self._unpacked([item for value in iterables for item in self.iterated(value)], binding.steps)
+            return self._unpack([item for value in iterables for item in self.iteration_values(value)], binding.steps)
         if binding.kind == "with":
             iterables = self.infer(document, scope, node.named_children[0] if node.named_children else None)
-            return self._unpacked([item for value in iterables for item in self.entered(value)], binding.steps)
+            return self._unpack([item for value in iterables for item in self.context_values(value)], binding.steps)
         if binding.kind == "except":
             exception_node = node.named_children[0] if node.named_children else None
             exception_types = (
@@ -232,13 +241,13 @@ class PythonInference(Fixtures):
             ]
         return []
 
-    def _unpacked(self, values: list[PythonValue], steps: tuple[int, ...]) -> list[PythonValue]:
+    def _unpack(self, values: list[PythonValue], steps: tuple[int, ...]) -> list[PythonValue]:
         for step in steps:
             if step < 0:
                 return values
             unpacked: list[PythonValue] = []
             for value in values:
-                items = value.items if value.kind == "container" else tuple(self.iterated(value))
+                items = value.items if value.kind == "container" else tuple(self.iteration_values(value))
                 unpacked += items[step : step + 1] if value.kind == "container" and len(items) > step else items
             values = unpacked
         return values
@@ -248,7 +257,7 @@ class PythonInference(Fixtures):
         outer = scope.parent or scope
         annotation = node.child_by_field_name("type")
         if annotation is not None:
-            values = self.annotated(document, scope, annotation)
+            values = self.annotation_values(document, scope, annotation)
             stars = [c for c in node.named_children if c.type.endswith("splat_pattern")]
             if values:
                 return (
@@ -271,7 +280,7 @@ class PythonInference(Fixtures):
             if values:
                 return values
         fixture = self.fixture(document, scope, binding.name)
-        return self.called(PythonValue("function", fixture)) if fixture is not None else []
+        return self.call_results(PythonValue("function", fixture)) if fixture is not None else []
 
     @staticmethod
     def _is_first(scope: PythonScope, binding: PythonBinding) -> bool:
@@ -286,26 +295,26 @@ class PythonInference(Fixtures):
         binding = ref.binding
         if binding is not None and binding.kind == "function":
             function = PythonValue("function", ref, owner=owner)
-            return self.called(function) if is_property(binding) and owner.kind != "class" else [function]
+            return self.call_results(function) if is_property(binding) and owner.kind != "class" else [function]
         return self.values_of(ref)
 
-    def called(self, value: PythonValue) -> list[PythonValue]:
+    def call_results(self, value: PythonValue) -> list[PythonValue]:
         """Return the results of calling a value."""
         if value.kind == "class" and value.ref is not None:
             return [PythonValue("instance", value.ref)]
         if value.kind == "outside":
             return [value]
         if value.kind == "instance":
-            return self._through(value, b"__call__")
+            return self._method_results(value, b"__call__")
         if value.kind != "function" or value.ref is None or value.ref.binding is None or self.depth >= MAX_DEPTH:
             return []
         self.depth += 1
         try:
-            return distinct(self._returned(value, value.ref, value.ref.binding))
+            return first_distinct(self._return_values(value, value.ref, value.ref.binding))
         finally:
             self.depth -= 1
 
-    def _returned(self, value: PythonValue, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
+    def _return_values(self, value: PythonValue, ref: PythonRef, binding: PythonBinding) -> list[PythonValue]:
         node = binding.node
         scope = binding.scope.model.scope(node, binding.scope)
         managed = any(b"contextmanager" in (d.text or b"") for d in binding.decorators)
@@ -319,7 +328,7 @@ class PythonInference(Fixtures):
                 and (text == b"Self" or text == _annotation_of_self(node))
             ):
                 return [PythonValue("instance", value.owner.ref)]
-            values = self.annotated(ref.document, scope, annotation)
+            values = self.annotation_values(ref.document, scope, annotation)
             if values:
                 if (managed or fixture) and values[0].kind == "container":
                     return [PythonValue("generator", items=values[0].items)] if managed else list(values[0].items)
@@ -342,22 +351,22 @@ class PythonInference(Fixtures):
             return [PythonValue("instance", value.owner.ref)]
         return self.infer(ref.document, scope, node)
 
-    def _through(self, value: PythonValue, method: bytes) -> list[PythonValue]:
+    def _method_results(self, value: PythonValue, method: bytes) -> list[PythonValue]:
         """Return the results of calling a method of a value."""
         values: list[PythonValue] = []
         for ref in self.members(value, method)[:1]:
             for end in self.follow([ref])[:1]:
-                values += self.called(PythonValue("function", end, owner=value))
+                values += self.call_results(PythonValue("function", end, owner=value))
         return values
 
-    def iterated(self, value: PythonValue) -> list[PythonValue]:
+    def iteration_values(self, value: PythonValue) -> list[PythonValue]:
         """Return the values that a loop over a value yields."""
         if value.kind == "container":
             return list(value.items if value.keys is None else value.keys)
         if value.kind == "generator":
             return list(value.items)
         for method in (b"__iter__", b"__aiter__", b"__getitem__"):
-            iterators = self._through(value, method)
+            iterators = self._method_results(value, method)
             if iterators and method == b"__getitem__":
                 return iterators
             items = [item for v in iterators for item in (v.items if v.kind == "container" else self._next(v))]
@@ -366,14 +375,14 @@ class PythonInference(Fixtures):
         return []
 
     def _next(self, value: PythonValue) -> list[PythonValue]:
-        return self._through(value, b"__next__") or self._through(value, b"__anext__")
+        return self._method_results(value, b"__next__") or self._method_results(value, b"__anext__")
 
-    def entered(self, value: PythonValue) -> list[PythonValue]:
+    def context_values(self, value: PythonValue) -> list[PythonValue]:
         """Return the values that ``with`` binds."""
         if value.kind == "generator":
             return list(value.items)
         if value.kind == "instance":
-            return self._through(value, b"__enter__") or self._through(value, b"__aenter__")
+            return self._method_results(value, b"__enter__") or self._method_results(value, b"__aenter__")
         return []
 
 
@@ -423,17 +432,17 @@ _EXPRESSIONS = {
     "attribute": PythonInference._attribute,  # noqa: SLF001 - as above
     "call": PythonInference._call,  # noqa: SLF001 - as above
     "subscript": PythonInference._subscript,  # noqa: SLF001 - as above
-    "await": PythonInference._inner,  # noqa: SLF001 - as above
-    "boolean_operator": PythonInference._either,  # noqa: SLF001 - as above
-    "conditional_expression": PythonInference._either,  # noqa: SLF001 - as above
-    "parenthesized_expression": PythonInference._inner,  # noqa: SLF001 - as above
+    "await": PythonInference._inner_expression,  # noqa: SLF001 - as above
+    "boolean_operator": PythonInference._alternatives,  # noqa: SLF001 - as above
+    "conditional_expression": PythonInference._alternatives,  # noqa: SLF001 - as above
+    "parenthesized_expression": PythonInference._inner_expression,  # noqa: SLF001 - as above
     "binary_operator": PythonInference._operator,  # noqa: SLF001 - as above
     "named_expression": PythonInference._walrus,  # noqa: SLF001 - as above
-    "list": PythonInference._display,  # noqa: SLF001 - as above
-    "tuple": PythonInference._display,  # noqa: SLF001 - as above
-    "expression_list": PythonInference._display,  # noqa: SLF001 - as above
-    "set": PythonInference._display,  # noqa: SLF001 - as above
-    "dictionary": PythonInference._display,  # noqa: SLF001 - as above
+    "list": PythonInference._literal,  # noqa: SLF001 - as above
+    "tuple": PythonInference._literal,  # noqa: SLF001 - as above
+    "expression_list": PythonInference._literal,  # noqa: SLF001 - as above
+    "set": PythonInference._literal,  # noqa: SLF001 - as above
+    "dictionary": PythonInference._literal,  # noqa: SLF001 - as above
     "list_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
     "set_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above
     "dictionary_comprehension": PythonInference._comprehension,  # noqa: SLF001 - as above

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.language import Cursor, Language, Ref, Renames, Session, Usage
 from sourcelight.engines.navigation.languages.python.inference import PythonInference
 from sourcelight.engines.navigation.languages.python.names import PythonRef, find_module, modules_of
-from sourcelight.engines.navigation.languages.python.scopes import PythonBinding, PythonModel, PythonScope, dotted
+from sourcelight.engines.navigation.languages.python.scopes import (
+    PythonBinding,
+    PythonModel,
+    PythonScope,
+    parse_from_module,
+)
 from sourcelight.engines.navigation.model import Document, How, Role
 from sourcelight.engines.symbols import parse_tree
 
@@ -147,8 +152,8 @@ class PythonLookup:
             return self._keyword(), "type"
         statement = next((node for node in reversed(self.path[:-1]) if node.type.startswith("import_")), None)
         if statement is not None and kind in {"dotted_name", "aliased_import"}:
-            return self._imported(statement), "import"
-        return self._plain()
+            return self._import_refs(statement), "import"
+        return self._plain_name()
 
     def _is_field(self, field: str) -> bool:
         node = self.parent.child_by_field_name(field)
@@ -159,7 +164,7 @@ class PythonLookup:
         """The scope in which the name is evaluated or bound."""
         return self.model.scope_along(self.path)
 
-    def _plain(self) -> tuple[list[PythonRef], How]:
+    def _plain_name(self) -> tuple[list[PythonRef], How]:
         scope = self.scope
         bindings_here = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
         if bindings_here:
@@ -169,7 +174,7 @@ class PythonLookup:
                 else None
             )
             bound = PythonRef(self.document, bindings_here[0])
-            return ([fixture, bound], "import") if fixture is not None else self._ended([bound], "scope")
+            return ([fixture, bound], "import") if fixture is not None else self._follow_imports([bound], "scope")
         if self.name in scope.globals:
             scope = scope.module
         if scope.kind == "class" and self.parent.type == "decorator":
@@ -184,9 +189,9 @@ class PythonLookup:
             owner = refs[0].binding.scope
             if owner.kind == "function" and refs[0].document is self.document:
                 return refs, "scope"
-        return self._ended(refs, "scope")
+        return self._follow_imports(refs, "scope")
 
-    def _ended(self, refs: list[PythonRef], how: How) -> tuple[list[PythonRef], How]:
+    def _follow_imports(self, refs: list[PythonRef], how: How) -> tuple[list[PythonRef], How]:
         """Follow imports; the rule is ``import`` if there were any."""
         imports = bool(refs) and refs[0].binding is not None and refs[0].binding.kind in {"import", "from"}
         elsewhere = bool(refs) and refs[0].document != self.document
@@ -234,33 +239,33 @@ class PythonLookup:
             refs += self.inference.parameter_named(value, self.name)
         return refs
 
-    def _imported(self, statement: Node) -> list[PythonRef]:
+    def _import_refs(self, statement: Node) -> list[PythonRef]:
         if statement.type == "import_from_statement":
-            return self._from(statement)
+            return self._from_import(statement)
         if statement.type != "import_statement":
             return []
         if self.parent.type == "aliased_import" and self._is_field("alias"):
             name = self.parent.child_by_field_name("name")
-            return self._modules((name.text if name is not None else None) or b"", 0)
-        return self._modules(self._prefix(self.parent), 0)
+            return self._module_refs((name.text if name is not None else None) or b"", 0)
+        return self._module_refs(self._prefix(self.parent), 0)
 
     def _prefix(self, node: Node) -> bytes:
         """Return a dotted name up to the leaf, inclusive."""
         return self.model.text[node.start_byte : self.leaf.end_byte]
 
-    def _modules(self, module: bytes, level: int) -> list[PythonRef]:
+    def _module_refs(self, module: bytes, level: int) -> list[PythonRef]:
         modules = [PythonRef(document) for document in self.inference.modules(self.document, module, level)[:1]]
         if modules:
             return modules
         bindings = self.model.scope_along(self.path).bindings.get(self.name, [])
         return [PythonRef(self.document, b) for b in bindings if b.start == self.leaf.start_byte]
 
-    def _from(self, statement: Node) -> list[PythonRef]:
+    def _from_import(self, statement: Node) -> list[PythonRef]:
         source = statement.child_by_field_name("module_name")
         if source is not None and source.start_byte <= self.leaf.start_byte < source.end_byte:
-            level = dotted(source)[1]
+            level = parse_from_module(source)[1]
             start = self.parent if self.parent.type == "dotted_name" else source
-            return self._modules(self._prefix(start), level)
+            return self._module_refs(self._prefix(start), level)
         scope = self.model.scope_along(self.path)
         for bindings in scope.bindings.values():
             for binding in bindings:

@@ -1,9 +1,4 @@
-"""Members of Python modules and classes, attributes that methods assign included.
-
-What an expression may evaluate to.
-
-What annotations allow.
-"""
+"""Members of Python modules and classes, the values of annotations, and values in general."""
 
 from __future__ import annotations
 
@@ -44,7 +39,7 @@ class PythonValue:
     owner: PythonValue | None = None
 
 
-def distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
+def first_distinct(values: Iterable[PythonValue]) -> list[PythonValue]:
     """Return the first `MAX_ALTERNATIVES` values without repetitions."""
     by_key: dict[object, PythonValue] = {}
     for value in values:
@@ -126,7 +121,7 @@ class PythonMembers(PythonNames):
         if scope is None:
             return []
         bindings = _members_first(scope.bindings.get(name, []))
-        if not any(map(_gives_value, bindings)):
+        if not any(map(_has_value, bindings)):
             bindings += self.attributes(scope).get(name, [])
         if bindings:
             return [PythonRef(ref.document, b) for b in bindings]
@@ -153,7 +148,7 @@ class PythonMembers(PythonNames):
         model = scope.model
         attributes = model.attributes.get(scope.node.start_byte)
         if attributes is None:
-            attributes = _assigned(model, scope)
+            attributes = _assigned_attributes(model, scope)
             model.attributes[scope.node.start_byte] = attributes
         return attributes
 
@@ -173,7 +168,7 @@ class PythonMembers(PythonNames):
         return PythonRef(document, binding) if binding is not None else None
 
 
-def _gives_value(binding: PythonBinding) -> bool:
+def _has_value(binding: PythonBinding) -> bool:
     """Return whether a binding has a value, not only an annotation."""
     return binding.node.type != "assignment" or binding.node.child_by_field_name("right") is not None
 
@@ -189,7 +184,7 @@ def _members_first(bindings: list[PythonBinding]) -> list[PythonBinding]:
     return sorted(bindings, key=rank)
 
 
-def _assigned(model: PythonModel, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
+def _assigned_attributes(model: PythonModel, scope: PythonScope) -> dict[bytes, list[PythonBinding]]:
     attributes: dict[bytes, list[PythonBinding]] = {}
     methods = [b for bindings in scope.bindings.values() for b in bindings if b.kind == "function"]
     for method in sorted(methods, key=lambda b: (b.name != b"__init__", b.start)):
@@ -268,7 +263,7 @@ class PythonAnnotations(PythonMembers):
 
     depth = 0
 
-    def annotated(
+    def annotation_values(
         self, document: Document, scope: PythonScope, node: Node | None, offset: int = -1
     ) -> list[PythonValue]:
         """Return the values that an annotation allows."""
@@ -277,29 +272,29 @@ class PythonAnnotations(PythonMembers):
         offset = node.start_byte if offset < 0 else offset
         self.depth += 1
         try:
-            return distinct(self._allowed(document, scope, node, offset))
+            return first_distinct(self._allowed_values(document, scope, node, offset))
         finally:
             self.depth -= 1
 
-    def _allowed(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
+    def _allowed_values(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         kind = node.type
         if kind in {"type", "parenthesized_expression", "union_type"}:
-            return [v for c in node.named_children for v in self.annotated(document, scope, c, offset)]
+            return [v for c in node.named_children for v in self.annotation_values(document, scope, c, offset)]
         if kind == "binary_operator":
-            return [v for c in node.named_children for v in self.annotated(document, scope, c, offset)]
+            return [v for c in node.named_children for v in self.annotation_values(document, scope, c, offset)]
         if kind == "string":
-            return self._quoted(document, scope, node, offset)
+            return self._quoted_annotation(document, scope, node, offset)
         if kind in {"generic_type", "subscript"}:
-            return self._generic(document, scope, node, offset)
+            return self._generic_values(document, scope, node, offset)
         if kind in {"identifier", "attribute", "member_type"}:
             if (node.text or b"").rpartition(b".")[2] == b"Self":
                 holder = scope.enclosing_class
                 ref = self.class_ref(document, holder) if holder is not None else None
                 return [PythonValue("instance", ref)] if ref is not None else []
-            return self._named(document, scope, node, offset)
+            return self._class_instances(document, scope, node, offset)
         return []
 
-    def _named(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+    def _class_instances(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         """Return instances of a named class, or the values of an alias."""
         refs: list[PythonRef]
         if node.type == "identifier":
@@ -325,7 +320,7 @@ class PythonAnnotations(PythonMembers):
                 if right is not None and right.type == "call":
                     values += self._made_type(end, binding, right)
                 else:
-                    values += self.annotated(end.document, binding.scope, right)
+                    values += self.annotation_values(end.document, binding.scope, right)
             if values:
                 break
         return values
@@ -337,19 +332,19 @@ class PythonAnnotations(PythonMembers):
         for argument in arguments.named_children if arguments is not None else ():
             key = argument.child_by_field_name("name")
             if name == b"TypeVar" and argument.type == "keyword_argument" and key is not None and key.text == b"bound":
-                return self.annotated(ref.document, binding.scope, argument.child_by_field_name("value"))
+                return self.annotation_values(ref.document, binding.scope, argument.child_by_field_name("value"))
         if name == b"NewType" and arguments is not None and len(arguments.named_children) > 1:
-            return self.annotated(ref.document, binding.scope, arguments.named_children[1])
+            return self.annotation_values(ref.document, binding.scope, arguments.named_children[1])
         return []
 
-    def _quoted(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
+    def _quoted_annotation(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         text = (node.text or b"").strip(b"\"'rRbBuU \n")
         if not text or len(text) > 1000:
             return []
         tree = parse_expression(text)
-        return self.annotated(document, scope, tree, offset) if tree is not None else []
+        return self.annotation_values(document, scope, tree, offset) if tree is not None else []
 
-    def _generic(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
+    def _generic_values(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:  # noqa: PLR0911 - one return for each rule
         parts = node.named_children
         if not parts:
             return []
@@ -358,26 +353,26 @@ class PythonAnnotations(PythonMembers):
             arguments = arguments[0].named_children
         name = (base.text or b"").rpartition(b".")[2]
         if name == b"Union":
-            return [v for a in arguments for v in self.annotated(document, scope, a, offset)]
+            return [v for a in arguments for v in self.annotation_values(document, scope, a, offset)]
         if name in _FIRST:
-            inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
+            inner = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return (
                 [PythonValue("generator", items=tuple(inner))] if name.endswith(b"ContextManager") and inner else inner
             )
         if name == b"Coroutine":
-            return self.annotated(document, scope, arguments[-1] if arguments else None, offset)
+            return self.annotation_values(document, scope, arguments[-1] if arguments else None, offset)
         if name in {b"Type", b"type"}:
-            inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
+            inner = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return [PythonValue("class", v.ref) for v in inner if v.kind == "instance"]
         if name in _LISTS:
             item_types = arguments if name.lower() == b"tuple" else arguments[:1]
-            items = [v for a in item_types for v in self.annotated(document, scope, a, offset)]
+            items = [v for a in item_types for v in self.annotation_values(document, scope, a, offset)]
             return [PythonValue("container", items=tuple(items))]
         if name in _MAPS:
-            items = self.annotated(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)
-            keys = self.annotated(document, scope, arguments[0] if arguments else None, offset)
+            items = self.annotation_values(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)
+            keys = self.annotation_values(document, scope, arguments[0] if arguments else None, offset)
             return [PythonValue("container", items=tuple(items), keys=tuple(keys))]
-        return self.annotated(document, scope, base, offset)
+        return self.annotation_values(document, scope, base, offset)
 
 
 def parse_expression(text: bytes) -> Node | None:

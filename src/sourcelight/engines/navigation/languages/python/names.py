@@ -1,7 +1,4 @@
-"""Look up Python names in scopes and modules, and follow imports to the end.
-
-Which file a module name means: in this repository, then in the others.
-"""
+"""Look up Python names in scopes and modules; find modules and follow imports to the end."""
 
 from __future__ import annotations
 
@@ -45,10 +42,10 @@ def _folder(path: bytes) -> bytes:
 
 def modules_of(project: Project) -> PythonModules:
     """Return the module map of a project; computed once."""
-    return project.remember("python-modules", lambda: _made(project))
+    return project.remember("python-modules", lambda: _find_modules(project))
 
 
-def _made(project: Project) -> PythonModules:
+def _find_modules(project: Project) -> PythonModules:
     packages = {_folder(path) for path in project.paths if path.endswith((b"__init__.py", b"__init__.pyi"))}
     roots: dict[bytes, bytes] = {}
 
@@ -185,15 +182,15 @@ class PythonNames:
                     continue
                 if bindings and name not in current.nonlocals:
                     if not is_own_scope:
-                        return [PythonRef(document, b) for b in from_outside(bindings)[:MAX_BINDINGS]]
-                    ordered, is_bound_before = _from_inside(bindings, offset)
+                        return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
+                    ordered, is_bound_before = _order_for_own_scope(bindings, offset)
                     if is_bound_before or current.kind != "class":
                         return [PythonRef(document, b) for b in ordered[:MAX_BINDINGS]]
                     later = ordered
             if is_own_scope and current.kind != "comprehension":
                 is_own_scope = False
             if current.parent is None:
-                starred = self._starred(document, current, name, set())
+                starred = self._star_imports(document, current, name, set())
                 if starred:
                     return starred
             current = current.parent
@@ -211,19 +208,19 @@ class PythonNames:
         if model is not None:
             bindings = model.module.bindings.get(name)
             if bindings:
-                return [PythonRef(document, b) for b in from_outside(bindings)[:MAX_BINDINGS]]
-            below = self._below(document, name)
-            return below or self._starred(document, model.module, name, visited)
-        return self._below(document, name)
+                return [PythonRef(document, b) for b in order_for_other_scopes(bindings)[:MAX_BINDINGS]]
+            below = self._submodule(document, name)
+            return below or self._star_imports(document, model.module, name, visited)
+        return self._submodule(document, name)
 
-    def _below(self, document: Document, name: bytes) -> list[PythonRef]:
+    def _submodule(self, document: Document, name: bytes) -> list[PythonRef]:
         if not document.path.endswith((b"/__init__.py", b"/__init__.pyi")):
             return []
         stem = document.path.rpartition(b"/")[0] + b"/" + name
         submodule = document.project.first([stem + end for end in (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")])
         return [PythonRef(submodule)] if submodule is not None else []
 
-    def _starred(
+    def _star_imports(
         self, document: Document, scope: PythonScope, name: bytes, visited: set[tuple[object, bytes]]
     ) -> list[PythonRef]:
         _ = scope.bindings
@@ -244,22 +241,22 @@ class PythonNames:
         """Follow imports to the end; an import without a target stays."""
         by_key: dict[object, PythonRef] = {}
         for ref in refs:
-            for target in self._followed(ref, set()):
+            for target in self._import_targets(ref, set()):
                 by_key.setdefault(target.key, target)
         return list(by_key.values())
 
-    def _followed(self, ref: PythonRef, visited: set[object]) -> list[PythonRef]:
+    def _import_targets(self, ref: PythonRef, visited: set[object]) -> list[PythonRef]:
         pending, targets = [ref], []
         while pending:
             current = pending.pop(0)
             if current.key in visited or len(visited) > MAX_STEPS:
                 continue
             visited.add(current.key)
-            imported = self.imported(current)
+            imported = self._import_step(current)
             if imported is None or not imported:
                 targets.append(current)
             else:
-                # What stands first is the best; others are ways that a program may take instead.
+                # The first target is the best; a second one covers try/except and version checks. More cost time only.
                 pending[:0] = imported[:2]
         return targets
 
@@ -270,7 +267,7 @@ class PythonNames:
             return False
         return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
 
-    def imported(self, ref: PythonRef) -> list[PythonRef] | None:
+    def _import_step(self, ref: PythonRef) -> list[PythonRef] | None:
         """Return the target of an import, one step on; None for other bindings, empty for a missing module."""
         binding = ref.binding
         if binding is None or binding.kind not in {"import", "from"}:
@@ -285,23 +282,23 @@ class PythonNames:
         return [PythonRef(refs) for refs in self.modules(ref.document, joined, binding.level)[:1]]
 
 
-def _from_inside(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:
+def _order_for_own_scope(bindings: list[PythonBinding], offset: int) -> tuple[list[PythonBinding], bool]:
     """Sort bindings for a use in their own scope: the nearest earlier one first; tell whether there is one."""
-    before = [b for b in bindings if b.ends <= offset and b.start != offset]
-    after = [b for b in bindings if b.ends > offset or b.start == offset]
+    before = [b for b in bindings if b.bound_from <= offset and b.start != offset]
+    after = [b for b in bindings if b.bound_from > offset or b.start == offset]
     return [*reversed(before), *after], bool(before)
 
 
-def from_outside(bindings: list[PythonBinding]) -> list[PythonBinding]:
+def order_for_other_scopes(bindings: list[PythonBinding]) -> list[PythonBinding]:
     """Sort bindings for a use in another scope: functions and classes first, imports last, later ones first.
 
     Overloads come after what they are overloads of.
     """
     return sorted(
         bindings,
-        key=lambda b: (_LAST.get(b.kind, 1), _marked(b, b"overload"), b.ends == _LATEST, -b.start),
+        key=lambda b: (_LAST.get(b.kind, 1), _has_decorator(b, b"overload"), b.bound_from == _LATEST, -b.start),
     )
 
 
-def _marked(binding: PythonBinding, name: bytes) -> bool:
+def _has_decorator(binding: PythonBinding, name: bytes) -> bool:
     return any((node.text or b"").rstrip().endswith(name) for node in binding.decorators)

@@ -40,9 +40,9 @@ _PARAMETERS = frozenset({
 class PythonBinding:
     """A place that binds a name.
 
-    `node` is what binds it (the definition, the assignment, the import …), `ends` the byte from which the name is
-    bound, `steps` the way through an unpacking, as places (-1: the rest after a star). For imports `module` is the
-    dotted name, with `level` leading dots, and `member` what is taken from it.
+    `node` is the definition, assignment or import; the name is bound from byte `bound_from` on. `steps` are indexes
+    through an unpacking (-1: the rest after a star). For imports `module` is the dotted name, with `level` leading
+    dots, and `member` the imported name.
     """
 
     kind: BindingKind
@@ -51,7 +51,7 @@ class PythonBinding:
     end: int
     node: Node
     scope: PythonScope
-    ends: int
+    bound_from: int
     steps: tuple[int, ...] = ()
     module: bytes = b""
     level: int = 0
@@ -76,7 +76,7 @@ class PythonScope:
     def bindings(self) -> dict[bytes, list[PythonBinding]]:
         """All bindings of this scope itself, by name."""
         if self._bindings is None:
-            walk = _Walk(self)
+            walk = _ScopeWalk(self)
             walk.walk()
             self.globals, self.nonlocals = frozenset(walk.globals), frozenset(walk.nonlocals)
             self.stars = walk.stars
@@ -161,7 +161,7 @@ def _names_parameter(path: list[Node], index: int) -> bool:
     return True
 
 
-class _Walk:
+class _ScopeWalk:
     """Collect the bindings of one scope, without those of inner scopes."""
 
     def __init__(self, scope: PythonScope) -> None:
@@ -291,9 +291,9 @@ class _Walk:
                 first = child.named_children[0]
                 self.bind("import", first, child, node.end_byte, module=first.text or b"")
 
-    def _from(self, node: Node, _waiting: list[Node]) -> None:
+    def _from_import(self, node: Node, _waiting: list[Node]) -> None:
         source = node.child_by_field_name("module_name")
-        module, level = dotted(source)
+        module, level = parse_from_module(source)
         for child in node.named_children:
             if child.type == "wildcard_import":
                 self.stars.append((module, level, node.start_byte))
@@ -360,27 +360,27 @@ class _Walk:
                 pending.append((part.named_children[0], steps))
 
 
-_HANDLERS: dict[str, Callable[[_Walk, Node, list[Node]], None]] = {
-    "function_definition": _Walk._function,  # noqa: SLF001 - the table stands behind the class it belongs to
-    "class_definition": _Walk._function,  # noqa: SLF001 - as above
-    "decorated_definition": _Walk._decorated,  # noqa: SLF001 - as above
-    "assignment": _Walk._assignment,  # noqa: SLF001 - as above
-    "augmented_assignment": _Walk._assignment,  # noqa: SLF001 - as above
-    "named_expression": _Walk._walrus,  # noqa: SLF001 - as above
-    "for_statement": _Walk._for,  # noqa: SLF001 - as above
-    "as_pattern": _Walk._as_pattern,  # noqa: SLF001 - as above
-    "with_item": _Walk._with_item,  # noqa: SLF001 - as above
-    "import_statement": _Walk._import,  # noqa: SLF001 - as above
-    "import_from_statement": _Walk._from,  # noqa: SLF001 - as above
+_HANDLERS: dict[str, Callable[[_ScopeWalk, Node, list[Node]], None]] = {
+    "function_definition": _ScopeWalk._function,  # noqa: SLF001 - the table stands behind the class it belongs to
+    "class_definition": _ScopeWalk._function,  # noqa: SLF001 - as above
+    "decorated_definition": _ScopeWalk._decorated,  # noqa: SLF001 - as above
+    "assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
+    "augmented_assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
+    "named_expression": _ScopeWalk._walrus,  # noqa: SLF001 - as above
+    "for_statement": _ScopeWalk._for,  # noqa: SLF001 - as above
+    "as_pattern": _ScopeWalk._as_pattern,  # noqa: SLF001 - as above
+    "with_item": _ScopeWalk._with_item,  # noqa: SLF001 - as above
+    "import_statement": _ScopeWalk._import,  # noqa: SLF001 - as above
+    "import_from_statement": _ScopeWalk._from_import,  # noqa: SLF001 - as above
     "future_import_statement": lambda *_: None,
-    "global_statement": _Walk._global,  # noqa: SLF001 - as above
-    "nonlocal_statement": _Walk._global,  # noqa: SLF001 - as above
-    "type_alias_statement": _Walk._type_alias,  # noqa: SLF001 - as above
-    "case_pattern": _Walk._case_pattern,  # noqa: SLF001 - as above
+    "global_statement": _ScopeWalk._global,  # noqa: SLF001 - as above
+    "nonlocal_statement": _ScopeWalk._global,  # noqa: SLF001 - as above
+    "type_alias_statement": _ScopeWalk._type_alias,  # noqa: SLF001 - as above
+    "case_pattern": _ScopeWalk._case_pattern,  # noqa: SLF001 - as above
 }
 
 
-def dotted(source: Node | None) -> tuple[bytes, int]:
+def parse_from_module(source: Node | None) -> tuple[bytes, int]:
     """Return the module name of a ``from`` import and its number of leading dots."""
     if source is None or source.type != "relative_import":
         return (source.text or b"") if source is not None else b"", 0

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.languages.typescript.names import (
     MAX_ALTERNATIVES,
     MAX_DEPTH,
-    Known,
+    BoundTypes,
     TsNames,
     TsRef,
     TsValue,
     TypeArguments,
-    distinct,
+    first_distinct,
 )
 from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquoted
 from sourcelight.engines.navigation.model import DeclarationKey, Document
@@ -48,15 +48,15 @@ class TsAnnotations(TsNames):
         super().__init__(session)
         self.depth = 0
         self._cut = False
-        # What is known of type parameters is told apart by identity, so it has to live as long.
-        self._known: dict[Hashable, tuple[list[TsValue], Known]] = {}
+        # What is bound_types of type parameters is told apart by identity, so it has to live as long.
+        self._values: dict[Hashable, tuple[list[TsValue], BoundTypes]] = {}
         self._open: set[Hashable] = set()
 
-    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
+    def infer(self, document: Document, node: Node | None, bound_types: BoundTypes | None = None) -> list[TsValue]:
         """Return the possible values of an expression."""
         raise NotImplementedError
 
-    def returned(self, function: TsValue) -> list[TsValue]:
+    def return_values(self, function: TsValue) -> list[TsValue]:
         """Return the values that a function returns."""
         raise NotImplementedError
 
@@ -68,27 +68,34 @@ class TsAnnotations(TsNames):
         """Return the possible values of a declaration."""
         raise NotImplementedError
 
-    def annotated(self, document: Document, node: Node | None, known: Known) -> list[TsValue]:
+    def annotation_values(self, document: Document, node: Node | None, bound_types: BoundTypes) -> list[TsValue]:
         """Return up to four possible values of a type, the most likely first."""
-        return self.once("type", document, node, known, self._annotated) if node is not None else []
+        return self.infer_once("type", document, node, bound_types, self._annotation_values) if node is not None else []
 
-    def once(
+    def infer_once(
         self,
-        what: str,
+        subject: str,
         document: Document,
         node: Node,
-        known: Known,
-        work: Callable[[Document, Node, Known], Iterable[TsValue]],
+        bound_types: BoundTypes,
+        work: Callable[[Document, Node, BoundTypes], Iterable[TsValue]],
     ) -> list[TsValue]:
         """Compute values of a node once; empty beyond `MAX_DEPTH` or in a cycle.
 
-        Nothing is noted of what was cut short: because it goes too deep, or because it goes in a circle.
+        A result that was truncated by depth or by a cycle isn't cached.
         """
         if self.depth >= MAX_DEPTH:
             self._cut = True
             return []
-        key = what, document.key, node.start_byte, node.end_byte, node.type, id(known) if known else 0
-        cached = self._known.get(key)
+        key = (
+            subject,
+            document.key,
+            node.start_byte,
+            node.end_byte,
+            node.type,
+            id(bound_types) if bound_types else 0,
+        )
+        cached = self._values.get(key)
         if cached is not None:
             return cached[0]
         if key in self._open:
@@ -98,66 +105,74 @@ class TsAnnotations(TsNames):
         was_cut, self._cut = self._cut, False
         self.depth += 1
         try:
-            values = distinct(work(document, node, known))
+            values = first_distinct(work(document, node, bound_types))
             if not self._cut:
-                self._known[key] = values, known
+                self._values[key] = values, bound_types
         finally:
             self.depth -= 1
             self._cut = self._cut or was_cut
             self._open.discard(key)
         return values
 
-    def _annotated(self, document: Document, node: Node, known: Known) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
+    def _annotation_values(self, document: Document, node: Node, bound_types: BoundTypes) -> Iterable[TsValue]:  # noqa: PLR0911 - a case a kind of type
         while node.type in _INNER and node.named_children:
             node = node.named_children[-1]
         kind = node.type
         if kind in {"type_identifier", "identifier", "nested_type_identifier"}:
-            return self._named(document, node, [], known)
+            return self._named_type_values(document, node, [], bound_types)
         if kind == "generic_type":
             arguments = node.child_by_field_name("type_arguments")
             name = node.child_by_field_name("name")
             type_arguments = (
                 [a for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
             )
-            return self._named(document, name, type_arguments, known) if name is not None else []
+            return self._named_type_values(document, name, type_arguments, bound_types) if name is not None else []
         if kind in {"union_type", "intersection_type"}:
-            return [value for child in node.named_children for value in self.annotated(document, child, known)]
+            return [
+                value for child in node.named_children for value in self.annotation_values(document, child, bound_types)
+            ]
         if kind == "object_type":
             mapped = next((c for c in node.named_children if c.type == "index_signature"), None)
-            inner = self._mapped(document, mapped, known) if mapped is not None else []
-            return [TsValue("shape", document, node, known), *inner]
+            inner = self._mapped_members(document, mapped, bound_types) if mapped is not None else []
+            return [TsValue("shape", document, node, bound_types), *inner]
         if kind == "array_type":
             return [
-                TsValue("array", document, node, known, tuple(self.annotated(document, node.named_children[0], known)))
+                TsValue(
+                    "array",
+                    document,
+                    node,
+                    bound_types,
+                    tuple(self.annotation_values(document, node.named_children[0], bound_types)),
+                )
             ]
         if kind == "tuple_type":
-            return [TsValue("tuple", document, node, known)]
+            return [TsValue("tuple", document, node, bound_types)]
         if kind in _FUNCTIONS:
-            return [TsValue("function", document, node, known)]
+            return [TsValue("function", document, node, bound_types)]
         if kind == "type_query":
-            return self.infer(document, node.named_children[0] if node.named_children else None, known)
+            return self.infer(document, node.named_children[0] if node.named_children else None, bound_types)
         if kind == "lookup_type":
-            return self._looked_up(document, node, known)
+            return self._lookup_type(document, node, bound_types)
         if kind == "conditional_type":
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
-            return [value for branch in branches for value in self.annotated(document, branch, known)]
+            return [value for branch in branches for value in self.annotation_values(document, branch, bound_types)]
         if kind == "this_type":
             return self.this(document, node)
         return []
 
-    def _mapped(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _mapped_members(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         """``[K in keyof T]: …`` has the members of ``T``."""
         clause = next((c for c in node.named_children if c.type == "mapped_type_clause"), None)
         kind = clause.child_by_field_name("type") if clause is not None else None
         if kind is None or kind.type != "index_type_query":
             return []
-        return self.annotated(document, kind.named_children[0], known)
+        return self.annotation_values(document, kind.named_children[0], bound_types)
 
-    def _looked_up(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _lookup_type(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         if len(node.named_children) < 2:
             return []
         holder, key = node.named_children[:2]
-        values = self.annotated(document, holder, known)
+        values = self.annotation_values(document, holder, bound_types)
         if key.type != "literal_type":
             return [item for value in values for item in value.items]
         return [v for value in values for ref in self.member_refs(value, unquoted(key)) for v in self.values_of(ref)]
@@ -173,26 +188,28 @@ class TsAnnotations(TsNames):
             if outer.type == "interface_declaration":
                 return [TsValue("instance", document, outer)]
             if outer.type in {"function_declaration", "function_expression", "method_definition"}:
-                declared_this = self._own_this(document, outer)
+                declared_this = self._declared_this(document, outer)
                 if declared_this:
                     return declared_this
                 if outer.type == "method_definition" and index and path[index - 1].type == "object":
                     return [TsValue("object", document, path[index - 1])]
         return []
 
-    def _own_this(self, document: Document, function: Node) -> list[TsValue]:
+    def _declared_this(self, document: Document, function: Node) -> list[TsValue]:
         parameters = function.child_by_field_name("parameters")
         for parameter in parameters.named_children if parameters is not None else ():
             pattern = parameter.child_by_field_name("pattern")
             if pattern is not None and pattern.type == "this":
-                return self.annotated(document, parameter.child_by_field_name("type"), {})
+                return self.annotation_values(document, parameter.child_by_field_name("type"), {})
         return []
 
-    def _named(self, document: Document, name: Node, arguments: list[Node], known: Known) -> Iterable[TsValue]:
+    def _named_type_values(
+        self, document: Document, name: Node, arguments: list[Node], bound_types: BoundTypes
+    ) -> Iterable[TsValue]:
         refs = self.type_refs(document, name)
         if refs:
-            return [value for ref in refs for value in self.of_type(ref, document, arguments, known)]
-        return self._built_in(document, name, arguments, known)
+            return [value for ref in refs for value in self.of_type(ref, document, arguments, bound_types)]
+        return self._built_in_type(document, name, arguments, bound_types)
 
     def type_refs(self, document: Document, name: Node) -> list[TsRef]:
         """Return the declarations of a named type, imports followed."""
@@ -209,80 +226,108 @@ class TsAnnotations(TsNames):
         refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
         return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
 
-    def of_type(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
+    def of_type(self, ref: TsRef, document: Document, arguments: list[Node], bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911 - a case a kind
         """Return the possible values of a declared type; `arguments` are its type arguments in `document`."""
         declared = ref.binding
         if declared is None:
             return []
         if declared.kind == "typeparameter":
-            values = self.meaning(known, ref.key)
+            values = self.meaning(bound_types, ref.key)
             if values:
                 return values
             default, constraint = (declared.node.child_by_field_name(field) for field in ("value", "constraint"))
-            return self.annotated(ref.document, default, known) or self.annotated(ref.document, constraint, known)
+            return self.annotation_values(ref.document, default, bound_types) or self.annotation_values(
+                ref.document, constraint, bound_types
+            )
         inner = (
-            self.bound_to(ref, document, arguments, known)
+            self.bound_to(ref, document, arguments, bound_types)
             if arguments or declared.node.child_by_field_name("type_parameters")
             else {}
         )
         if declared.kind in {"class", "interface", "default"}:
             return [TsValue("instance", ref.document, declared.node, inner)]
         if declared.kind == "type":
-            return self.annotated(ref.document, declared.node.child_by_field_name("value"), inner)
+            return self.annotation_values(ref.document, declared.node.child_by_field_name("value"), inner)
         if declared.kind == "enum":
             return [TsValue("enum", ref.document, declared.node)]
         return []
 
-    def meaning(self, known: Known, key: DeclarationKey) -> list[TsValue]:
+    def meaning(self, bound_types: BoundTypes, key: DeclarationKey) -> list[TsValue]:
         """Return the values that a type parameter is bound to."""
-        argument = known.get(key, ())
+        argument = bound_types.get(key, ())
         return (
-            self.annotated(argument.document, argument.node, argument.known)
+            self.annotation_values(argument.document, argument.node, argument.bound_types)
             if isinstance(argument, TypeArguments)
             else list(argument)
         )
 
-    def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], known: Known) -> Known:
+    def bound_to(self, ref: TsRef, document: Document, arguments: list[Node], bound_types: BoundTypes) -> BoundTypes:
         """Bind the type parameters of a declaration to arguments, or to their defaults."""
         bindings: dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments] = {}
         for position, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
             default = parameter.node.child_by_field_name("value")
             if position < len(arguments):
-                bindings[ref.document.key, parameter.start] = TypeArguments(document, arguments[position], known)
+                bindings[ref.document.key, parameter.start] = TypeArguments(document, arguments[position], bound_types)
             elif default is not None:
                 bindings[ref.document.key, parameter.start] = TypeArguments(ref.document, default, bindings)
         return bindings
 
-    def _built_in(self, document: Document, name: Node, arguments: list[Node], known: Known) -> list[TsValue]:  # noqa: PLR0911 - a case a group of names
+    def _built_in_type(  # noqa: PLR0911 - a case a group of names
+        self, document: Document, name: Node, arguments: list[Node], bound_types: BoundTypes
+    ) -> list[TsValue]:
         text = name.text or b""
         if not arguments:
             return []
         if text in _SAME:
-            return self.annotated(document, arguments[0], known)
+            return self.annotation_values(document, arguments[0], bound_types)
         if text in _ARRAYS:
-            return [TsValue("array", document, name, known, tuple(self.annotated(document, arguments[0], known)))]
+            return [
+                TsValue(
+                    "array",
+                    document,
+                    name,
+                    bound_types,
+                    tuple(self.annotation_values(document, arguments[0], bound_types)),
+                )
+            ]
         if text in _PROMISES:
-            return [TsValue("promise", document, name, known, tuple(self.annotated(document, arguments[0], known)))]
+            return [
+                TsValue(
+                    "promise",
+                    document,
+                    name,
+                    bound_types,
+                    tuple(self.annotation_values(document, arguments[0], bound_types)),
+                )
+            ]
         if text in _MAPS:
-            return [TsValue("map", document, name, known, tuple(self.annotated(document, arguments[-1], known)))]
-        inner = self.annotated(document, arguments[0], known)
+            return [
+                TsValue(
+                    "map",
+                    document,
+                    name,
+                    bound_types,
+                    tuple(self.annotation_values(document, arguments[-1], bound_types)),
+                )
+            ]
+        inner = self.annotation_values(document, arguments[0], bound_types)
         if text == b"Awaited":
-            return self.awaited(inner)
+            return self.unwrap_promises(inner)
         if text == b"ReturnType":
-            return [value for function in inner for value in self.returned(function)]
+            return [value for function in inner for value in self.return_values(function)]
         if text == b"InstanceType":
             return [replace(value, kind="instance") for value in inner if value.kind == "class"]
         return []
 
     @staticmethod
-    def awaited(values: list[TsValue]) -> list[TsValue]:
+    def unwrap_promises(values: list[TsValue]) -> list[TsValue]:
         """Unwrap promises."""
         return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][
             :MAX_ALTERNATIVES
         ]
 
 
-def merged(first: Known, second: Known) -> Known:
+def merged(first: BoundTypes, second: BoundTypes) -> BoundTypes:
     """Join two bindings of type parameters."""
     if not first:
         return second

@@ -31,13 +31,13 @@ def is_intrinsic(name: Node) -> bool:
 class TsInference(TsExpressions):
     """Infer values and expected values."""
 
-    def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
+    def expected_values(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the expected values of the expression at the end of a path from the root."""
         if len(path) < 2:
             return []
-        return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
+        return self.infer_once("expected", document, path[-1], {}, lambda *_: self._expected_values(document, path))
 
-    def passed(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
+    def passed_values(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
         """Return the values passed at a position to the function at the end of a path."""
         call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
         function = call.child_by_field_name("function") if call is not None else None
@@ -49,9 +49,9 @@ class TsInference(TsExpressions):
             ]
             if built_in:
                 return built_in
-        return [value for one in self.contextual(document, path) for value in self.parameter(one, position)]
+        return [value for one in self.expected_values(document, path) for value in self.parameter(one, position)]
 
-    def _contextual(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of place
+    def _expected_values(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of place
         node, parent = path[-1], path[-2]
         kind = parent.type
         if kind == "arguments":
@@ -60,9 +60,9 @@ class TsInference(TsExpressions):
             kind in {"as_expression", "satisfies_expression"}
             and parent.named_children[-1].start_byte != node.start_byte
         ):
-            return self.annotated(document, parent.named_children[-1], {})
+            return self.annotation_values(document, parent.named_children[-1], {})
         if kind in _THROUGH:
-            return self.contextual(document, path[:-1])
+            return self.expected_values(document, path[:-1])
         if kind in {
             "variable_declarator",
             "public_field_definition",
@@ -70,17 +70,17 @@ class TsInference(TsExpressions):
             "required_parameter",
             "optional_parameter",
         }:
-            return self.annotated(document, parent.child_by_field_name("type"), {})
+            return self.annotation_values(document, parent.child_by_field_name("type"), {})
         if kind == "pair":
             key = parent.child_by_field_name("key")
-            holders = self.contextual(document, path[:-2]) if key is not None else []
+            holders = self.expected_values(document, path[:-2]) if key is not None else []
             return (
                 [v for h in holders for r in self.member_refs(h, unquoted(key)) for v in self.values_of(r)]
                 if key is not None
                 else []
             )
         if kind == "array":
-            return [item for value in self.contextual(document, path[:-1]) for item in value.items]
+            return [item for value in self.expected_values(document, path[:-1]) for item in value.items]
         if kind == "return_statement":
             return self._of_return(document, path)
         if kind == "arrow_function":
@@ -114,15 +114,15 @@ class TsInference(TsExpressions):
         function = path[-1]
         kind = function.child_by_field_name("return_type")
         if kind is not None:
-            values = self.annotated(document, kind, {})
+            values = self.annotation_values(document, kind, {})
         elif function.type == "method_definition":
-            values = [v for one in self.expected_member(document, path) for v in self.returned(one)]
+            values = [v for one in self.expected_member(document, path) for v in self.return_values(one)]
         else:
-            values = [v for one in self.contextual(document, path) for v in self._result(one)]
-        return self.awaited(values) if any(child.type == "async" for child in function.children) else values
+            values = [v for one in self.expected_values(document, path) for v in self._result(one)]
+        return self.unwrap_promises(values) if any(child.type == "async" for child in function.children) else values
 
     def _result(self, function: TsValue) -> list[TsValue]:
-        return self.returned(function) if function.kind == "function" else self._called_shape(function)
+        return self.return_values(function) if function.kind == "function" else self._call_signature_results(function)
 
     def _of_argument(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the values that a call expects of an argument."""
@@ -140,8 +140,8 @@ class TsInference(TsExpressions):
         for value in self.infer(document, function):
             callee = value
             if value.kind == "function":
-                # What callbacks return says nothing of what they are given, and asking for it would go in circles.
-                callee = self.instantiated(value, document, call, callbacks=node.type not in FUNCTIONS)
+                # The result of a callback doesn't constrain its parameters, and inferring it would recurse forever.
+                callee = self.instantiate(value, document, call, callbacks=node.type not in FUNCTIONS)
             values += self.parameter(callee, position, len(given_arguments))
         return values
 
@@ -152,7 +152,7 @@ class TsInference(TsExpressions):
             for child in body.named_children if body is not None else ():
                 name = child.child_by_field_name("name")
                 if child.type == "method_definition" and name is not None and name.text == b"constructor":
-                    values += self.parameter(TsValue("function", value.document, child, value.known), position)
+                    values += self.parameter(TsValue("function", value.document, child, value.bound_types), position)
         return values
 
     def intrinsic(self, document: Document, name: bytes) -> list[TsRef]:

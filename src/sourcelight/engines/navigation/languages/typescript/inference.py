@@ -1,6 +1,6 @@
-"""What expressions may be, as far as annotations, literals, constructors and returns tell.
+"""Infer the values of TypeScript expressions from annotations, literals, constructors and returns.
 
-What methods of arrays, maps and promises return and pass to callbacks: the standard library is seldom at hand.
+Methods of arrays, maps and promises are built in, because the standard library is seldom indexed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from sourcelight.engines.navigation.languages.typescript.members import TsGeneri
 from sourcelight.engines.navigation.languages.typescript.names import (
     MAX_ALTERNATIVES,
     MAX_DEPTH,
-    Known,
+    BoundTypes,
     TsRef,
     TsValue,
-    distinct,
+    first_distinct,
 )
 from sourcelight.engines.navigation.languages.typescript.scopes import (
     CLASSES,
@@ -43,19 +43,21 @@ _CALLED_WITH_ITEM = _MAPPED | {
 }  # fmt: skip
 
 
-def called_method(types: TsExpressions, holder: TsValue, name: bytes, document: Document, call: Node) -> list[TsValue]:
+def built_in_method_results(
+    types: TsExpressions, holder: TsValue, name: bytes, document: Document, call: Node
+) -> list[TsValue]:
     """Return the values of a call of a built-in method; empty for other methods."""
     if holder.kind in {"array", "map"}:
         if name in _ONE:
             return list(holder.items)
         if name in _SAME:
-            return [TsValue("array", holder.document, holder.node, holder.known, holder.items)]
+            return [TsValue("array", holder.document, holder.node, holder.bound_types, holder.items)]
         if name in _MAPPED:
             results = _of_callback(types, document, call)
             return [TsValue("array", document, call, {}, tuple(results))] if results else []
     elif holder.kind == "promise":
         if name == b"then":
-            results = types.awaited(_of_callback(types, document, call))
+            results = types.unwrap_promises(_of_callback(types, document, call))
             return [TsValue("promise", document, call, {}, tuple(results))]
         if name in {b"catch", b"finally"}:
             return [holder]
@@ -65,7 +67,7 @@ def called_method(types: TsExpressions, holder: TsValue, name: bytes, document: 
 def _of_callback(types: TsExpressions, document: Document, call: Node) -> list[TsValue]:
     arguments = call.child_by_field_name("arguments")
     callback = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-    return distinct(v for value in types.infer(document, callback) for v in types.returned(value))
+    return first_distinct(v for value in types.infer(document, callback) for v in types.return_values(value))
 
 
 def callback_parameter(holder: TsValue, name: bytes, position: int) -> list[TsValue]:
@@ -88,33 +90,33 @@ _MAX_RETURNS = 4
 class TsExpressions(TsGenerics):
     """Infer values within one call."""
 
-    def contextual(self, document: Document, path: list[Node]) -> list[TsValue]:
+    def expected_values(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the expected values of the expression at the end of a path."""
         raise NotImplementedError
 
-    def passed(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
+    def passed_values(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
         """Return the values passed at a position to the function at the end of a path."""
         raise NotImplementedError
 
-    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[TsValue]:
+    def infer(self, document: Document, node: Node | None, bound_types: BoundTypes | None = None) -> list[TsValue]:
         """Return up to four possible values of an expression, the most likely first."""
-        return self.once("value", document, node, known or {}, self._infer) if node is not None else []
+        return self.infer_once("value", document, node, bound_types or {}, self._infer) if node is not None else []
 
-    def _infer(self, document: Document, node: Node, known: Known) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
+    def _infer(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
         kind = node.type
         if kind in {"identifier", "type_identifier", "shorthand_property_identifier"}:
             refs = self.lookup(document, node.text or b"", node.start_byte)
             return [
                 value
                 for ref in self.follow(refs)[:MAX_ALTERNATIVES]
-                for value in self.values_of(replace(ref, known=merged(ref.known, known)))
+                for value in self.values_of(replace(ref, bound_types=merged(ref.bound_types, bound_types)))
             ]
         if kind in {"member_expression", "nested_identifier"}:
-            return self._property(document, node, known)
+            return self._property(document, node, bound_types)
         if kind == "call_expression":
-            return self._call(document, node, known)
+            return self._call(document, node, bound_types)
         if kind == "new_expression":
-            return self._new(document, node, known)
+            return self._new(document, node, bound_types)
         if kind == "this":
             return self.this(document, node)
         if kind == "super":
@@ -125,48 +127,48 @@ class TsExpressions(TsGenerics):
                 for base in self._bases(value, value.node)
             ]
         if kind == "await_expression":
-            return self.awaited(self.infer(document, _first(node), known))
+            return self.unwrap_promises(self.infer(document, _first(node), bound_types))
         if kind in _WRAPPERS:
-            return self.infer(document, _last(node), known)
+            return self.infer(document, _last(node), bound_types)
         if kind in {"as_expression", "satisfies_expression", "type_assertion"}:
-            return self._asserted(document, node, known)
+            return self._asserted_values(document, node, bound_types)
         if kind in FUNCTIONS:
-            return [TsValue("function", document, node, known)]
+            return [TsValue("function", document, node, bound_types)]
         if kind in CLASSES:
-            return [TsValue("class", document, node, known)]
+            return [TsValue("class", document, node, bound_types)]
         if kind == "object":
-            return [TsValue("object", document, node, known)]
+            return [TsValue("object", document, node, bound_types)]
         if kind == "array":
-            items = [v for child in node.named_children[:8] for v in self._element(document, child, known)]
-            return [TsValue("array", document, node, known, tuple(distinct(items)))]
+            items = [v for child in node.named_children[:8] for v in self._element(document, child, bound_types)]
+            return [TsValue("array", document, node, bound_types, tuple(first_distinct(items)))]
         if kind == "ternary_expression":
             branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
-            return [value for branch in branches for value in self.infer(document, branch, known)]
+            return [value for branch in branches for value in self.infer(document, branch, bound_types)]
         if kind == "binary_expression":
-            return self._binary(document, node, known)
+            return self._binary(document, node, bound_types)
         if kind in {"assignment_expression", "augmented_assignment_expression"}:
-            return self.infer(document, node.child_by_field_name("right"), known)
+            return self.infer(document, node.child_by_field_name("right"), bound_types)
         if kind == "subscript_expression":
-            return self._subscript(document, node, known)
+            return self._subscript(document, node, bound_types)
         if kind == "instantiation_expression":
-            return self.infer(document, _first(node), known)
+            return self.infer(document, _first(node), bound_types)
         return []
 
-    def _element(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _element(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         if node.type == "spread_element":
-            return [item for value in self.infer(document, _first(node), known) for item in value.items]
-        return self.infer(document, node, known)
+            return [item for value in self.infer(document, _first(node), bound_types) for item in value.items]
+        return self.infer(document, node, bound_types)
 
-    def _asserted(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _asserted_values(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         parts = [child for child in node.named_children if child.type != "comment"]
         if len(parts) < 2:
-            return self.infer(document, parts[0] if parts else None, known)
+            return self.infer(document, parts[0] if parts else None, bound_types)
         value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else (parts[0], parts[1])
         if node.type == "satisfies_expression":
-            return self.infer(document, value, known) or self.annotated(document, kind, known)
-        return self.annotated(document, kind, known) or self.infer(document, value, known)
+            return self.infer(document, value, bound_types) or self.annotation_values(document, kind, bound_types)
+        return self.annotation_values(document, kind, bound_types) or self.infer(document, value, bound_types)
 
-    def _binary(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _binary(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         sign = node.child_by_field_name("operator")
         if sign is None or sign.type not in _BOTH:
             return []
@@ -175,30 +177,33 @@ class TsExpressions(TsGenerics):
             if sign.type == "&&"
             else [node.child_by_field_name("left"), node.child_by_field_name("right")]
         )
-        return [value for side in sides for value in self.infer(document, side, known)]
+        return [value for side in sides for value in self.infer(document, side, bound_types)]
 
-    def _property(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _property(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         name = node.child_by_field_name("property")
         refs = self.selected(
-            document, node.child_by_field_name("object"), (name.text if name is not None else None) or b"", known
+            document,
+            node.child_by_field_name("object"),
+            (name.text if name is not None else None) or b"",
+            bound_types,
         )
         return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
 
-    def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[TsRef]:
+    def selected(self, document: Document, holder: Node | None, name: bytes, bound_types: BoundTypes) -> list[TsRef]:
         """Return the members that ``holder.name`` refers to, imports not followed."""
         refs: list[TsRef] = []
-        for value in self.infer(document, holder, known):
+        for value in self.infer(document, holder, bound_types):
             refs += self.member_refs(value, name)
         return refs
 
-    def _subscript(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _subscript(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         index = node.child_by_field_name("index")
         values: list[TsValue] = []
-        for value in self.infer(document, node.child_by_field_name("object"), known):
+        for value in self.infer(document, node.child_by_field_name("object"), bound_types):
             if index is not None and index.type == "string":
                 values += [v for ref in self.member_refs(value, unquoted(index)) for v in self.values_of(ref)]
             elif index is not None and index.type == "number" and value.kind == "tuple":
-                values += self.stepped(
+                values += self.take_step(
                     [value], PatternStep("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
                 )
             else:
@@ -210,24 +215,24 @@ class TsExpressions(TsGenerics):
         body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
         for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
             if child.type == "index_signature":
-                return self.annotated(value.document, child.child_by_field_name("type"), value.known)
+                return self.annotation_values(value.document, child.child_by_field_name("type"), value.bound_types)
         return []
 
-    def _new(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _new(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         arguments = node.child_by_field_name("type_arguments")
         type_arguments = list(arguments.named_children) if arguments is not None else []
         constructor = node.child_by_field_name("constructor")
         values: list[TsValue] = []
-        for value in self.infer(document, constructor, known):
+        for value in self.infer(document, constructor, bound_types):
             if value.kind == "class" and value.node is not None:
                 ref = TsRef(value.document, TsBinding("class", b"", 0, 0, value.node))
-                bindings = self.bound_to(ref, document, type_arguments, known)
-                values.append(TsValue("instance", value.document, value.node, merged(value.known, bindings)))
+                bindings = self.bound_to(ref, document, type_arguments, bound_types)
+                values.append(TsValue("instance", value.document, value.node, merged(value.bound_types, bindings)))
         if not values and constructor is not None and type_arguments:
-            return self._built_in(document, constructor, type_arguments, known)
+            return self._built_in_type(document, constructor, type_arguments, bound_types)
         return values
 
-    def _call(self, document: Document, node: Node, known: Known) -> list[TsValue]:
+    def _call(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         function = node.child_by_field_name("function")
         if function is None:
             return []
@@ -236,59 +241,61 @@ class TsExpressions(TsGenerics):
             target = self.module(document, required)
             return [TsValue("module", target)] if target is not None else []
         if function.type == "import":
-            return self._imported_later(document, node)
+            return self._dynamic_import(document, node)
         if function.type == "member_expression":
             name = function.child_by_field_name("property")
-            holders = self.infer(document, function.child_by_field_name("object"), known)
+            holders = self.infer(document, function.child_by_field_name("object"), bound_types)
             built_in = [
                 v
                 for holder in holders
-                for v in called_method(self, holder, (name.text if name else None) or b"", document, node)
+                for v in built_in_method_results(self, holder, (name.text if name else None) or b"", document, node)
             ]
             if built_in:
                 return built_in
         values: list[TsValue] = []
-        for value in self.infer(document, function, known):
+        for value in self.infer(document, function, bound_types):
             if value.kind == "function":
-                values += self.returned(self.instantiated(value, document, node))
+                values += self.return_values(self.instantiate(value, document, node))
             else:
-                values += self._called_shape(value)
+                values += self._call_signature_results(value)
         return values
 
-    def _imported_later(self, document: Document, node: Node) -> list[TsValue]:
+    def _dynamic_import(self, document: Document, node: Node) -> list[TsValue]:
         arguments = node.child_by_field_name("arguments")
         first = _first(arguments) if arguments is not None else None
         target = self.module(document, unquoted(first)) if first is not None and first.type == "string" else None
         return [TsValue("promise", document, node, {}, (TsValue("module", target),))] if target is not None else []
 
-    def _called_shape(self, value: TsValue) -> list[TsValue]:
+    def _call_signature_results(self, value: TsValue) -> list[TsValue]:
         """What calling an interface or object type with a call signature returns."""
         body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
         for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
             if child.type == "call_signature":
-                return self.returned(TsValue("function", value.document, child, value.known))
+                return self.return_values(TsValue("function", value.document, child, value.bound_types))
         return []
 
-    def returned(self, function: TsValue) -> list[TsValue]:
+    def return_values(self, function: TsValue) -> list[TsValue]:
         """Return the values that a function returns."""
         node = function.node
         if function.kind != "function" or node is None:
             return []
         kind = node.child_by_field_name("return_type")
         if kind is not None:
-            return self.annotated(function.document, kind, function.known)
+            return self.annotation_values(function.document, kind, function.bound_types)
         body = node.child_by_field_name("body")
         if body is None or self.depth >= MAX_DEPTH:
             return []
         results = [body] if body.type != "statement_block" else _returns(body)
         self.depth += 1
         try:
-            values = distinct(v for result in results for v in self.infer(function.document, result, function.known))
+            values = first_distinct(
+                v for result in results for v in self.infer(function.document, result, function.bound_types)
+            )
         finally:
             self.depth -= 1
         if any(child.type == "async" for child in node.children):
             return (
-                [TsValue("promise", function.document, node, function.known, tuple(self.awaited(values)))]
+                [TsValue("promise", function.document, node, function.bound_types, tuple(self.unwrap_promises(values)))]
                 if values
                 else []
             )
@@ -300,9 +307,9 @@ class TsExpressions(TsGenerics):
         if declared is None:
             return [TsValue("module", document)]
         if declared.kind == "function":
-            return [TsValue("function", document, declared.node, ref.known)]
+            return [TsValue("function", document, declared.node, ref.bound_types)]
         if declared.kind == "class":
-            return [TsValue("class", document, declared.node, ref.known)]
+            return [TsValue("class", document, declared.node, ref.bound_types)]
         if declared.kind == "enum":
             return [TsValue("enum", document, declared.node)]
         if declared.kind == "namespace":
@@ -312,44 +319,44 @@ class TsExpressions(TsGenerics):
         if declared.kind == "import":
             return [value for one in self.follow([ref]) if one.key != ref.key for value in self.values_of(one)]
         if declared.kind in {"variable", "parameter", "member"}:
-            return self._held(ref, declared)
+            return self._declared_values(ref, declared)
         return []
 
-    def _held(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:
+    def _declared_values(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:
         if self.depth >= MAX_DEPTH:
             return []
         self.depth += 1
         try:
-            values = self._whole(ref, declared)
+            values = self._undestructured_values(ref, declared)
             for step in declared.steps:
-                values = self.stepped(values, step)
-            return distinct(values)
+                values = self.take_step(values, step)
+            return first_distinct(values)
         finally:
             self.depth -= 1
 
-    def _whole(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
+    def _undestructured_values(self, ref: TsRef, declared: TsBinding) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of declaration
         """Return the values of a declaration before destructuring."""
-        node, document, known = declared.node, ref.document, ref.known
+        node, document, bound_types = declared.node, ref.document, ref.bound_types
         if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
             if any(child.type == "get" for child in node.children):
-                return self.returned(TsValue("function", document, node, known))
-            return [TsValue("function", document, node, known)]
+                return self.return_values(TsValue("function", document, node, bound_types))
+            return [TsValue("function", document, node, bound_types)]
         if node.type == "for_in_statement":
-            over = self.infer(document, node.child_by_field_name("right"), known)
+            over = self.infer(document, node.child_by_field_name("right"), bound_types)
             return [item for value in over for item in value.items]
         kind = node.child_by_field_name("type")
         if kind is not None:
-            values = self.annotated(document, kind, known)
+            values = self.annotation_values(document, kind, bound_types)
             if values:
                 return values
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if node.type == "shorthand_property_identifier":
-            return self.infer(document, node, known)
+            return self.infer(document, node, bound_types)
         if declared.kind == "parameter":
             expected = self._expected_parameter(document, node)
             if expected:
                 return expected
-        return self.infer(document, value, known) if value is not None and kind is None else []
+        return self.infer(document, value, bound_types) if value is not None and kind is None else []
 
     def _expected_parameter(self, document: Document, node: Node) -> list[TsValue]:
         """Return the values of a parameter without a type, from the expected type of its function."""
@@ -373,14 +380,14 @@ class TsExpressions(TsGenerics):
         if function.type == "method_definition":
             expected = self.expected_member(document, path[: index + 1])
             return [value for one in expected for value in self.parameter(one, position)]
-        return self.passed(document, path[: index + 1], position)
+        return self.passed_values(document, path[: index + 1], position)
 
     def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:
         """Return the expected values of a method in an object literal."""
         name = path[-1].child_by_field_name("name")
         if len(path) < 2 or path[-2].type != "object" or name is None:
             return []
-        holders = self.contextual(document, path[:-1])
+        holders = self.expected_values(document, path[:-1])
         return [
             v for holder in holders for ref in self.member_refs(holder, unquoted(name)) for v in self.values_of(ref)
         ]
@@ -416,10 +423,10 @@ class TsExpressions(TsGenerics):
         is_rest = _is_rest(parameter)
         if position >= len(parameters) and not is_rest:
             return []
-        values = self.annotated(function.document, parameter.child_by_field_name("type"), function.known)
-        return self.stepped(values, PatternStep("index", index=position - len(parameters) + 1)) if is_rest else values
+        values = self.annotation_values(function.document, parameter.child_by_field_name("type"), function.bound_types)
+        return self.take_step(values, PatternStep("index", index=position - len(parameters) + 1)) if is_rest else values
 
-    def stepped(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
+    def take_step(self, values: list[TsValue], step: PatternStep) -> list[TsValue]:
         """Take one step of a destructuring."""
         if step.kind == "rest":
             return values
@@ -433,11 +440,11 @@ class TsExpressions(TsGenerics):
                 if step.index < len(parts):
                     part = parts[step.index]
                     inner = part.child_by_field_name("type") or part
-                    stepped_values += self.annotated(value.document, inner, value.known)
+                    stepped_values += self.annotation_values(value.document, inner, value.bound_types)
             elif value.kind == "array" and value.node is not None and value.node.type == "array":
                 parts = value.node.named_children
                 stepped_values += (
-                    self.infer(value.document, parts[step.index], value.known) if step.index < len(parts) else []
+                    self.infer(value.document, parts[step.index], value.bound_types) if step.index < len(parts) else []
                 )
             else:
                 stepped_values += value.items

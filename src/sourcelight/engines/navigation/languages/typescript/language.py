@@ -19,8 +19,8 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     TsBinding,
     TsModel,
     binding,
-    bound,
-    parsed,
+    parse_recovering,
+    pattern_names,
     unquoted,
 )
 from sourcelight.engines.navigation.model import Document, How, Role
@@ -55,7 +55,7 @@ class TypeScriptLanguage(Language):
 
     def parse(self, name: str, text: bytes, deadline: float) -> TsModel | None:
         """Parse a file."""
-        tree = parsed(name, text, deadline)
+        tree = parse_recovering(name, text, deadline)
         return None if tree is None else TsModel(text, tree)
 
     def usage(self, cursor: Cursor) -> Usage:
@@ -231,7 +231,7 @@ class TsLookup:
         )
         if not values or values[0].kind != "module":
             return ref
-        exported = self.inference.exported(values[0].document, declared.steps[0].key)
+        exported = self.inference.find_exports(values[0].document, declared.steps[0].key)
         return exported[0] if exported else ref
 
     def _attribute(self) -> tuple[list[TsRef], How]:
@@ -276,7 +276,7 @@ class TsLookup:
         """The property that is expected under the name, for the object literal ``path[at]``."""
         if index < 1 or self.path[index].type != "object":
             return []
-        expected = self.inference.contextual(self.document, self.path[: index + 1])
+        expected = self.inference.expected_values(self.document, self.path[: index + 1])
         return [ref for value in expected for ref in self.inference.member_refs(value, self.name)]
 
     def _destructured(self) -> list[TsRef]:
@@ -286,7 +286,7 @@ class TsLookup:
         values = self._pattern_value(holder, top)
         steps = self._steps(top)
         for step in steps:
-            values = self.inference.stepped(values, step)
+            values = self.inference.take_step(values, step)
         return [ref for value in values for ref in self.inference.follow(self.inference.member_refs(value, self.name))]
 
     def _pattern_value(self, holder: Node, index: int) -> list[TsValue]:
@@ -301,7 +301,7 @@ class TsLookup:
 
     def _steps(self, top: int) -> list[PatternStep]:
         pattern = self.path[top + 1]
-        for name, steps in bound(pattern):
+        for name, steps in pattern_names(pattern):
             if name.start_byte == self.leaf.start_byte or (
                 self.parent.type == "pair_pattern" and self.parent.start_byte <= name.start_byte < self.parent.end_byte
             ):

@@ -1,7 +1,4 @@
-"""Members of TypeScript values: classes, interfaces, object types and literals, modules, enums.
-
-What type parameters mean in one call: as given, by what is passed, by their defaults.
-"""
+"""Members of TypeScript values, and the types that type parameters are bound to."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, merged
 from sourcelight.engines.navigation.languages.typescript.names import (
-    Known,
+    BoundTypes,
     TsRef,
     TsValue,
     TypeArguments,
@@ -52,10 +49,10 @@ class TsMembers(TsAnnotations):
         visited.add(value.key)
         node = value.node
         if value.kind == "module":
-            return self.exported(value.document, name)
+            return self.find_exports(value.document, name)
         if node is None:
             return []
-        members = [TsRef(value.document, made, value.known) for made in self._own(value, node, name)]
+        members = [TsRef(value.document, made, value.bound_types) for made in self._own_members(value, node, name)]
         if members:
             return members
         for base in self._bases(value, node):
@@ -73,20 +70,23 @@ class TsMembers(TsAnnotations):
             current = pending.pop(0)
             if current.node is None:
                 continue
-            for base in [*self._bases(current, current.node), *self._implemented(current, current.node)]:
+            for base in [*self._bases(current, current.node), *self._implemented_interfaces(current, current.node)]:
                 if base.key not in visited and base.node is not None:
                     visited.add(base.key)
                     pending.append(base)
-                    members += [TsRef(base.document, made, base.known) for made in self._own(base, base.node, name)]
+                    members += [
+                        TsRef(base.document, made, base.bound_types)
+                        for made in self._own_members(base, base.node, name)
+                    ]
         return members
 
-    def _implemented(self, value: TsValue, node: Node) -> Iterator[TsValue]:
+    def _implemented_interfaces(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
         for clause in heritage.named_children if heritage is not None and value.kind == "instance" else ():
             for kind in clause.named_children if clause.type == "implements_clause" else ():
-                yield from self.annotated(value.document, kind, value.known)
+                yield from self.annotation_values(value.document, kind, value.bound_types)
 
-    def _own(self, value: TsValue, node: Node, name: bytes) -> list[TsBinding]:
+    def _own_members(self, value: TsValue, node: Node, name: bytes) -> list[TsBinding]:
         model = self.model(value.document)
         if model is None:
             return []
@@ -106,16 +106,18 @@ class TsMembers(TsAnnotations):
         elif node.type == "interface_declaration":
             for clause in node.named_children:
                 for base in clause.named_children if clause.type in {"extends_type_clause", "extends_clause"} else ():
-                    yield from self.annotated(document, base, value.known)
+                    yield from self.annotation_values(document, base, value.bound_types)
             name = node.child_by_field_name("name")
             if name is not None:
-                yield from self._merged(document, node, name, value.known)
+                yield from self._merged_declarations(document, node, name, value.bound_types)
         elif value.kind == "object":
             for child in node.named_children:
                 if child.type == "spread_element" and child.named_children:
-                    yield from self.infer(document, child.named_children[0], value.known)
+                    yield from self.infer(document, child.named_children[0], value.bound_types)
 
-    def _merged(self, document: Document, node: Node, name: Node, known: Known) -> Iterator[TsValue]:
+    def _merged_declarations(
+        self, document: Document, node: Node, name: Node, bound_types: BoundTypes
+    ) -> Iterator[TsValue]:
         """Other declarations of the same interface."""
         for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
             declared = ref.binding
@@ -124,7 +126,7 @@ class TsMembers(TsAnnotations):
                 and declared.kind in {"interface", "class"}
                 and declared.node.start_byte != node.start_byte
             ):
-                yield TsValue("instance", document, declared.node, known)
+                yield TsValue("instance", document, declared.node, bound_types)
 
     def _class_bases(self, value: TsValue, node: Node) -> Iterator[TsValue]:
         document = value.document
@@ -135,16 +137,18 @@ class TsMembers(TsAnnotations):
                 continue
             arguments = clause.child_by_field_name("type_arguments")
             type_arguments = list(arguments.named_children) if arguments is not None else []
-            for base_value in self.infer(document, base, value.known):
+            for base_value in self.infer(document, base, value.bound_types):
                 if base_value.kind == "class" and base_value.node is not None:
                     ref = TsRef(base_value.document, TsBinding("class", b"", 0, 0, base_value.node))
-                    known = merged(base_value.known, self.bound_to(ref, document, type_arguments, value.known))
-                    yield TsValue(value.kind, base_value.document, base_value.node, known)
+                    bound_types = merged(
+                        base_value.bound_types, self.bound_to(ref, document, type_arguments, value.bound_types)
+                    )
+                    yield TsValue(value.kind, base_value.document, base_value.node, bound_types)
                 else:
                     yield base_value
         name = node.child_by_field_name("name")
         if name is not None and value.kind == "instance":
-            yield from self._merged(document, node, name, value.known)
+            yield from self._merged_declarations(document, node, name, value.bound_types)
 
 
 def _members_of(kind: str, node: Node) -> Iterator[TsBinding]:
@@ -169,16 +173,16 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
             if key is not None and is_static(child) is static:
                 member = TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
-                # Getters before setters, what is implemented before what is only announced.
+                # Getters before setters, implementations before signatures: readers want to see the code.
                 if child.type == "method_signature" or any(c.type == "set" for c in child.children):
                     late.append(member)
                 else:
                     yield member
             if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
-                yield from _constructed(child)
+                yield from _parameter_fields(child)
     yield from late
     if not static and body is not None:
-        yield from _assigned_this(body)
+        yield from _this_fields(body)
 
 
 def is_static(node: Node) -> bool:
@@ -186,7 +190,7 @@ def is_static(node: Node) -> bool:
     return any(child.type == "static" for child in node.children)
 
 
-def _constructed(constructor: Node) -> Iterator[TsBinding]:
+def _parameter_fields(constructor: Node) -> Iterator[TsBinding]:
     """Parameters of a constructor that are fields too."""
     parameters = constructor.child_by_field_name("parameters")
     for parameter in parameters.named_children if parameters is not None else ():
@@ -196,7 +200,7 @@ def _constructed(constructor: Node) -> Iterator[TsBinding]:
             yield binding("member", pattern, parameter)
 
 
-def _assigned_this(body: Node) -> Iterator[TsBinding]:
+def _this_fields(body: Node) -> Iterator[TsBinding]:
     """Fields that methods assign, as JavaScript declares them; each where it is assigned first."""
     if b"this." not in (body.text or b""):
         return
@@ -248,24 +252,24 @@ def _in_namespace(node: Node) -> Iterator[TsBinding]:
         yield from declared_by(child)
 
 
-Meant = dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
+MutableBoundTypes = dict[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
 
 
 class TsGenerics(TsMembers):
     """Bind type parameters; `infer` reads expressions."""
 
-    def instantiated(self, function: TsValue, document: Document, call: Node, *, callbacks: bool = True) -> TsValue:
+    def instantiate(self, function: TsValue, document: Document, call: Node, *, callbacks: bool = True) -> TsValue:
         """Bind the type parameters of a function for one call."""
         node = function.node
         declared_parameters = list(type_parameters(node)) if node is not None else []
         if node is None or not declared_parameters:
             return function
-        meant: Meant = dict(function.known)
+        bindings: MutableBoundTypes = dict(function.bound_types)
         arguments = call.child_by_field_name("type_arguments")
         for type_parameter, type_node in zip(
             declared_parameters, arguments.named_children if arguments is not None else (), strict=False
         ):
-            meant[function.document.key, type_parameter.start] = TypeArguments(document, type_node, {})
+            bindings[function.document.key, type_parameter.start] = TypeArguments(document, type_node, {})
         if arguments is None:
             names = {
                 type_parameter.name: (function.document.key, type_parameter.start)
@@ -277,16 +281,18 @@ class TsGenerics(TsMembers):
                 expected = parameter.child_by_field_name("type")
                 is_informative = callbacks or argument.type not in FUNCTIONS
                 if is_informative and expected is not None and any(name in (expected.text or b"") for name in names):
-                    self.unify(expected, self.infer(document, argument), names, meant)
+                    self.unify(expected, self.infer(document, argument), names, bindings)
             for type_parameter in declared_parameters:
                 key = function.document.key, type_parameter.start
-                if key not in meant:
+                if key not in bindings:
                     default = type_parameter.node.child_by_field_name("value")
                     if default is not None:
-                        meant[key] = TypeArguments(function.document, default, meant)
-        return replace(function, known=meant)
+                        bindings[key] = TypeArguments(function.document, default, bindings)
+        return replace(function, bound_types=bindings)
 
-    def unify(self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], meant: Meant) -> None:
+    def unify(
+        self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], bindings: MutableBoundTypes
+    ) -> None:
         """Bind type parameters so that `values` have the type `expected`."""
         for _ in range(6):
             if not values:
@@ -300,36 +306,36 @@ class TsGenerics(TsMembers):
             elif kind == "type_identifier":
                 key = names.get(expected.text or b"")
                 if key is not None:
-                    meant.setdefault(key, tuple(values))
+                    bindings.setdefault(key, tuple(values))
                 return
             elif kind == "array_type":
                 expected, values = expected.named_children[0], [item for value in values for item in value.items]
             elif kind in {"union_type", "intersection_type"}:
                 for child in expected.named_children:
-                    self.unify(child, values, names, meant)
+                    self.unify(child, values, names, bindings)
                 return
             elif kind == "function_type":
                 result = expected.child_by_field_name("return_type")
                 if result is None:
                     return
-                expected, values = result, [r for value in values for r in self.returned(value)]
+                expected, values = result, [r for value in values for r in self.return_values(value)]
             elif kind == "generic_type":
-                self._unify_generic(expected, values, names, meant)
+                self._unify_generic(expected, values, names, bindings)
                 return
             else:
                 return
 
     def _unify_generic(
-        self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], meant: Meant
+        self, expected: Node, values: list[TsValue], names: dict[bytes, DeclarationKey], bindings: MutableBoundTypes
     ) -> None:
         arguments = expected.child_by_field_name("type_arguments")
         given_types = list(arguments.named_children) if arguments is not None else []
         items = [item for value in values for item in value.items]
         if items and given_types:
-            self.unify(given_types[-1], items, names, meant)
+            self.unify(given_types[-1], items, names, bindings)
         for value in values:
             if value.kind == "instance" and value.node is not None:
                 for parameter, argument in zip(type_parameters(value.node), given_types, strict=False):
-                    values_of_parameter = self.meaning(value.known, (value.document.key, parameter.start))
+                    values_of_parameter = self.meaning(value.bound_types, (value.document.key, parameter.start))
                     if values_of_parameter:
-                        self.unify(argument, values_of_parameter, names, meant)
+                        self.unify(argument, values_of_parameter, names, bindings)

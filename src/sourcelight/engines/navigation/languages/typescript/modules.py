@@ -157,10 +157,10 @@ def _file(project: Project, path: bytes) -> Document | None:
     """Return the source that a path without or with an ending means."""
     stem, dot, ending = path.rpartition(b".")
     tries = [stem + other for other in _SOURCES.get(dot + ending, ())] if dot else []
-    if dot and any(path.endswith(known) for known in _ENDINGS):
+    if dot and any(path.endswith(bound_types) for bound_types in _ENDINGS):
         tries.append(path)
-    tries += [path + known for known in _ENDINGS]
-    tries += [_joined(path, b"index") + known for known in _ENDINGS]
+    tries += [path + bound_types for bound_types in _ENDINGS]
+    tries += [_joined(path, b"index") + bound_types for bound_types in _ENDINGS]
     return project.first(tries)
 
 

@@ -1,7 +1,4 @@
-"""Look up TypeScript names in blocks, imports and the exports of modules.
-
-What an expression may be, and how far it is worked out.
-"""
+"""Look up TypeScript names in blocks, imports and exports; the values that they refer to."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ class TsValue:
 
     ``instance``: of the class or interface `node`; ``class``: that class itself; ``shape``: an object type; ``object``:
     an object literal; ``function``; ``module``: a file; ``enum`` and ``namespace``; ``array``, ``promise``, ``map``:
-    of `items`; ``tuple``: of the types in `node`. `known` says what type parameters mean there.
+    of `items`; ``tuple``: of the types in `node`. `bound_types` says what type parameters mean there.
     """
 
     kind: Literal[
@@ -52,7 +49,7 @@ class TsValue:
     ]  # fmt: skip
     document: Document
     node: Node | None = None
-    known: Known = field(default_factory=dict)
+    bound_types: BoundTypes = field(default_factory=dict)
     items: tuple[TsValue, ...] = ()
 
     @property
@@ -68,10 +65,10 @@ class TypeArguments:
 
     document: Document
     node: Node
-    known: Known
+    bound_types: BoundTypes
 
 
-Known = Mapping[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
+BoundTypes = Mapping[DeclarationKey, tuple[TsValue, ...] | TypeArguments]
 """What type parameters mean at a place."""
 
 
@@ -81,7 +78,7 @@ class TsRef:
 
     document: Document
     binding: TsBinding | None = None
-    known: Known = field(default_factory=dict)
+    bound_types: BoundTypes = field(default_factory=dict)
 
     @property
     def key(self) -> DeclarationKey:
@@ -89,7 +86,7 @@ class TsRef:
         return self.document.key, self.binding.start if self.binding is not None else -1
 
 
-def distinct(values: Iterable[TsValue]) -> list[TsValue]:
+def first_distinct(values: Iterable[TsValue]) -> list[TsValue]:
     """Return the first few, each once."""
     by_key: dict[object, TsValue] = {}
     for value in values:
@@ -152,11 +149,11 @@ class TsNames:
         """Follow imports to the end; an import without a target stays."""
         by_key: dict[object, TsRef] = {}
         for ref in refs:
-            for target in self._followed(ref, set()):
+            for target in self._import_targets(ref, set()):
                 by_key.setdefault(target.key, target)
         return list(by_key.values())
 
-    def _followed(self, ref: TsRef, visited: set[object]) -> list[TsRef]:
+    def _import_targets(self, ref: TsRef, visited: set[object]) -> list[TsRef]:
         declared = ref.binding
         if declared is None or declared.kind != "import" or not declared.module:
             return [ref]
@@ -168,12 +165,12 @@ class TsNames:
             return [ref]
         if declared.member == b"*":
             return [TsRef(target)]
-        refs = self.exported(target, b"default" if declared.member == b"=" else declared.member, visited)
+        refs = self.find_exports(target, b"default" if declared.member == b"=" else declared.member, visited)
         if not refs and declared.member in {b"default", b"="}:
             return [TsRef(target)]
         return refs or [ref]
 
-    def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
+    def find_exports(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[TsRef]:
         """Return the exports of a module by name."""
         visited = set() if visited is None else visited
         key = "exported", document.key, name
@@ -181,12 +178,16 @@ class TsNames:
             return []
         visited.add(key)
         exports = self.exports(document)
-        refs = [one for declared in exports.get(name, ()) for one in self._followed(TsRef(document, declared), visited)]
+        refs = [
+            one
+            for declared in exports.get(name, ())
+            for one in self._import_targets(TsRef(document, declared), visited)
+        ]
         if refs or name == b"default":
             return refs
         for star in exports.get(b"*", ()):
             target = self.module(document, star.module)
-            inner = self.exported(target, name, visited) if target is not None else []
+            inner = self.find_exports(target, name, visited) if target is not None else []
             if inner:
                 return inner
         return []
@@ -217,12 +218,12 @@ def _exports(model: TsModel) -> Iterator[tuple[bytes, TsBinding]]:
         if node.type == "ERROR":
             pending += reversed(node.named_children)
         elif node.type == "export_statement":
-            yield from _exported_by(model, node)
+            yield from _statement_exports(model, node)
         elif node.type == "expression_statement" and node.named_children:
-            yield from _assigned(model, node.named_children[0])
+            yield from _assigned_exports(model, node.named_children[0])
 
 
-def _exported_by(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
+def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
     default = any(child.type == "default" for child in node.children)
     declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
     source = node.child_by_field_name("source")
@@ -269,7 +270,7 @@ def _of_expression(model: TsModel, value: Node) -> TsBinding:
     return binding("default", name or value, value)
 
 
-def _assigned(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
+def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBinding]]:
     """Exports by assignment: ``exports.a =``, ``module.exports =``."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if node.type != "assignment_expression" or left is None or right is None or left.type != "member_expression":

@@ -1,8 +1,6 @@
-"""The declarations of one TypeScript or JavaScript file by block; a block is read when first needed.
+"""Parse a TypeScript or JavaScript file, and find the declarations of its blocks.
 
-Destructuring patterns: the names that they bind, and the way from the value to each.
-
-Parsing, with a way around what the grammar can't read.
+A block is read when a lookup first needs it.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ class PatternStep:
     index: int = 0
 
 
-def bound(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]]]:
+def pattern_names(pattern: Node) -> Iterator[tuple[Node, tuple[PatternStep, ...]]]:
     """Return the names that a pattern binds, each with its steps."""
     pending: list[tuple[Node, tuple[PatternStep, ...]]] = [(pattern, ())]
     while pending:
@@ -235,7 +233,7 @@ def _of_function(node: Node) -> Iterator[TsBinding]:
         yield from _self_named(node, "function")
     for parameter in parameters_of(node):
         pattern = parameter.child_by_field_name("pattern") or parameter
-        for name, steps in bound(pattern):
+        for name, steps in pattern_names(pattern):
             yield binding("parameter", name, parameter, steps)
 
 
@@ -247,11 +245,11 @@ def _of_head(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a kin
     elif kind == "for_in_statement":
         left = node.child_by_field_name("left")
         if left is not None and node.child_by_field_name("kind") is not None:
-            for name, steps in bound(left):
+            for name, steps in pattern_names(left):
                 yield binding("variable", name, node, steps)
     elif kind == "catch_clause":
         parameter = node.child_by_field_name("parameter")
-        for name, steps in bound(parameter) if parameter is not None else ():
+        for name, steps in pattern_names(parameter) if parameter is not None else ():
             yield binding("catch", name, node, steps)
     elif kind == "labeled_statement":
         label = node.child_by_field_name("label")
@@ -282,7 +280,7 @@ def declared_by(node: Node) -> Iterator[TsBinding]:  # noqa: PLR0912 - a case a 
     elif kind in {"lexical_declaration", "variable_declaration"}:
         for declarator in node.named_children:
             pattern = declarator.child_by_field_name("name")
-            for name, steps in bound(pattern) if pattern is not None else ():
+            for name, steps in pattern_names(pattern) if pattern is not None else ():
                 yield binding("variable", name, declarator, steps)
     elif kind == "import_statement":
         yield from _imported(node)
@@ -347,19 +345,19 @@ def _hoisted(body: Node) -> Iterator[TsBinding]:
 _ENDS = re.compile(rb"[\w>)\]}'\"]$")
 
 
-def parsed(language: str, text: bytes, deadline: float) -> Tree | None:
+def parse_recovering(language: str, text: bytes, deadline: float) -> Tree | None:
     """Parse a file; None when that is not done at `deadline` (of `time.monotonic`)."""
     tree = parse_tree(language, text, deadline)
     if tree is None or not tree.root_node.has_error or language == "JavaScript":
         return tree
-    spared = _separated(text)
+    spared = _separate_signatures(text)
     if spared == text:
         return tree
     other = parse_tree(language, spared, deadline)
-    return other if other is not None and _rubble(other) < _rubble(tree) else tree
+    return other if other is not None and _error_bytes(other) < _error_bytes(tree) else tree
 
 
-def _separated(text: bytes) -> bytes:
+def _separate_signatures(text: bytes) -> bytes:
     """The text with a semicolon in place of the line break before a line that begins with a parameter list.
 
     The grammar takes such a list for a part of the type before it, so that an interface with several call signatures
@@ -378,7 +376,7 @@ def _separated(text: bytes) -> bytes:
     return bytes(separated)
 
 
-def _rubble(tree: Tree) -> int:
+def _error_bytes(tree: Tree) -> int:
     """Bytes that belong to no construct of the language."""
     total = 0
     pending: list[Node] = [tree.root_node]
