@@ -311,7 +311,7 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
     if document is None or resolver is None:
         return
     offset = _offset(document.text, row)
-    bench.navigator.models.clear()
+    bench.navigator.parsed_files.clear()
     began = time.process_time()
     parsed = workspace.parsed(document)
     occurrence = resolver.occurrence_at(parsed, offset) if parsed is not None else None

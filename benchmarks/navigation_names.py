@@ -123,7 +123,7 @@ def _answers(
     resolver = resolver_of(document.language)
     if resolver is None:
         return [], [], 0.0
-    bench.navigator.models.clear()
+    bench.navigator.parsed_files.clear()
     began = time.process_time()
     model = workspace.parsed(document)
     occurrence = resolver.occurrence_at(model, row["offset"]) if model is not None else None

@@ -40,7 +40,7 @@ def test_parsed_files_are_kept_up_to_so_many_bytes_of_source(navigator: Navigato
     for document in documents(navigator):
         model = workspace.parsed(document)
         alive.append(weakref.ref(model))
-        assert 0 < navigator.models.held_bytes <= ROOM
+        assert 0 < sum(entry.source_bytes for entry in navigator.parsed_files.values()) <= ROOM
     del model
     gc.collect()
     assert sum(one() is not None for one in alive) <= ROOM // len(BODY)
@@ -48,13 +48,13 @@ def test_parsed_files_are_kept_up_to_so_many_bytes_of_source(navigator: Navigato
 
 
 def test_the_file_asked_for_last_is_kept_although_it_is_larger_than_the_room(navigator: Navigator) -> None:
-    navigator.models.most_bytes = 10
+    navigator = Navigator(navigator.catalog, navigator.store, cache_bytes=10)
     workspace = navigator.workspace(Viewer.owner())
     first, second = documents(navigator)[:2]
     workspace.parsed(first)
     workspace.parsed(second)
-    assert navigator.models.get((second.blob_id, "Python")) is not None
-    assert navigator.models.get((first.blob_id, "Python")) is None
+    assert navigator.parsed_files.get((second.blob_id, "Python")) is not None
+    assert navigator.parsed_files.get((first.blob_id, "Python")) is None
 
 
 def test_what_a_call_remembers_goes_with_the_files_that_it_is_of(navigator: Navigator) -> None:

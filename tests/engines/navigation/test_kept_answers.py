@@ -32,12 +32,12 @@ def test_a_second_answer_parses_nothing_and_is_the_same(engine: LocalEngine) -> 
     arguments: dict[str, Any] = {"repo": "shapes", "path": PLANE, "symbol": "area"}
     limited = call(engine, "find_references", **arguments, limit=4)
     first = call(engine, "find_references", **arguments)
-    engine.navigation.models.clear()
+    engine.navigation.parsed_files.clear()
     second = call(engine, "find_references", **arguments)
     assert rows(first) == rows(second)
     assert (first.attributes, first.notices, first.complete) == (second.attributes, second.notices, second.complete)
     again = call(engine, "find_references", **arguments, limit=4)
-    assert engine.navigation.models.held_bytes == 0
+    assert len(engine.navigation.parsed_files) == 0
     assert rows(again) == rows(limited)
     assert not again.complete
     assert "The first 4 references are given; there may be more." in again.notices
@@ -114,12 +114,12 @@ def test_answers_beyond_the_room_are_dropped() -> None:
     def kept(size: int) -> CachedReferences:
         return CachedReferences(pa.table({"x": pa.array(range(size), pa.int64())}), np.arange(size), 1, 0, {})
 
-    held = ReferenceCache(most_bytes=6000)
-    held.put("a", kept(100))
-    held.put("b", kept(100))
-    assert held.get("a") is not None
-    held.put("c", kept(100))
-    assert [key for key in "abc" if held.get(key) is not None] == ["a", "c"]
-    held.put("d", kept(1000))
-    assert held.get("d") is None
-    assert held.held_bytes <= 6000
+    cache = ReferenceCache(max_bytes=6000)
+    cache.put("a", kept(100))
+    cache.put("b", kept(100))
+    assert cache.get("a") is not None
+    cache.put("c", kept(100))
+    assert [key for key in "abc" if cache.get(key) is not None] == ["a", "c"]
+    cache.put("d", kept(1000))
+    assert cache.get("d") is None
+    assert [key for key in "abc" if cache.get(key) is not None] == ["a", "c"]

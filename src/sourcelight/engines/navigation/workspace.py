@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
 from sourcelight.engines.navigation.languages import resolver_of
@@ -65,44 +64,17 @@ class CachedReferences:
         return self.table.take(rows)
 
 
-class ReferenceCache:
-    """Cached references by query and commits; least recently used ones go first.
+class ReferenceCache(LruCache[Hashable, CachedReferences]):
+    """Cached references by query and commits, up to a number of bytes."""
 
-    Safe to share between threads.
-    """
+    def __init__(self, max_bytes: int = REFERENCE_CACHE_BYTES) -> None:
+        super().__init__(max_bytes, weigh=_size)
+        self._max_bytes = max_bytes
 
-    def __init__(self, most_bytes: int = REFERENCE_CACHE_BYTES) -> None:
-        self.most_bytes = most_bytes
-        self.held_bytes = 0
-        self._held: OrderedDict[Hashable, CachedReferences] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def get(self, key: Hashable) -> CachedReferences | None:
-        """Return a cached answer."""
-        with self._guard:
-            references = self._held.get(key)
-            if references is not None:
-                self._held.move_to_end(key)
-            return references
-
-    def put(self, key: Hashable, references: CachedReferences) -> None:
-        """Cache an answer, unless it alone exceeds the size."""
-        size = _size(references)
-        if size > self.most_bytes:
-            return
-        with self._guard:
-            previous = self._held.pop(key, None)
-            self.held_bytes += size - (_size(previous) if previous is not None else 0)
-            self._held[key] = references
-            while self.held_bytes > self.most_bytes:
-                _, dropped = self._held.popitem(last=False)
-                self.held_bytes -= _size(dropped)
-
-    def clear(self) -> None:
-        """Drop all entries."""
-        with self._guard:
-            self._held.clear()
-            self.held_bytes = 0
+    def put(self, key: Hashable, value: CachedReferences) -> None:
+        """Cache an answer, unless it alone exceeds the size: it would evict all others."""
+        if _size(value) <= self._max_bytes:
+            super().put(key, value)
 
 
 def _size(references: CachedReferences) -> int:
@@ -163,36 +135,12 @@ class TimeBudget:
         self.cancellation.check()
 
 
-class _Models:
-    """Parsed files by blob and language; the longest unused are dropped beyond so many bytes of source."""
+@dataclass(frozen=True, slots=True)
+class ParsedEntry:
+    """A cached parse: the file, None if it took too long, and the bytes of its source."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
-        self.held_bytes = 0
-        self._held: OrderedDict[tuple[bytes, str], tuple[int, Any]] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def get(self, key: tuple[bytes, str]) -> tuple[int, Any] | None:
-        with self._guard:
-            entry = self._held.get(key)
-            if entry is not None:
-                self._held.move_to_end(key)
-            return entry
-
-    def clear(self) -> None:
-        """Drop all entries."""
-        with self._guard:
-            self._held.clear()
-            self.held_bytes = 0
-
-    def put(self, key: tuple[bytes, str], size: int, model: Any) -> None:
-        with self._guard:
-            previous = self._held.pop(key, None)
-            self.held_bytes += size - (previous[0] if previous else 0)
-            self._held[key] = size, model
-            while self.held_bytes > self.most_bytes and len(self._held) > 1:
-                _, (dropped, _) = self._held.popitem(last=False)
-                self.held_bytes -= dropped
+    parsed: ParsedFile | None
+    source_bytes: int
 
 
 class Navigator:
@@ -221,10 +169,14 @@ class Navigator:
         self.catalog = catalog
         self.store = store
         self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
-        self.models = _Models(cache_bytes)
+        self.cache_bytes = cache_bytes
+        self.parsed_files: LruCache[tuple[bytes, str], ParsedEntry] = LruCache(
+            cache_bytes, weigh=lambda entry: entry.source_bytes
+        )
         self.answers = ReferenceCache()
-        self._projects: OrderedDict[tuple[str, str], Project] = OrderedDict()
-        self._guard = threading.Lock()
+        self._projects: LruCache[tuple[str, str], Project] = LruCache(
+            MAX_PATHS, weigh=lambda project: len(project.paths)
+        )
 
     def workspace(self, viewer: Viewer, budget: TimeBudget | None = None) -> Workspace:
         """Return the workspace of one call."""
@@ -249,21 +201,13 @@ class Navigator:
         else:
             target = self._target_of(repository)
         key = repository.key, target.commit
-        with self._guard:
-            opened = self._projects.get(key)
-            if opened is not None:
-                self._projects.move_to_end(key)
-        if opened is None:
-            opened = self._open(target, budget)
-            if opened.snapshot is None:
-                return opened
-            with self._guard:
-                self._projects[key] = opened
-                path_count = sum(len(project.paths) for project in self._projects.values())
-                while path_count > MAX_PATHS and len(self._projects) > 1:
-                    _, oldest = self._projects.popitem(last=False)
-                    path_count -= len(oldest.paths)
-        return opened
+        project = self._projects.get(key)
+        if project is None:
+            project = self._open(target, budget)
+            # A project without an index reads from git; the next call may find the index.
+            if project.snapshot is not None:
+                self._projects.put(key, project)
+        return project
 
     def keep_scip(self, repository: Repository, file: str) -> tuple[int, dict[str, int]]:
         """Keep an index file of a compiler for the default commit of a repository; it answers first from then on.
@@ -281,8 +225,7 @@ class Navigator:
 
         project = self.project(repository, "", TimeBudget())
         index = keep(project, file, self.store.folder)
-        with self._guard:
-            self._projects.pop((project.key, project.commit), None)
+        self._projects.pop((project.key, project.commit))
         self.answers.clear()
         return len(index.spots), index.left_out
 
@@ -410,7 +353,7 @@ class Workspace:
         if resolver is None:
             return None
         key = document.blob_id, document.language
-        entry = self.navigator.models.get(key)
+        entry = self.navigator.parsed_files.get(key)
         if entry is None:
             self.budget.check()
             text = document.text
@@ -419,14 +362,14 @@ class Workspace:
                 return None
             self.budget.parsed += 1
             self._facts_bytes += len(text)
-            if self._facts_bytes > self.navigator.models.most_bytes:
+            if self._facts_bytes > self.navigator.cache_bytes:
                 self._facts.clear()
                 self._facts_bytes = 0
-            entry = len(text) + 256, resolver.parse(document.language, text)
-            self.navigator.models.put(key, *entry)
-        if entry[1] is None:
+            entry = ParsedEntry(resolver.parse(document.language, text), len(text) + 256)
+            self.navigator.parsed_files.put(key, entry)
+        if entry.parsed is None:
             self.unparsed[document] = "timed-out"
-        return entry[1]
+        return entry.parsed
 
     def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
         """Return the keys of the files that a file imports."""
