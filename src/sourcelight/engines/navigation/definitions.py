@@ -22,117 +22,17 @@ from sourcelight.engines.navigation.model import (
     time_limit,
 )
 from sourcelight.engines.navigation.named import (
-    NamedDefinition,
-    definitions_named,
     files_with,
     outline_of,
     plain_occurrences,
 )
+from sourcelight.engines.navigation.ranking import rank_definitions
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
     from sourcelight.engines.symbols import Definition
-
-
-MAX_RANKED = 400
-"""Maximum definitions of one name to rank."""
-
-_MAX_DISTANCE = 8
-_TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
-
-
-def rank_definitions(
-    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace, *, limit: int = 10
-) -> list[ResolvedDefinition]:
-    """Return the definitions of a name, the likeliest for this use first.
-
-    Definitions of the same repository come first; others count only where it has none. Weights are those of
-    the design note, set on repositories of Python.
-    """
-    candidates = definitions_named(document.project, name, workspace)
-    if not candidates:
-        for other in workspace.others(document.project):
-            candidates += definitions_named(other, name, workspace)
-            if len(candidates) >= MAX_RANKED:
-                break
-    if len(candidates) > MAX_RANKED:
-        workspace.notice("ranked", f"Only {MAX_RANKED} of {len(candidates):,} definitions of one name were ranked.")
-        candidates = candidates[:MAX_RANKED]
-    imported = frozenset(workspace.imported_files(document))
-    same_language = [one for one in candidates if family(one.document.language) == family(document.language)]
-    ordered = sorted(
-        same_language or candidates,
-        key=lambda one: (-_rank_score(document, occurrence, one, imported), one.document.path, one.start),
-    )
-    count = len(ordered)
-    reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
-    return [
-        ResolvedDefinition(one.document, one.start, one.end, one.kind, "name", _score_of_rank(count, rank), reason)
-        for rank, one in enumerate(ordered[:limit])
-    ]
-
-
-def _score_of_rank(count: int, rank: int) -> float:
-    """Return a score: a single candidate is likelier right than the best of many, as measured roughly."""
-    return round((0.6 if count == 1 else 0.45 if count <= 3 else 0.35) / (1 + rank), 3)
-
-
-def family(language: str) -> str:
-    """Return one name for languages that can call each other."""
-    if language in {"TypeScript", "TSX", "JavaScript"}:
-        return "JavaScript"
-    return "C" if language in {"C++", "Objective-C"} else language
-
-
-def _rank_score(
-    document: Document, occurrence: Occurrence, candidate: NamedDefinition, imported: frozenset[tuple[str, str, bytes]]
-) -> float:
-    score = 3.0 if candidate.document.project.key == document.project.key else 0.0
-    score -= 0.35 * min(_distance(document.path, candidate.document.path), _MAX_DISTANCE)
-    score += 2.0 * (candidate.document.key in imported)
-    score += 2.0 * (candidate.kind in _TYPES)
-    if occurrence.role == "attribute":
-        if candidate.is_member:
-            score += 1.5
-        elif candidate.is_variable:
-            score -= 1.0
-    if occurrence.is_called and candidate.kind in {"function", "method"}:
-        score += 1.0
-    candidate_is_test, is_in_test = is_test(candidate.document.path), is_test(document.path)
-    is_same_file = candidate.document == document
-    if candidate_is_test and not is_in_test:
-        score -= 4.0
-    elif candidate_is_test and not is_same_file:
-        score -= 1.5
-    if is_same_file:
-        score += 1.0 if occurrence.role == "attribute" else 4.0
-    return score - 0.25 * candidate.declaration
-
-
-def _distance(path: bytes, other_path: bytes) -> int:
-    """Count the directories to go up and down from one file to the other."""
-    left, right = path.split(b"/")[:-1], other_path.split(b"/")[:-1]
-    common = 0
-    for a, b in zip(left, right, strict=False):
-        if a != b:
-            break
-        common += 1
-    return len(left) + len(right) - 2 * common
-
-
-def is_test(path: bytes) -> bool:
-    """Return whether a path looks like that of a test."""
-    parts = path.lower().split(b"/")
-    base = parts[-1]
-    return (
-        any(part in {b"test", b"tests", b"testing", b"__tests__", b"spec"} for part in parts[:-1])
-        or base.startswith(b"test_")
-        or b"_test." in base
-        or b".test." in base
-        or b".spec." in base
-    )
 
 
 SAME_FILE_SCORE = 0.75
@@ -254,8 +154,8 @@ def resolve(
     precise = precise_definitions(document, occurrence, workspace)
     by_rule = resolve_by_rules(document, occurrence, workspace)
     if precise:
-        precise_keys = {one.key for one in precise}
-        return [*precise, *(one for one in by_rule if one.key not in precise_keys)]
+        precise_keys = {definition.key for definition in precise}
+        return [*precise, *(definition for definition in by_rule if definition.key not in precise_keys)]
     return by_rule or resolve_by_rank(document, occurrence, name, workspace)
 
 
@@ -396,7 +296,7 @@ def _is_prototype(definition: ResolvedDefinition, workspace: Workspace) -> bool:
 
 def _share_score(definition: ResolvedDefinition, votes: dict[object, list[float]]) -> ResolvedDefinition:
     """Multiply the score of one of several candidates by its share of the votes."""
-    total = sum(sum(held) for held in votes.values())
+    total = sum(sum(weights) for weights in votes.values())
     votes_for_it = sum(votes.get(definition.key, [0.0]))
     return (
         definition

@@ -126,7 +126,7 @@ def definitions_named(project: Project, name: bytes, workspace: Workspace) -> li
     for shard, table in enumerate(tables):
         if table is not None:
             definitions += _of_table(project, shard, table, name)
-    return sorted(definitions, key=lambda one: (one.document.number, one.start))
+    return sorted(definitions, key=lambda definition: (definition.document.number, definition.start))
 
 
 def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[NamedDefinition]:
@@ -227,14 +227,16 @@ def enclosing_definitions(
     document: Document, offsets: Sequence[int], workspace: Workspace
 ) -> list[NamedDefinition | None]:
     """Return the smallest function, class or the like around each offset; None at the top of the file."""
-    outline = [one for one in outline_of(document, workspace) if one.kind not in _VARIABLES]
+    outline = [definition for definition in outline_of(document, workspace) if definition.kind not in _VARIABLES]
     text = document.text
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
     lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
-    # The smallest first, so that the first one around a place is the answer.
-    outline.sort(key=lambda one: (one.end_line - one.begin_line, -one.offset))
+    # The smallest first, so that the first definition around a place is the answer.
+    outline.sort(key=lambda definition: (definition.end_line - definition.begin_line, -definition.offset))
     start_lines, end_lines, name_offsets = (
-        np.array([(one.begin_line, one.end_line, one.offset) for one in outline]).reshape(-1, 3).T
+        np.array([(definition.begin_line, definition.end_line, definition.offset) for definition in outline])
+        .reshape(-1, 3)
+        .T
     )
     smallest: list[NamedDefinition | None] = []
     for line, offset in zip(lines.tolist(), offsets, strict=True):

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.definitions import (
     SymbolQuery,
-    family,
     occurrences_in,
     queried_occurrences,
-    rank_definitions,
     resolve,
     resolve_by_rules,
 )
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import SCORES, DeclarationKey, Document, How, Occurrence, ResolvedDefinition
 from sourcelight.engines.navigation.named import contains, definitions_named, files_with, imported_modules
+from sourcelight.engines.navigation.ranking import family, rank_definitions
 from sourcelight.engines.navigation.scip import precise_symbols_at
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ class References:
 
     def _uses_of_new_names(self) -> Iterator[list[Reference]]:
         """Yield uses in files that contain a new name only: they import it from the file that renames."""
-        documents = [*(one.document for one in self.definitions), self.query.document]
+        documents = [*(definition.document for definition in self.definitions), self.query.document]
         projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
         read = 0
@@ -199,15 +198,15 @@ class References:
 
     @property
     def _families(self) -> set[str]:
-        return {family(one.document.language) for one in self.definitions}
+        return {family(definition.document.language) for definition in self.definitions}
 
     def _has_few_namesakes(self) -> bool:
-        projects = {one.document.project.key: one.document.project for one in self.definitions}
+        projects = {definition.document.project.key: definition.document.project for definition in self.definitions}
         count = sum(
             1
             for project in projects.values()
-            for one in definitions_named(project, self._names[0], self.workspace)
-            if family(one.document.language) == family(self.query.document.language)
+            for definition in definitions_named(project, self._names[0], self.workspace)
+            if family(definition.document.language) == family(self.query.document.language)
         )
         return count <= MAX_SAME_NAMES
 
@@ -260,7 +259,7 @@ class References:
 
     def _exporters(self) -> list[ResolvedDefinition]:
         """Return one definition of each project."""
-        return list({one.document.project.key: one for one in self.definitions}.values())
+        return list({definition.document.project.key: definition for definition in self.definitions}.values())
 
     def _candidates(self, project: Project, *also: bytes) -> Iterator[Document]:
         families = self._families
@@ -303,7 +302,7 @@ class References:
         for occurrence in resolver.renamed(model, names):
             name = document.text[occurrence.start : occurrence.end]
             answers = resolve_by_rules(document, occurrence, self.workspace) if name not in done else ()
-            if not any(one.key in self._keys for one in answers):
+            if not any(answer.key in self._keys for answer in answers):
                 continue
             done.add(name)
             if document.language not in _OF_FILES:
@@ -319,7 +318,7 @@ class References:
         for occurrence in occurrences_in(document, name, self.workspace):
             key = (document.key, occurrence.start)
             if key in self._keys and key not in self._replaced_parameters:
-                how = next(one.how for one in self.definitions if one.key == key)
+                how = next(definition.how for definition in self.definitions if definition.key == key)
                 yield Reference(document, occurrence, how, SCORES[how], "the definition", is_definition=True)
                 continue
             if precise is not None and occurrence.start in precise:
@@ -327,7 +326,7 @@ class References:
                     yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
                 continue
             answers: Sequence[ResolvedDefinition] = resolve_by_rules(document, occurrence, self.workspace)
-            target = next((matching for one in answers[:2] if (matching := self._match(one)) is not None), None)
+            target = next((matching for answer in answers[:2] if (matching := self._match(answer)) is not None), None)
             if target is not None:
                 yield Reference(document, occurrence, target.how, target.score, target.reason)
             elif not answers and not renamed and name in self._own_names:
@@ -336,17 +335,19 @@ class References:
     @property
     def _own_names(self) -> set[bytes]:
         """The names that definitions bear themselves."""
-        return {name for one in self.definitions for name in _names(one)}
+        return {name for definition in self.definitions for name in _names(definition)}
 
     def _unresolved(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.parsed(document) is not None:
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
-            is_same_repository = any(one.document.project.key == document.project.key for one in self.definitions)
+            is_same_repository = any(
+                definition.document.project.key == document.project.key for definition in self.definitions
+            )
             if (
                 is_same_repository
                 and self._accepts_any_receiver
-                and any(one.kind not in _LOCAL for one in self.definitions)
+                and any(definition.kind not in _LOCAL for definition in self.definitions)
             ):
                 reason = "unknown receiver; few definitions bear this name"
                 yield Reference(document, occurrence, "name", SCORES["name"], reason)

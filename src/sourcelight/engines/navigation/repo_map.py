@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sourcelight.engines.navigation.definitions import is_test
 from sourcelight.engines.navigation.graphs import imports_in
 from sourcelight.engines.navigation.locations import LineTable, signature_of
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import outline_of, tables_of
+from sourcelight.engines.navigation.ranking import is_test
 from sourcelight.engines.symbols import Definition
 
 if TYPE_CHECKING:

@@ -84,7 +84,10 @@ def _size(references: CachedReferences) -> int:
 def question_key(query: SymbolQuery, revision: str, workspace: Workspace) -> Hashable:
     """Return the cache key of a query: the query, and every visible repository with its commit."""
     project = query.document.project
-    visible = tuple((one.name, one.key, workspace.navigator.commit_of(one)) for one in workspace.repositories)
+    visible = tuple(
+        (repository.name, repository.key, workspace.navigator.commit_of(repository))
+        for repository in workspace.repositories
+    )
     return (project.name, project.key, project.commit, query.document.path, query.name, query.line_number,
             query.column, revision, visible)  # fmt: skip
 
@@ -240,7 +243,7 @@ class Navigator:
             return Project(target, tree.paths, None, tree.blob_ids)
         view = snapshot.view
         text, starts = bytes(view.file.bytes_of("paths")), view.path_start.tolist()
-        paths = [text[low : high - 1] for low, high in pairwise(starts)]
+        paths = [text[start : end - 1] for start, end in pairwise(starts)]
         return Project(target, paths, snapshot, bytes(view.file.bytes_of("blobs")))
 
 
@@ -308,7 +311,11 @@ class Workspace:
 
     def note_missing_anywhere(self) -> None:
         """Note missing files of the projects opened in this call, and of all partial clones."""
-        targets = {(one.key, one.commit): one.target for one in self._opened.values() if one.snapshot is not None}
+        targets = {
+            (project.key, project.commit): project.target
+            for project in self._opened.values()
+            if project.snapshot is not None
+        }
         for repository in self.repositories:
             if "partial" in repository.incomplete:
                 project = self._open(repository, "")

@@ -143,7 +143,7 @@ class CSharpRules:
         count = -1
         if is_called and call is not None:
             arguments = call.child_by_field_name("arguments")
-            count = sum(one.type == "argument" for one in arguments.named_children) if arguments is not None else -1
+            count = sum(child.type == "argument" for child in arguments.named_children) if arguments is not None else -1
         holder = expression.parent
         is_type = holder is not None and (
             is_field(holder, "type", expression) or is_field(holder, "returns", expression) or holder.type in

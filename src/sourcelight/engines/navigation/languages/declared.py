@@ -201,8 +201,8 @@ def nearest(path: Sequence[Node], kinds: Collection[str], before: int = -1) -> N
 def is_field(parent: Node, field: str, node: Node) -> bool:
     """Return whether a node is the given field of its parent."""
     return any(
-        held.start_byte == node.start_byte and held.end_byte == node.end_byte
-        for held in parent.children_by_field_name(field)
+        child.start_byte == node.start_byte and child.end_byte == node.end_byte
+        for child in parent.children_by_field_name(field)
     )
 
 

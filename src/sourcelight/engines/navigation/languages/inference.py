@@ -149,8 +149,8 @@ class NameResolver:
     def _fields(self, document: Document, node: Node, name: bytes) -> list[DeclarationRef]:
         members = [
             ref
-            for one in self.type_bodies(TypedNode(document, node))
-            for ref in self.members(one, name, NameUse(role="keyword"))
+            for body in self.type_bodies(TypedNode(document, node))
+            for ref in self.members(body, name, NameUse(role="keyword"))
         ]
         return [ref for ref in members if ref.declaration.kind not in CODE] or members
 
@@ -246,7 +246,7 @@ class NameResolver:
     def _self_type(self, document: Document, node: Node, kind: str) -> TypedNode | None:
         model = self.model(document)
         path = model.path_to(node.start_byte) if model is not None else []
-        class_node = next((one for one in reversed(path) if one.type in self.rules.classes), None)
+        class_node = next((outer for outer in reversed(path) if outer.type in self.rules.classes), None)
         if class_node is None:
             class_name = self.rules.implied_class(path) if path else None
             return TypedNode(document, class_name) if class_name is not None else None

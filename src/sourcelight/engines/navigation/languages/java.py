@@ -228,7 +228,7 @@ class JavaRules:
             if child.type == "superclass":
                 types += child.named_children
             elif child.type in {"super_interfaces", "extends_interfaces"}:
-                types += [one for named_type in child.named_children for one in named_type.named_children]
+                types += [interface for named_type in child.named_children for interface in named_type.named_children]
             elif child.type == "type_bound":
                 types += child.named_children
         return types

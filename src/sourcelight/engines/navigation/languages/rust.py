@@ -290,7 +290,11 @@ class RustRules:
             element = node.child_by_field_name("element")
             return [element] if element is not None else []
         listed = node.child_by_field_name("type_arguments")
-        inner = [one for one in listed.named_children if one.type != "lifetime"] if listed is not None else []
+        inner = (
+            [argument for argument in listed.named_children if argument.type != "lifetime"]
+            if listed is not None
+            else []
+        )
         type_name = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
         return inner[:1] if type_name.endswith(b"Result") else inner
 
@@ -335,7 +339,7 @@ class RustRules:
             return used
         if not use.called:
             modules, _ = self._start_scopes(names, document, (name, b""), offset, 0)
-            return [ModuleRef(one[0]) for one in modules if isinstance(one, tuple) and one[1] is None]
+            return [ModuleRef(module[0]) for module in modules if isinstance(module, tuple) and module[1] is None]
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
             declaration = names.declaration(other, name, start) if kind == "function" else None
             if declaration is not None and declaration.node.type == "macro_definition":
@@ -425,7 +429,7 @@ class RustRules:
             return scopes, remaining
         used = self._follow_uses(names, document, first, depth) if remaining else []
         if used:
-            return [self._as_place(one) for one in used], remaining
+            return [self._as_place(ref) for ref in used], remaining
         root_number = crates(document.project).get(first)
         if root_number is not None:
             return [(document.project.document_at(root_number), None)], remaining
@@ -447,7 +451,7 @@ class RustRules:
         if node is not None:
             model = names.model(document)
             path = model.path_to(node.start_byte) if model is not None else []
-            outer_modules = [one for one in path if one.type == "mod_item" and one.start_byte < node.start_byte]
+            outer_modules = [outer for outer in path if outer.type == "mod_item" and outer.start_byte < node.start_byte]
             return document, (outer_modules[-1] if outer_modules else None)
         parent = parent_file(document)
         return (parent, None) if parent is not None else None

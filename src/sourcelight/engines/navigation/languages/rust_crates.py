@@ -56,7 +56,7 @@ def child_file(document: Document, name: bytes) -> Document | None:
     )  # fmt: skip
     directories = [own_directory, *([folder] if own_directory != folder else [])]
     return document.project.first(
-        [_joined(place, ending) for place in directories for ending in (name + b".rs", name + b"/mod.rs")]
+        [_joined(directory, ending) for directory in directories for ending in (name + b".rs", name + b"/mod.rs")]
     )
 
 
@@ -79,8 +79,12 @@ def _parent_of(document: Document) -> Document | None:
     if parent is not None or base == b"mod.rs":
         return parent
     # Tests, examples and programs are crates of their own, whose roots have any name.
-    beside = [one for one in document.project.folder(folder) if one.path.endswith(b".rs") and one != document]
-    return next((one for one in beside[:_MAX_BESIDE] if declares.search(one.text)), None)
+    siblings = [
+        candidate
+        for candidate in document.project.folder(folder)
+        if candidate.path.endswith(b".rs") and candidate != document
+    ]
+    return next((candidate for candidate in siblings[:_MAX_BESIDE] if declares.search(candidate.text)), None)
 
 
 def crate_root(document: Document) -> Document:

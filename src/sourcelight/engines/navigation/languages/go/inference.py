@@ -63,17 +63,17 @@ class GoInference(GoNames):
         inferred = self.infer(document, node, position)
         return inferred if isinstance(inferred, GoType) else None
 
-    def _infer(self, document: Document, node: Node, place: int) -> GoType | GoImport | None:  # noqa: PLR0911 - a case a line
+    def _infer(self, document: Document, node: Node, position: int) -> GoType | GoImport | None:  # noqa: PLR0911 - a case a line
         kind = node.type
         if kind == "identifier":
             return self._of_identifier(document, node)
         if kind == "selector_expression":
             return self._of_selector(document, node)
         if kind == "call_expression":
-            return self._of_call(document, node, place)
+            return self._of_call(document, node, position)
         if kind in {"composite_literal", "type_assertion_expression", "type_conversion_expression"}:
             type_node = node.child_by_field_name("type")
-            return GoType(document, type_node) if type_node is not None and not place else None
+            return GoType(document, type_node) if type_node is not None and not position else None
         if kind in {"parenthesized_expression", "unary_expression", "slice_expression", "binary_expression"}:
             return self._of_operator(document, node)
         if kind == "index_expression":
@@ -135,7 +135,7 @@ class GoInference(GoNames):
             return operand_type
         return self.element(operand_type, 1)
 
-    def _of_call(self, document: Document, node: Node, place: int) -> GoType | None:  # noqa: PLR0911 - a case a return
+    def _of_call(self, document: Document, node: Node, position: int) -> GoType | None:  # noqa: PLR0911 - a case a return
         function = node.child_by_field_name("function")
         if function is None:
             return None
@@ -155,7 +155,7 @@ class GoInference(GoNames):
         callee = self.callable(function_type)
         if callee is None:
             return function_type  # a conversion
-        return self.result(self._instantiate(callee, document, node, given_arguments), place)
+        return self.result(self._instantiate(callee, document, node, given_arguments), position)
 
     def callable(self, go_type: GoType) -> GoType | None:
         """Return the function type behind a type; None if it can't be called."""

@@ -149,7 +149,7 @@ class PythonInference(Fixtures):
         }
         operator = node.child_by_field_name("operator")
         name = names.get(operator.type if operator is not None else "", b"")
-        return [found for value in left for found in self._method_results(value, name)] if name else []
+        return [result for value in left for result in self._method_results(value, name)] if name else []
 
     def _walrus(self, document: Document, scope: PythonScope, node: Node, offset: int) -> list[PythonValue]:
         return self.infer(document, scope, node.child_by_field_name("value"), offset)

@@ -49,7 +49,9 @@ class TsInference(TsExpressions):
             ]
             if built_in:
                 return built_in
-        return [value for one in self.expected_values(document, path) for value in self.parameter(one, position)]
+        return [
+            value for expected in self.expected_values(document, path) for value in self.parameter(expected, position)
+        ]
 
     def _expected_values(self, document: Document, path: list[Node]) -> list[TsValue]:  # noqa: PLR0911 - a case a kind of place
         node, parent = path[-1], path[-2]
@@ -116,9 +118,9 @@ class TsInference(TsExpressions):
         if kind is not None:
             values = self.annotation_values(document, kind, {})
         elif function.type == "method_definition":
-            values = [v for one in self.expected_member(document, path) for v in self.return_values(one)]
+            values = [v for expected in self.expected_member(document, path) for v in self.return_values(expected)]
         else:
-            values = [v for one in self.expected_values(document, path) for v in self._result(one)]
+            values = [v for expected in self.expected_values(document, path) for v in self._result(expected)]
         return self.unwrap_promises(values) if any(child.type == "async" for child in function.children) else values
 
     def _result(self, function: TsValue) -> list[TsValue]:

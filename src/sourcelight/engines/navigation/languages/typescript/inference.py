@@ -94,7 +94,7 @@ class TsExpressions(TsGenerics):
         """Return the expected values of the expression at the end of a path."""
         raise NotImplementedError
 
-    def passed_values(self, document: Document, path: list[Node], place: int) -> list[TsValue]:
+    def passed_values(self, document: Document, path: list[Node], position: int) -> list[TsValue]:
         """Return the values passed at a position to the function at the end of a path."""
         raise NotImplementedError
 
@@ -317,7 +317,7 @@ class TsExpressions(TsGenerics):
         if declared.kind == "default":
             return self.infer(document, declared.node)
         if declared.kind == "import":
-            return [value for one in self.follow([ref]) if one.key != ref.key for value in self.values_of(one)]
+            return [value for target in self.follow([ref]) if target.key != ref.key for value in self.values_of(target)]
         if declared.kind in {"variable", "parameter", "member"}:
             return self._declared_values(ref, declared)
         return []
@@ -379,7 +379,7 @@ class TsExpressions(TsGenerics):
         position = starts.index(node.start_byte)
         if function.type == "method_definition":
             expected = self.expected_member(document, path[: index + 1])
-            return [value for one in expected for value in self.parameter(one, position)]
+            return [value for function_value in expected for value in self.parameter(function_value, position)]
         return self.passed_values(document, path[: index + 1], position)
 
     def expected_member(self, document: Document, path: list[Node]) -> list[TsValue]:

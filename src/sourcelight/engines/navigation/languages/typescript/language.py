@@ -86,8 +86,8 @@ class TypeScriptLanguage(Language):
             refs = inference.lookup(ref.document, cursor.name, ref.start)
             refs += inference.lookup(ref.document, cursor.name, ref.start, as_type=True)
             bindings = [other.binding for other in refs if other.binding is not None]
-        by_start = {one.start: one for one in bindings}
-        return [_to_ref(TsRef(ref.document, one), "scope") for one in by_start.values()]
+        by_start = {declared.start: declared for declared in bindings}
+        return [_to_ref(TsRef(ref.document, declared), "scope") for declared in by_start.values()]
 
     def overridden(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return the members of classes and interfaces that a member implements or overrides, up to the top."""

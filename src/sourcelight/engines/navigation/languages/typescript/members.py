@@ -52,7 +52,7 @@ class TsMembers(TsAnnotations):
             return self.find_exports(value.document, name)
         if node is None:
             return []
-        members = [TsRef(value.document, made, value.bound_types) for made in self._own_members(value, node, name)]
+        members = [TsRef(value.document, member, value.bound_types) for member in self._own_members(value, node, name)]
         if members:
             return members
         for base in self._bases(value, node):
@@ -75,8 +75,8 @@ class TsMembers(TsAnnotations):
                     visited.add(base.key)
                     pending.append(base)
                     members += [
-                        TsRef(base.document, made, base.bound_types)
-                        for made in self._own_members(base, base.node, name)
+                        TsRef(base.document, member, base.bound_types)
+                        for member in self._own_members(base, base.node, name)
                     ]
         return members
 

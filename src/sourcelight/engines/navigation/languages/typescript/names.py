@@ -138,7 +138,7 @@ class TsNames:
             if name in other.text and (model := self.model(other)) is not None:
                 declared = model.declared(model.root).get(name)
                 if declared:
-                    return [TsRef(other, made) for made in declared]
+                    return [TsRef(other, binding) for binding in declared]
         return []
 
     def module(self, document: Document, module: bytes) -> Document | None:
@@ -179,9 +179,9 @@ class TsNames:
         visited.add(key)
         exports = self.exports(document)
         refs = [
-            one
+            ref
             for declared in exports.get(name, ())
-            for one in self._import_targets(TsRef(document, declared), visited)
+            for ref in self._import_targets(TsRef(document, declared), visited)
         ]
         if refs or name == b"default":
             return refs
