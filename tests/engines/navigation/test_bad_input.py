@@ -67,7 +67,7 @@ def test_generated_code_is_as_good_as_any(tmp_path: Path) -> None:
     assert answer.table.num_rows == 8_001
     assert all(row["line"][row["start"] : row["end"]] == "made" for row in rows(answer))
     assert max(len(row["line"]) for row in rows(answer)) < 2_010
-    assert "Lines above 2,000 bytes are cut to what is around the name." in answer.notices
+    assert "Lines above 2,000 bytes are truncated around the name." in answer.notices
     context = tools.ToolContext(engine, Viewer.owner(), served=True)
     tool = TOOLS["find_references"]
     payload, _ = tools.render(tool, call(engine, "find_references", served=True, **FOUND, symbol="made"), context)

@@ -66,7 +66,7 @@ def test_the_reason_says_so(engine: LocalEngine) -> None:
     found = rows(call(engine, "find_references", repo="app", path="one.ts", symbol="start"))
     reasons = {(row["path"], row["line_number"]): row["reason"] for row in found}
     assert reasons["two.ts", 3] == reasons["use.ts", 5] == "implements or overrides the same member"
-    assert reasons["use.ts", 6] == "type of what holds the name"
+    assert reasons["use.ts", 6] == "type of the object"
 
 
 def test_classes_that_extend_each_other_come_to_an_end(engine: LocalEngine) -> None:

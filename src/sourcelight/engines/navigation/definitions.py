@@ -77,7 +77,7 @@ def resolve_in_file(
             definition.kind,
             "scope",
             SAME_FILE_SCORE,
-            "declared around it in this file",
+            "declared in an enclosing scope of the file",
         )
         for _, definition in in_scope
     ]
@@ -227,7 +227,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
     for occurrence in voters[:MAX_VOTERS]:
         workspace.budget.check()
         if workspace.budget.spent:
-            workspace.notice("time", "The time allowed was used up before every occurrence was resolved.")
+            workspace.notice("time", "The time limit ended before every occurrence was resolved.")
             break
         try:
             check_time()
@@ -287,7 +287,7 @@ def _bodies_of(
     bindings = [other for other in resolver.bindings(definition, workspace) if not _is_prototype(other, workspace)]
     if not bindings:
         return [other for other in ordered if other.kind == definition.kind and not _is_prototype(other, workspace)]
-    return [replace(other, reason="announced by the prototype that was found") for other in bindings]
+    return [replace(other, reason="body of the prototype") for other in bindings]
 
 
 def _is_prototype(definition: ResolvedDefinition, workspace: Workspace) -> bool:

@@ -66,7 +66,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
             for call, caller in zip(calls, holders, strict=True):
                 count += 1
                 if count > MAX_CALLS:
-                    workspace.notice("limit", f"The first {MAX_CALLS:,} calls are given; there are more.")
+                    workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
                     return
                 yield CallSite(
                     level, caller, call.document, call.occurrence, search.definitions[0], call.how, call.score
@@ -97,7 +97,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
             for definition in resolve(caller.document, occurrence, name, workspace)[:1]:
                 count += 1
                 if count > MAX_CALLS:
-                    workspace.notice("limit", f"The first {MAX_CALLS:,} calls are given; there are more.")
+                    workspace.notice("limit", f"Only the first {MAX_CALLS:,} calls are listed; there are more.")
                     return
                 body = body_of(definition, workspace)
                 yield CallSite(
@@ -214,7 +214,8 @@ def _importing_documents(project: Project, workspace: Workspace) -> Iterator[Doc
     tables = tables_of(project, workspace)
     snapshot = project.snapshot
     if snapshot is None or any(table is None for table in tables):
-        workspace.notice("symbols-pending", f"Imports of {project.name} are still being found; its files were parsed.")
+        notice = f"The import tables of {project.name} are not complete yet; its files were parsed."
+        workspace.notice("symbols-pending", notice)
         for number in range(len(project.paths)):
             document = project.document_at(number)
             if document.language in LANGUAGES:

@@ -304,7 +304,7 @@ def reference_rows(
 
 def _note_truncated(locations: Sequence[SourceLocation], workspace: Workspace) -> None:
     if any(location.is_truncated for location in locations):
-        workspace.notice("long-lines", f"Lines above {MAX_LINE_BYTES:,} bytes are cut to what is around the name.")
+        workspace.notice("long-lines", f"Lines above {MAX_LINE_BYTES:,} bytes are truncated around the name.")
 
 
 def name_of(document: Document, start: int, end: int) -> str:

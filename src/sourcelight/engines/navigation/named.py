@@ -15,6 +15,7 @@ import numpy as np
 from sourcelight.core.boolean import And
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import SourcelightError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import Document, Occurrence, is_time_spent
 from sourcelight.engines.search.model import FileTerm, TextQuery, prepare
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes) -> Iterator[Document]:
     """Return the files that contain a text (and all of `also`), as the index finds them; exact case."""
     if project.snapshot is None:
-        workspace.notice("not-indexed", f"{project.name} is not indexed, so its files could not be searched.")
+        workspace.notice("not-indexed", f"{project.name} has no index, so its files can't be searched.")
         return
     atoms = tuple(
         FileTerm(compile_pattern(text.decode(errors="replace"), kind="literal", case_sensitive=True), path=False)
@@ -120,7 +121,7 @@ def definitions_named(project: Project, name: bytes, workspace: Workspace) -> li
     """
     tables = tables_of(project, workspace)
     if any(table is None for table in tables):
-        workspace.notice("symbols-pending", f"Definitions of {project.name} are still being found.")
+        workspace.notice("symbols-pending", f"The definition tables of {project.name} are not complete yet.")
         return list(_parsed(project, name, workspace))
     definitions: list[NamedDefinition] = []
     for shard, table in enumerate(tables):
@@ -157,7 +158,8 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
 def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
     for number, document in enumerate(files_with(project, name, workspace)):
         if number >= MAX_PARSED_FILES or (number and is_time_spent()):
-            workspace.notice("candidates", f"Only {number} files of {project.name} were looked into.")
+            files = count_of(number, "file")
+            workspace.notice("candidates", f"Only the first {files} of {project.name} with the name were parsed.")
             return
         workspace.budget.check()
         for definition in outline_of(document, workspace):

@@ -34,7 +34,7 @@ def rank_definitions(
             if len(candidates) >= MAX_RANKED:
                 break
     if len(candidates) > MAX_RANKED:
-        workspace.notice("ranked", f"Only {MAX_RANKED} of {len(candidates):,} definitions of one name were ranked.")
+        workspace.notice("ranked", f"Only {MAX_RANKED} of {len(candidates):,} definitions of the name were ranked.")
         candidates = candidates[:MAX_RANKED]
     imported = frozenset(workspace.imported_files(document))
     same_language = [

@@ -164,7 +164,7 @@ class References:
         self.workspace.budget.check()
         if self.workspace.budget.spent:
             self.complete = False
-            self.workspace.notice("time", "The time allowed was used up before every file was read.")
+            self.workspace.notice("time", "The time limit ended before every file was read.")
             return True
         return False
 
@@ -185,8 +185,8 @@ class References:
                         self.complete = False
                         self.workspace.notice(
                             "renamed",
-                            f"{self.query.name} is imported under other names; of the files that bear only these, the "
-                            f"first {MAX_RENAMED_FILES} were read.",
+                            f"{self.query.name} is imported under other names; of the files with only these names, the "
+                            f"search read the first {MAX_RENAMED_FILES}.",
                         )
                         return
                     read += 1
@@ -250,8 +250,8 @@ class References:
                 self.complete = False
                 self.workspace.notice(
                     "unlikely",
-                    f"Of the files in other repositories that bear the name {self.query.name} but do not name its "
-                    f"module, only the first {MAX_UNLIKELY_FILES} were read.",
+                    f"Of the files in other repositories that contain {self.query.name} but not the name of its "
+                    f"module, the search read only the first {MAX_UNLIKELY_FILES}.",
                 )
                 return
             self._unlikely_count += 1
@@ -349,7 +349,7 @@ class References:
                 and self._accepts_any_receiver
                 and any(definition.kind not in _LOCAL for definition in self.definitions)
             ):
-                reason = "unknown receiver; few definitions bear this name"
+                reason = "unknown receiver; few definitions have this name"
                 yield Reference(document, occurrence, "name", SCORES["name"], reason)
             else:
                 self.left_out += 1
@@ -358,7 +358,7 @@ class References:
         if candidates and candidates[0].key in self._keys:
             yield Reference(document, occurrence, "name", candidates[0].score, candidates[0].reason)
         elif not candidates:
-            yield Reference(document, occurrence, "text", SCORES["text"], "the same word")
+            yield Reference(document, occurrence, "text", SCORES["text"], "same word")
         else:
             self.left_out += 1
 

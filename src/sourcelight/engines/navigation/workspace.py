@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SearchIndexError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import MAX_PARSED_BYTES, Document, Project
 from sourcelight.engines.navigation.named import imports_of
@@ -334,10 +335,10 @@ class Workspace:
                 counts[target.repository.name] = max(count, counts.get(target.repository.name, 0))
         if counts:
             total, names = sum(counts.values()), ", ".join(sorted(counts)[:_MAX_LISTED_NAMES])
-            files = "1 file is" if total == 1 else f"{total:,} files are"
+            files = count_of(total, "missing or unreadable file")
             self.notice(
                 "missing",
-                f"{files} not in these clones, or can't be read, and what they define and use is not known: {names}"
+                f"{files} in these clones; definitions and uses in them are unknown: {names}"
                 + (" and others." if len(counts) > _MAX_LISTED_NAMES else "."),
             )
 

@@ -36,7 +36,7 @@ def included_files(session: Session, document: Document) -> Mapping[object, Docu
     included = document.project.remember(("c-includes", document.number), follow_includes)
     if len(included) >= MAX_INCLUDED:
         session.workspace.notice(
-            "includes", f"Only {MAX_INCLUDED} included files of {document.shown_path} were followed."
+            "includes", f"Only {MAX_INCLUDED} files that {document.shown_path} includes were followed."
         )
     return included
 

@@ -253,9 +253,7 @@ class CSharpRules:
                 rank = min((rank_of.get(space, 999) for space in namespaces(other)), default=999)
                 declaration = names.declaration(other, name, start) if rank < 999 else None
                 if declaration is not None:
-                    ranked_refs.append(
-                        (rank, DeclarationRef(other, declaration, "import", "in a namespace that is used"))
-                    )
+                    ranked_refs.append((rank, DeclarationRef(other, declaration, "import", "in an imported namespace")))
             if ranked_refs:
                 break
         return [ref for _, ref in sorted(ranked_refs, key=lambda pair: pair[0])]
@@ -277,7 +275,7 @@ class CSharpRules:
                 if kind in TYPES and namespace in namespaces(other):
                     declaration = names.declaration(other, name, start)
                     if declaration is not None:
-                        refs.append(DeclarationRef(other, declaration, "import", "followed the name"))
+                        refs.append(DeclarationRef(other, declaration, "import", "followed the qualified name"))
             if refs:
                 return refs
         return []

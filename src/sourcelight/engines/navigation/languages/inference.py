@@ -167,7 +167,7 @@ class NameResolver:
             members = fit_members(self.rules, list(self._own_members(current, name)), use)
             if members:
                 return [
-                    DeclarationRef(document_of_member, declaration, "type", "type of what stands before it")
+                    DeclarationRef(document_of_member, declaration, "type", "type of the receiver")
                     for document_of_member, declaration in members
                 ]
             for base in self.rules.supertypes(current.node):

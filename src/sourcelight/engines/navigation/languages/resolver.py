@@ -31,7 +31,7 @@ MISSING_SCORE = 0.6
 _REASONS: Mapping[How, str] = {
     "scope": "in scope",
     "import": "followed the import",
-    "type": "type of what stands before the dot",
+    "type": "type of the receiver",
 }
 
 

@@ -189,7 +189,7 @@ def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
         return None
     if index is not None and index.left_out:
         parts = [f"{count:,} {subject}" for subject, count in sorted(index.left_out.items())]
-        workspace.notice("scip", f"The SCIP index of {project.name} fits this commit but for {' and '.join(parts)}.")
+        workspace.notice("scip", f"The SCIP index of {project.name} fits this commit except for {' and '.join(parts)}.")
     return index
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sourcelight.engines.navigation.model import Project
 
-_TYPE_REASON = "type of what holds the name"
+_TYPE_REASON = "type of the object"
 _MEMBERS = frozenset({
     "property_signature", "method_signature", "public_field_definition", "field_definition", "method_definition",
     "abstract_method_signature", "enum_assignment", "enum_body",
