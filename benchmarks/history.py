@@ -30,7 +30,7 @@ from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.display.frames.tables import to_pandas
 from sourcelight.engines.history import History, LocalHistoryStore
-from sourcelight.engines.history.blame import blame_file, own
+from sourcelight.engines.history.blame import blame_file, line_ownership
 from sourcelight.engines.history.blame import ownership as replays
 from sourcelight.engines.history.compare import comparison as comparisons
 from sourcelight.engines.history.compare.comparison import compare
@@ -167,7 +167,7 @@ def churn(history: History) -> tuple[Any, Any]:
     """Lines by top directory."""
     import pandas as pd
 
-    tops = history.memory("tops", lambda: [path.split(b"/")[0] if b"/" in path else b"" for path in history.paths])
+    tops = history.remember("tops", lambda: [path.split(b"/")[0] if b"/" in path else b"" for path in history.paths])
     codes, names = pd.factorize(np.array(tops, object))
     of_change = codes[history.changes.path]
     sums = [np.bincount(of_change, np.maximum(c, 0)) for c in (history.changes.additions, history.changes.deletions)]
@@ -213,7 +213,7 @@ def questions(head: str, common: str, rare: str, folder: str) -> list[Question]:
     word = rf"{stem}[a-z_]+\("
     filters = [
         ("message", CommitFilter(revisions=(head,), messages=(AnyPattern((literal("fix"),)),)), ["-F", "--grep=fix"]),
-        ("author", CommitFilter(revisions=(head,), authors=(AnyPattern((regexp("^[A-D].*@g"),)),), whole_people=True),
+        ("author", CommitFilter(revisions=(head,), authors=(AnyPattern((regexp("^[A-D].*@g"),)),), whole_person=True),
          ["-E", "--author=^[A-D].*@g"]),
         ("dates", window, [f"--since-as-filter={year}", f"--until={year + 366 * 86400}"]),
     ]  # fmt: skip
@@ -328,7 +328,7 @@ def compared(history: History, repository: Repository, revisions: str, rounds: i
     base, head = (resolve(repository, name) for name in revisions.split(".."))
 
     def ours() -> Any:
-        comparisons._kept = type(comparisons._kept)(comparisons._KEPT_BYTES)  # noqa: SLF001 - ask as for the first time
+        comparisons._comparison_cache = type(comparisons._comparison_cache)(comparisons._MAX_CACHED_BYTES)  # noqa: SLF001 - ask as for the first time
         found = compare(repository, base, head, history=history)
         diffs = found.page(0, PAGE)
         return len(found.changes), to_pandas(diff_table(found, diffs, [False] * len(diffs)), COLUMNS["file_diffs"])
@@ -358,9 +358,9 @@ def owned(store: LocalHistoryStore, repository: Repository, sample: int, results
     folder = store.folder / repository.key
     for kept in folder.glob("own-*"):
         kept.unlink()
-    replays._kept.clear()  # noqa: SLF001 - replay as for the first time
-    whole_s, _, _ = timed(lambda: own(history, repository, former.decode().strip()))
-    later_s, _, made = timed(lambda: own(history, repository, head))
+    replays._cache.clear()  # noqa: SLF001 - replay as for the first time
+    whole_s, _, _ = timed(lambda: line_ownership(history, repository, former.decode().strip()))
+    later_s, _, made = timed(lambda: line_ownership(history, repository, head))
     names = sorted(path for path in made.files if len(made.files[path].lines))
     chosen = names[len(names) // sample // 2 :: max(1, len(names) // sample)]
     lines = sum(len(made.files[path].lines) for path in chosen)

@@ -13,7 +13,7 @@ from attacks.memory import peak_bytes
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.store import allowance
 from sourcelight.engines.history.store.allowance import AllowanceUse, Cost, commits_of, split_large
-from sourcelight.engines.history.store.worker import ExtractionRequest, carry_out
+from sourcelight.engines.history.store.worker import ExtractionRequest, extract_to_files
 from sourcelight.repos import Catalog
 from sourcelight.repos.objects import store_size
 from sourcelight.testing import make_repo
@@ -63,7 +63,7 @@ def test_reading_ends_when_git_wrote_far_more_than_is_kept(tmp_path: Path) -> No
     order = ExtractionRequest(
         repo.git_dir, str(tmp_path / "scratch"), 0, tuple(range(250)), tuple(oids), Cost(2_000, 9_999, 9_999), 8 << 20
     )
-    files, unread = carry_out(order)
+    files, unread = extract_to_files(order)
     assert (files, len(unread)) == ([], 250)
     effort = (tmp_path / "scratch" / "effort").read_text().split()
     assert len(effort) <= 9, "git was started for each"
@@ -94,8 +94,8 @@ def test_folders_that_are_moved_are_read(tmp_path: Path) -> None:
 def test_what_large_commits_may_take_leaves_room_for_others() -> None:
     account = AllowanceUse(Cost(100_000, 100_000, 1 << 30))
     large, small = Cost(40_000, 40_000, 1 << 20), Cost(900, 900, 1 << 10)
-    assert [account.take(large) for _ in range(3)] == [True, False, False]
-    assert all(account.take(small) for _ in range(60))
+    assert [account.spend(large) for _ in range(3)] == [True, False, False]
+    assert all(account.spend(small) for _ in range(60))
 
 
 def test_a_stream_is_cut_so_that_large_commits_are_alone() -> None:
@@ -139,7 +139,7 @@ def test_owners_of_branches_side_by_side_are_refused_by_name(tmp_path: Path) -> 
     """
     taken, answer = peak_bytes(action, tmp_path, bomb=str(bomb.path), index=str(tmp_path / "index"))
     assert "bomb has" in answer
-    assert "branches side by side" in answer
+    assert "parallel branches" in answer
     assert taken < MOST, f"{taken:,}"
 
 

@@ -64,6 +64,6 @@ def test_walks_go_on_behind_such_commits(repo: RepositoryBuilder, repository: Re
 def test_each_of_them_is_compared_with_its_parent(repo: RepositoryBuilder, repository: Repository) -> None:
     for oid in repo.git("log", "--format=%H").split("\n")[:-1]:
         found = compare(repository, repo.git("rev-parse", f"{oid}^"), oid)
-        (diff,) = found.whole()
+        (diff,) = found.all_diffs()
         shown = repo.git("diff", "--full-index", f"{oid}^", oid)
         assert (diff.patch or b"").decode() == shown + "\n"

@@ -14,10 +14,10 @@ from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
-from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, own
+from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, line_ownership
 from sourcelight.engines.history.blame.hunks import read_hunks
 from sourcelight.engines.history.blame.line_origins import kept_lines, line_count
-from sourcelight.engines.history.blame.ownership import load
+from sourcelight.engines.history.blame.ownership import load_ownership
 from sourcelight.repos import Catalog, Repository
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import identity
@@ -40,7 +40,7 @@ def replayed(builder: RepositoryBuilder, folder: Path) -> tuple[Ownership, dict[
     store = LocalHistoryStore(folder, workers=1)
     store.update([repository])
     history = store.open(repository)
-    owned = own(history, repository, builder.head)
+    owned = line_ownership(history, repository, builder.head)
     return owned, {path: [history.oid(int(c)) for c in file.lines] for path, file in owned.files.items()}
 
 
@@ -104,12 +104,13 @@ def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuil
         "import sys\n"
         "from sourcelight.core.cancellation import Cancellation\n"
         "from sourcelight.engines.history import LocalHistoryStore\n"
-        "from sourcelight.engines.history.blame import own\n"
+        "from sourcelight.engines.history.blame import line_ownership\n"
         "from sourcelight.repos import Catalog\n"
         "repository = Catalog.open(sys.argv[1]).repositories[0]\n"
         "stop = Cancellation()\n"
         "if sys.argv[4] == 'cancelled': stop.cancel()\n"
-        "owned = own(LocalHistoryStore(sys.argv[2]).open(repository), repository, sys.argv[3], cancellation=stop)\n"
+        "history = LocalHistoryStore(sys.argv[2]).open(repository)\n"
+        "owned = line_ownership(history, repository, sys.argv[3], cancellation=stop)\n"
         "print(sorted((p, f.blob, f.exact, f.lines.tolist()) for p, f in owned.files.items()), owned.left_out)\n"
     )
 
@@ -131,7 +132,7 @@ def test_after_new_commits_the_replay_goes_on_from_what_was_kept(grown: Reposito
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     states: list[int] = []
-    first = own(store.open(repository), repository, repo.head, progress=lambda _, of: states.append(of))
+    first = line_ownership(store.open(repository), repository, repo.head, progress=lambda _, of: states.append(of))
     texts = {path: (repo.path / path.decode()).read_text() for path in first.files}
     repo.git("checkout", "-q", "-b", "late", "HEAD~3")
     repo.commit({"f1.py": "from an older commit\n" + repo.git("show", "HEAD:f1.py").rstrip("\n") + "\n"})
@@ -144,7 +145,7 @@ def test_after_new_commits_the_replay_goes_on_from_what_was_kept(grown: Reposito
     store.update([repository])
     history = store.open(repository)
     later_states: list[int] = []
-    later = own(history, repository, repo.head, progress=lambda _, of: later_states.append(of))
+    later = line_ownership(history, repository, repo.head, progress=lambda _, of: later_states.append(of))
     for path, file in later.files.items():
         assert [history.oid(int(c)) for c in file.lines] == porcelain(repo, path), path
     assert {path: file.exact for path, file in later.files.items()} == dict.fromkeys(later.files, True)
@@ -211,7 +212,7 @@ def test_both_stop_on_request(grown: RepositoryBuilder, tmp_path: Path) -> None:
         blame_file(repository, grown.head, b"f0.py", 1, cancellation=cancellation)
     parent = grown.git("rev-parse", "HEAD~1")
     with pytest.raises(Cancelled):
-        own(store.open(repository), repository, parent, cancellation=cancellation)
+        line_ownership(store.open(repository), repository, parent, cancellation=cancellation)
 
 
 def test_quoted_names_are_read() -> None:
@@ -275,8 +276,8 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     history = store.open(repository)
-    rough = own(history, repository, ambiguous.head, exact=False)
-    thorough = own(history, repository, ambiguous.head, exact=True)
+    rough = line_ownership(history, repository, ambiguous.head, exact=False)
+    thorough = line_ownership(history, repository, ambiguous.head, exact=True)
     otherwise = []
     for path, file in thorough.files.items():
         said = porcelain(ambiguous, path)
@@ -288,8 +289,8 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
     # Else this history shows nothing: its stored hunks have to be others than those of git blame.
     assert otherwise
     # What was proven stays so when it is asked for without proof, also after it was read from disk.
-    assert own(history, repository, ambiguous.head, exact=False) is thorough
-    kept = load(history, ambiguous.head)
+    assert line_ownership(history, repository, ambiguous.head, exact=False) is thorough
+    kept = load_ownership(history, ambiguous.head)
     assert kept is not None
     assert kept.thorough
     assert kept.inexact == []
@@ -321,7 +322,7 @@ def test_contents_that_are_missing_prove_nothing(ambiguous: RepositoryBuilder, t
     (clone.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
     repository = opened(clone)
     history = store.open(repository)
-    owned = own(history, repository, clone.head, exact=True)
+    owned = line_ownership(history, repository, clone.head, exact=True)
     assert b"f0" in owned.inexact
     assert {b"f1", b"f2"} & set(owned.inexact) == set()
     for path, file in owned.files.items():
@@ -351,7 +352,7 @@ def test_blame_runs_nothing_that_the_repository_configures(tmp_path: Path) -> No
     assert len(blame_file(repository, repo.head, b"a.txt", 2).commits) == 2
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
-    own(store.open(repository), repository, repo.head, exact=True)
+    line_ownership(store.open(repository), repository, repo.head, exact=True)
     assert not harm.exists()
     # The trap works: git by itself falls into it.
     subprocess.run(["git", "blame", "HEAD", "--", "a.txt"], cwd=repo.path, capture_output=True, check=True)

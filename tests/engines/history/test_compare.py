@@ -26,7 +26,7 @@ def git_diff(builder: RepositoryBuilder, base: str, head: str) -> bytes:
 
 
 def text_of(comparison: Comparison) -> bytes:
-    return b"".join(diff.patch or b"" for diff in comparison.whole())
+    return b"".join(diff.patch or b"" for diff in comparison.all_diffs())
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +93,10 @@ def test_the_whole_from_one_git_process_is_the_same(
     many_kinds: tuple[RepositoryBuilder, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, base, head = many_kinds
-    made = list(compare(opened(repo), base, head).whole())
-    module._kept._found.clear()
+    made = list(compare(opened(repo), base, head).all_diffs())
+    module._comparison_cache._entries.clear()
     monkeypatch.setattr(module, "PAGE_FILES", 0)
-    streamed = list(compare(opened(repo), base, head).whole())
+    streamed = list(compare(opened(repo), base, head).all_diffs())
     assert streamed == made
     kinds = {diff.change.status for diff in made}
     assert kinds == {"added", "deleted", "modified", "renamed", "type changed"}
@@ -110,14 +110,14 @@ def test_counts_equal_numstat(many_kinds: tuple[RepositoryBuilder, str, str]) ->
     removed = sum(int(row.split("\t")[1]) for row in counted if not row.startswith("-"))
     assert comparison.totals() == (added, removed)
     assert len(comparison.changes) == len(counted)
-    assert [d.change.path for d in comparison.whole() if d.binary] == [b"binary-link", b"image.bin"]
+    assert [d.change.path for d in comparison.all_diffs() if d.binary] == [b"binary-link", b"image.bin"]
 
 
 def test_pages_put_together_are_the_whole(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:
     repo, base, head = many_kinds
     comparison = compare(opened(repo), base, head)
     pages = [comparison.page(start, 4) for start in range(0, len(comparison.changes), 4)]
-    assert [diff for page in pages for diff in page] == list(comparison.whole())
+    assert [diff for page in pages for diff in page] == list(comparison.all_diffs())
     assert comparison.page(len(comparison.changes), 4) == []
 
 
@@ -125,7 +125,7 @@ def test_a_huge_patch_is_whole(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
     base = repo.commit({"big.txt": "".join(f"{n}\n" for n in range(100_000))})
     head = repo.commit({"big.txt": "".join(f"{n} changed\n" for n in range(100_000))})
-    (diff,) = compare(opened(repo), base, head).whole()
+    (diff,) = compare(opened(repo), base, head).all_diffs()
     assert (diff.additions, diff.deletions) == (100_000, 100_000)
     assert diff.patch == git_diff(repo, base, head)
 
@@ -154,7 +154,7 @@ def test_missing_contents_leave_a_diff_without_patch(tmp_path: Path) -> None:
     head = repo.commit({"a": "changed\n", "b": "two\n" * 10})
     lost = repo.git("rev-parse", f"{head}:a")
     repo.file(f".git/objects/{lost[:2]}/{lost[2:]}").unlink()
-    missing, there = compare(opened(repo), base, head).whole()
+    missing, there = compare(opened(repo), base, head).all_diffs()
     assert (missing.patch, missing.additions, missing.change.path) == (None, None, b"a")
     assert (there.additions, there.deletions) == (1, 0)
 
@@ -209,5 +209,5 @@ def test_a_binary_file_is_one_when_it_is_renamed_as_it_is(
     head = repo.commit()
     told = repo.git("diff", "-M", "--numstat", base, head).splitlines()
     want = {line.partition("=> ")[2] for line in told if line.startswith("-")}
-    assert {diff.change.path.decode() for diff in compare(opened(repo), base, head).whole() if diff.binary} == want
+    assert {diff.change.path.decode() for diff in compare(opened(repo), base, head).all_diffs() if diff.binary} == want
     assert want == {"picture.bin"}

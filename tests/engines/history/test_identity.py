@@ -14,7 +14,7 @@ from sourcelight.engines.history.people import (
     co_authors,
     is_bot,
     parse_mailmap,
-    suggest,
+    suggest_identities,
     trailers_of,
 )
 from sourcelight.testing import RepositoryBuilder
@@ -76,7 +76,7 @@ def test_lines_that_a_reader_accepted_mean_what_they_mean_to_git(repo: Repositor
     repo.write({".mailmap": lines})
     repo.commit(None, "mailmap")
     assert [mailmap.map(*person) for person in people] == check_mailmap(str(repo.path / ".git"), people)
-    with pytest.raises(ValueError, match="no line of a mailmap"):
+    with pytest.raises(ValueError, match="invalid mailmap line"):
         parse_mailmap("who?")
 
 
@@ -114,7 +114,7 @@ def test_suggestions_group_what_may_be_one_person() -> None:
         IdentityUsage("Michael B", "michael@y", 4),
         IdentityUsage("ci[bot]", "ada@new", 7),
     ]
-    found = suggest(usages)
+    found = suggest_identities(usages)
     groups: dict[int, set[str]] = {}
     for suggestion in found:
         groups.setdefault(suggestion.group, set()).add(suggestion.usage.email)

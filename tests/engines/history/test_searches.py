@@ -66,12 +66,12 @@ def at(history: History, oid: str) -> int:
 
 @pytest.mark.parametrize("text", ["Zoë", "^Bob", "<zoe@", r"example\.org>$", "Ada", "Cy"])
 def test_authors_are_those_of_git(repo: RepositoryBuilder, history: History, text: str) -> None:
-    found = commits_with(history, authors=(AnyPattern((regexp(text),)),), whole_people=True)
+    found = commits_with(history, authors=(AnyPattern((regexp(text),)),), whole_person=True)
     assert found == git_log(repo.path, "-E", f"--author={text}")
 
 
 def test_committers_are_apart_from_authors(repo: RepositoryBuilder, history: History) -> None:
-    found = commits_with(history, committers=(AnyPattern((regexp("^Cy "),)),), whole_people=True)
+    found = commits_with(history, committers=(AnyPattern((regexp("^Cy "),)),), whole_person=True)
     assert found == git_log(repo.path, "-E", "--committer=^Cy ")
     assert len(found) == 1
     assert len(commits_with(history, committers=(AnyPattern((regexp("^Cy$"),)),))) == 1
@@ -195,7 +195,7 @@ def test_a_tree_holds_for_one_file_of_a_commit(history: History) -> None:
 
 def test_revisions_bound_what_is_found(repo: RepositoryBuilder, history: History) -> None:
     head, parent = repo.head, repo.git("rev-parse", "HEAD~4^1")
-    found = commits_with(history, revisions=(head,), without=(parent,))
+    found = commits_with(history, revisions=(head,), excluded=(parent,))
     assert found == git_log(repo.path, revisions=[head, f"^{parent}"])
     assert commits_with(history, revisions=(parent,)) == git_log(repo.path, revisions=[parent])
 

@@ -75,7 +75,7 @@ def test_many_small_updates_answer_as_one_build(tmp_path: Path, store: LocalHist
     for number in range(0, len(whole.commits), 2):
         opened(store, repo.path, whole.oid(number))
     history = opened(store, repo.path)
-    assert 1 < segments(history) <= compaction.MOST_SEGMENTS
+    assert 1 < segments(history) <= compaction.MAX_SEGMENTS
     same(history, whole, repo.head)
     for number in range(len(whole.commits)):
         mine = history.position(whole.oid(number))
@@ -147,7 +147,7 @@ def test_segments_are_joined_when_they_are_many(store: LocalHistoryStore, repo: 
     for number in range(12):
         repo.commit({"a.txt": f"needle more {number}\n"}, f"more {number}")
         history = opened(store, repo.path)
-        assert segments(history) <= compaction.MOST_SEGMENTS
+        assert segments(history) <= compaction.MAX_SEGMENTS
     assert found(history, "needle") == git_log(repo.path, "-Gneedle")
     assert len(history.commits) == 17
     files = {path.name for path in (store.folder / repository_of(repo.path).key).iterdir()}
@@ -283,12 +283,12 @@ def test_a_git_too_old_is_named(
     old.write_text("#!/bin/sh\necho git version 2.17.1\n")
     old.chmod(0o755)
     monkeypatch.setenv("PATH", str(old.parent))
-    update.made_with.cache_clear()
+    update.patch_settings.cache_clear()
     git_command._version.cache_clear()
     try:
         report = store.update([repository])
     finally:
-        update.made_with.cache_clear()
+        update.patch_settings.cache_clear()
         git_command._version.cache_clear()
     assert "git 2.17.1 is too old; version 2.31 or newer is needed" in report.failures["repo"]
     assert issubclass(GitFailed, Exception)

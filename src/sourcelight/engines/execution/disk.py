@@ -130,7 +130,7 @@ def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], Non
                 shutil.rmtree(text.path / _SCIP, ignore_errors=True)
     history = HistoryFolder(history_folder(folder) / key)
     if "history" in kinds and history.path.is_dir():
-        with history.locked(stop):
+        with history.lock(stop):
             (history.path / MANIFEST).unlink(missing_ok=True)
             history.discard_unneeded()
 

@@ -16,7 +16,7 @@ from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution.advice import Advice, advise
 from sourcelight.engines.execution.plan import Plan
-from sourcelight.engines.history.search.matches import shown_patterns
+from sourcelight.engines.history.search.matches import visible_patterns
 from sourcelight.engines.search.estimate import Estimate, PatternShare, estimate
 from sourcelight.engines.search.model import FileTerm
 from sourcelight.engines.search.model import prepare as numbered
@@ -254,7 +254,7 @@ def _alternative(
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in named)
     if plan.commits is not None:
         where = "message" if plan.commits.kind == "commit" else "changed line"
-        terms = (FileTerm(pattern) for pattern in shown_patterns(plan.commits.query.tree))
+        terms = (FileTerm(pattern) for pattern in visible_patterns(plan.commits.query.tree))
         patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=(where,)) for atom in terms)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(

@@ -1,8 +1,7 @@
-"""The history engine: commits, changed lines, who made them and when, kept per repository in mapped files.
+"""The history engine: commits, changed lines, and who changed them when, in memory-mapped files per repository.
 
-`store` builds and opens the files, `search` finds commits and changed lines in them; comparisons, blame and identities
-stand in rooms beside these. git is spawned here, to read history. No viewer is known: callers ask for repositories
-that they may see. Heavy libraries load with the names below.
+`store` builds and opens the files, `search` finds commits and changed lines, `compare` compares two revisions, `blame`
+finds the commit of each line. Viewers and query text live in other rooms. Start with `history`, an opened history.
 """
 
 from __future__ import annotations

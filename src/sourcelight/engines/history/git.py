@@ -1,4 +1,4 @@
-"""Running git to read history: its output in chunks, stoppable, and deaf to whatever the machine configures."""
+"""Run git to read history: output in chunks, cancellable, and independent of the machine's git configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.objects import store_size
 
-_CHUNK = 1 << 18
+_CHUNK_BYTES = 1 << 18
 _CHUNKS_AHEAD = 16
 _CHECK_S = 0.05
 _TAIL_BYTES = 4096
@@ -103,28 +103,28 @@ def git_chunks(
         try:
             directory = stack.enter_context(isolated_directory(git_dir, SETTINGS))
         except RepositoryError as error:
-            raise GitFailed(["git", *map(_shown, arguments)], 128, str(error)) from error
-        errors = stack.enter_context(tempfile.TemporaryFile())
+            raise GitFailed(["git", *map(_to_text, arguments)], 128, str(error)) from error
+        stderr_file = stack.enter_context(tempfile.TemporaryFile())
         process = start_git(
             ["--literal-pathspecs", *arguments],
             reading_environment(directory) | ({"GIT_OBJECT_DIRECTORY": objects} if objects else {}),
             directory,
             stdin=PIPE if stdin else DEVNULL,
             stdout=PIPE,
-            stderr=errors,
+            stderr=stderr_file,
             data_bytes=_memory_for(git_dir) if data_bytes is None else data_bytes,
             cpu_s=cpu_s,
         )
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)
         stopped = threading.Event()
-        threads = [threading.Thread(target=_read, args=(process.stdout, chunks, stopped), daemon=True)]
+        threads = [threading.Thread(target=_read_output, args=(process.stdout, chunks, stopped), daemon=True)]
         if stdin:
-            pieces = (stdin,) if isinstance(stdin, bytes) else stdin
-            threads.append(threading.Thread(target=_write, args=(process.stdin, pieces, stopped), daemon=True))
+            blocks = (stdin,) if isinstance(stdin, bytes) else stdin
+            threads.append(threading.Thread(target=_write_input, args=(process.stdin, blocks, stopped), daemon=True))
         for thread in threads:
             thread.start()
         try:
-            while chunk := _next(chunks, cancellation):
+            while chunk := _next_chunk(chunks, cancellation):
                 yield chunk
             status = process.wait(timeout=60)
         finally:
@@ -133,7 +133,7 @@ def git_chunks(
             for thread in threads:
                 thread.join(5)
         if status:
-            raise GitFailed(["git", *map(_shown, arguments)], status, _tail(errors))
+            raise GitFailed(["git", *map(_to_text, arguments)], status, _read_tail(stderr_file))
 
 
 def mailmap_setting(git_dir: str) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def _memory_for(git_dir: str) -> int:
     return min(PATCH_DATA_BYTES + DATA_BYTES_PER_OBJECT * store_size(git_dir).objects, MAX_DATA_BYTES)
 
 
-def _next(chunks: queue.Queue[bytes], cancellation: Cancellation | None) -> bytes:
+def _next_chunk(chunks: queue.Queue[bytes], cancellation: Cancellation | None) -> bytes:
     while True:
         if cancellation is not None:
             cancellation.check()
@@ -165,13 +165,13 @@ def _next(chunks: queue.Queue[bytes], cancellation: Cancellation | None) -> byte
             return chunks.get(timeout=_CHECK_S)
 
 
-def _read(stream: IO[bytes], chunks: queue.Queue[bytes], stopped: threading.Event) -> None:
+def _read_output(stream: IO[bytes], chunks: queue.Queue[bytes], stopped: threading.Event) -> None:
     """Pass on what git says; the end is an empty chunk."""
     chunk = b" "
     with stream:
         while chunk:
             try:
-                chunk = os.read(stream.fileno(), _CHUNK)
+                chunk = os.read(stream.fileno(), _CHUNK_BYTES)
             except OSError:
                 chunk = b""
             while not stopped.is_set():
@@ -182,19 +182,19 @@ def _read(stream: IO[bytes], chunks: queue.Queue[bytes], stopped: threading.Even
                 return
 
 
-def _write(stream: IO[bytes], pieces: Iterable[bytes], stopped: threading.Event) -> None:
+def _write_input(stream: IO[bytes], blocks: Iterable[bytes], stopped: threading.Event) -> None:
     with contextlib.suppress(OSError, ValueError), stream:
-        for piece in pieces:
+        for block in blocks:
             if stopped.is_set():
                 return
-            stream.write(piece)
+            stream.write(block)
 
 
-def _tail(errors: IO[bytes]) -> str:
+def _read_tail(errors: IO[bytes]) -> str:
     size = errors.seek(0, os.SEEK_END)
     errors.seek(max(0, size - _TAIL_BYTES))
     return errors.read().decode("utf-8", "replace")
 
 
-def _shown(word: str | bytes) -> str:
+def _to_text(word: str | bytes) -> str:
     return word if isinstance(word, str) else word.decode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""One repository's history as it was when it was opened: columns of commits and changes, and the lines behind them.
+"""The opened history of one repository: columns of commits and changes, and the changed lines.
 
-Commits are numbered from 0, parents before their children; changes (one file in one commit) are numbered in the order
-of their commits; so are rows (one added or removed line) in the order of their changes. Merges have no changes, as in
-``git log``. Everything is mapped or small; nothing is read that is not asked for.
+Commits are numbered from 0, parents before children. Changes (one file in one commit) are numbered in the order of
+their commits, rows (one added or removed line) in the order of their changes. Merges have no changes, as in ``git
+log``. Columns are mapped, and read on first use.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.engines.history.segment import LINE, Segment
-
-Ints: TypeAlias = NDArray[np.int64]
-Mask: TypeAlias = NDArray[np.bool_]
 
 UNKNOWN = -1
 """In place of a number that could not be known: additions of a change whose content is missing, an absent parent."""
@@ -28,8 +26,8 @@ _MAX_NAMES = 5
 UnreadCommits: TypeAlias = tuple[int, tuple[str, ...]]
 """How many commits could not be read, and the names (40 hex digits) of some of them."""
 
-_MOST_MASKS = 64
-_Kept = TypeVar("_Kept")
+_MAX_MASKS = 64
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,24 +52,24 @@ class Commits:
         Whether the changes of a commit could not be read, wholly or in part, because objects are missing.
     """
 
-    oid: NDArray[np.uint8]
-    tree: NDArray[np.uint8]
+    oid: UInt8Array
+    tree: UInt8Array
     author: NDArray[np.int32]
     committer: NDArray[np.int32]
-    author_time: Ints
-    commit_time: Ints
+    author_time: Int64Array
+    commit_time: Int64Array
     author_offset: NDArray[np.int32]
     commit_offset: NDArray[np.int32]
-    parent_starts: Ints
+    parent_starts: Int64Array
     parents: NDArray[np.int32]
-    change_starts: Ints
-    unread: Mask
+    change_starts: Int64Array
+    unread: BoolArray
 
     def __len__(self) -> int:
         return len(self.oid)
 
     @property
-    def is_merge(self) -> Mask:
+    def is_merge(self) -> BoolArray:
         """Whether a commit has more than one parent."""
         return np.diff(self.parent_starts) > 1
 
@@ -103,17 +101,17 @@ class Changes:
     commit: NDArray[np.int32]
     path: NDArray[np.int32]
     old_path: NDArray[np.int32]
-    status: NDArray[np.uint8]
-    score: NDArray[np.uint8]
+    status: UInt8Array
+    score: UInt8Array
     additions: NDArray[np.int32]
     deletions: NDArray[np.int32]
-    binary: Mask
-    old_blob: NDArray[np.uint8]
-    new_blob: NDArray[np.uint8]
+    binary: BoolArray
+    old_blob: UInt8Array
+    new_blob: UInt8Array
     old_mode: NDArray[np.int32]
     new_mode: NDArray[np.int32]
-    row_starts: Ints
-    block_starts: Ints
+    row_starts: Int64Array
+    block_starts: Int64Array
 
     def __len__(self) -> int:
         return len(self.commit)
@@ -127,11 +125,11 @@ class Blocks:
     is removed, `old` is the line before which lines are added. `row` is the first of its rows: removed ones come first.
     """
 
-    old: Ints
-    new: Ints
-    removed: Ints
-    added: Ints
-    row: Ints
+    old: Int64Array
+    new: Int64Array
+    removed: Int64Array
+    added: Int64Array
+    row: Int64Array
 
     def __len__(self) -> int:
         return len(self.old)
@@ -165,12 +163,12 @@ class Paths(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._raw)
 
-    def __getitem__(self, at: Any) -> Any:
-        return self._raw[at]
+    def __getitem__(self, index: Any) -> Any:
+        return self._raw[index]
 
-    def text(self, at: int) -> str:
+    def text(self, index: int) -> str:
         """Give a path as text, invalid UTF-8 as U+FFFD."""
-        return self._raw[at].decode("utf-8", "replace")
+        return self._raw[index].decode("utf-8", "replace")
 
     @cached_property
     def numbers(self) -> Mapping[bytes, int]:
@@ -203,33 +201,33 @@ class History:
     identity_numbers: Sequence[NDArray[np.int32]] = field(repr=False)
     mailmap: str = ""
     shallow: str = ""
-    _masks: dict[int, Mask] = field(default_factory=dict, repr=False)
+    _masks: dict[int, BoolArray] = field(default_factory=dict, repr=False)
     _memory: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def memory(self, name: str, make: Callable[[], _Kept]) -> _Kept:
+    def remember(self, name: str, make: Callable[[], _Value]) -> _Value:
         """Give what `make` makes, made once and kept as long as this snapshot: tables that every search needs."""
         if name not in self._memory:
             self._memory[name] = make()
-        found: _Kept = self._memory[name]
-        return found
+        value: _Value = self._memory[name]
+        return value
 
     def is_unchanged(self) -> bool:
         """Tell whether its files on disk are still those that were opened, as they were."""
         return all(segment.file.is_unchanged() for segment in self.segments)
 
     @cached_property
-    def bases(self) -> ParentStates:
+    def bases(self) -> SegmentBases:
         """Where each segment's commits, changes, rows and blocks begin among all."""
 
         def starts(counts: Iterable[int]) -> list[int]:
             return [0, *np.cumsum([0, *counts])[1:].tolist()]
 
-        found = self.segments
-        return ParentStates(
-            starts(s.commits for s in found),
-            starts(s.changes for s in found),
-            starts(s.rows for s in found),
-            starts(s.blocks for s in found),
+        segments = self.segments
+        return SegmentBases(
+            starts(s.commits for s in segments),
+            starts(s.changes for s in segments),
+            starts(s.rows for s in segments),
+            starts(s.blocks for s in segments),
         )
 
     @cached_property
@@ -244,23 +242,23 @@ class History:
 
     @cached_property
     def _united(self) -> tuple[Paths, Sequence[NDArray[np.int32]]]:
-        known: dict[bytes, int] = {}
+        path_numbers: dict[bytes, int] = {}
         numbers = [
-            np.array([known.setdefault(path, len(known)) for path in segment.texts("paths")], np.int32)
+            np.array([path_numbers.setdefault(path, len(path_numbers)) for path in segment.texts("paths")], np.int32)
             for segment in self.segments
         ]
-        return Paths(list(known)), numbers
+        return Paths(list(path_numbers)), numbers
 
     @cached_property
     def commits(self) -> Commits:
         """Columns of the commits."""
 
         def numbers(name: str) -> NDArray[np.int32]:
-            pairs = zip(self.segments, self.identity_numbers, strict=True)
-            return _joined([of_segment[segment[name]] for segment, of_segment in pairs], np.int32)
+            segment_numbers = zip(self.segments, self.identity_numbers, strict=True)
+            return _concatenate([of_segment[segment[name]] for segment, of_segment in segment_numbers], np.int32)
 
         parents = [len(segment["parents"]) for segment in self.segments]
-        before = [0, *np.cumsum(parents).tolist()]
+        parent_bases = [0, *np.cumsum(parents).tolist()]
         return Commits(
             oid=self._column("oid", np.uint8).reshape(-1, 20),
             tree=self._column("tree", np.uint8).reshape(-1, 20),
@@ -270,7 +268,7 @@ class History:
             commit_time=self._column("commit_time", np.int64),
             author_offset=self._column("author_offset", np.int32),
             commit_offset=self._column("commit_offset", np.int32),
-            parent_starts=self._starts("parent_starts", before),
+            parent_starts=self._starts("parent_starts", parent_bases),
             parents=self._column("parents", np.int32),
             change_starts=self._starts("change_starts", self.bases.changes),
             unread=self._column("unread", np.bool_),
@@ -282,17 +280,17 @@ class History:
 
         def paths(name: str) -> NDArray[np.int32]:
             pairs = zip(self.segments, self.path_numbers, strict=True)
-            return _joined([of_segment[segment[name]] for segment, of_segment in pairs], np.int32)
+            return _concatenate([of_segment[segment[name]] for segment, of_segment in pairs], np.int32)
 
         bases = self.bases
         starts = [s["change_starts"].astype(np.int64) for s in self.segments]
-        sizes = [ends[1:] - ends[:-1] for ends in starts]
+        change_counts = [ends[1:] - ends[:-1] for ends in starts]
         commits = [
             np.repeat(np.arange(base, base + len(size), dtype=np.int32), size)
-            for base, size in zip(bases.commits, sizes, strict=False)
+            for base, size in zip(bases.commits, change_counts, strict=False)
         ]
         return Changes(
-            commit=_joined(commits, np.int32),
+            commit=_concatenate(commits, np.int32),
             path=paths("path"),
             old_path=paths("old_path"),
             status=self._column("status", np.uint8),
@@ -312,10 +310,10 @@ class History:
     def change_of_row(self) -> NDArray[np.int32]:
         """The change that each row belongs to."""
         bases = zip(self.bases.changes, self.segments, strict=False)
-        return _joined([s.change_of_row + base if base else s.change_of_row for base, s in bases], np.int32)
+        return _concatenate([s.change_of_row + base if base else s.change_of_row for base, s in bases], np.int32)
 
     @cached_property
-    def newest_first(self) -> Ints:
+    def newest_first(self) -> Int64Array:
         """All commits by committer time, the latest first; of those of one second, children come before parents."""
         times = self.commits.commit_time
         return np.lexsort((-np.arange(len(times)), -times))
@@ -324,12 +322,12 @@ class History:
     def blocks(self) -> Blocks:
         """All blocks; of one change by ``changes.block_starts``."""
         row = self._offset("block_row", self.bases.rows)
-        gone = [
+        removed_counts = [
             np.add.reduceat((s["rows"] >> 31).astype(np.int64), s["block_row"].astype(np.int64))
             for s in self.segments
             if s.blocks
         ]
-        removed = _joined(gone, np.int64)
+        removed = _concatenate(removed_counts, np.int64)
         ends = np.append(row[1:], self.bases.rows[-1])
         return Blocks(
             old=self._column("block_old", np.uint32).astype(np.int64),
@@ -343,9 +341,9 @@ class History:
         """Give the number of a commit by its 40 hex digits; None when it is not here."""
         raw = bytes.fromhex(oid)
         for base, segment in zip(self.bases.commits, self.segments, strict=False):
-            found = segment.find(raw)
-            if found is not None:
-                return base + found
+            local_position = segment.find(raw)
+            if local_position is not None:
+                return base + local_position
         return None
 
     def oid(self, commit: int) -> str:
@@ -353,7 +351,7 @@ class History:
         raw: bytes = self.commits.oid[commit].tobytes()
         return raw.hex()
 
-    def reachable(self, oid: str) -> Mask:
+    def reachable(self, oid: str) -> BoolArray:
         """Tell for each commit whether it is `oid` or has it as a descendant; not to be written to.
 
         Raises KeyError for a commit that is not here.
@@ -362,12 +360,12 @@ class History:
         if tip is None:
             raise KeyError(oid)
         if tip not in self._masks:
-            if len(self._masks) >= _MOST_MASKS:
+            if len(self._masks) >= _MAX_MASKS:
                 self._masks.pop(next(iter(self._masks)))
             self._masks[tip] = ancestors(self.commits.parent_starts, self.commits.parents, tip)
         return self._masks[tip]
 
-    def unread(self, within: Mask) -> UnreadCommits:
+    def unread(self, within: BoolArray) -> UnreadCommits:
         """Tell which commits `within` could not be read: how many, and the names of the newest."""
         numbers = np.flatnonzero(self.commits.unread & within)
         return len(numbers), tuple(self.oid(int(number)) for number in numbers[: -_MAX_NAMES - 1 : -1])
@@ -381,35 +379,35 @@ class History:
         return self._text("subject", commit)
 
     def _text(self, name: str, commit: int) -> str:
-        at = bisect_right(self.bases.commits, commit) - 1
-        segment = self.segments[at]
+        segment_index = bisect_right(self.bases.commits, commit) - 1
+        segment = self.segments[segment_index]
         starts = segment[f"{name}_starts"]
-        local = commit - self.bases.commits[at]
+        local = commit - self.bases.commits[segment_index]
         raw = segment.bytes_of(f"{name}s")[int(starts[local]) : int(starts[local + 1]) - 1]
         return bytes(raw).decode("utf-8", "replace")
 
     def line(self, row: int) -> bytes:
         """Give the text of a row, without its newline."""
-        at = bisect_right(self.bases.rows, row) - 1
-        segment = self.segments[at]
-        number = int(segment["rows"][row - self.bases.rows[at]] & LINE)
-        low, high = segment["line_starts"][number : number + 2].tolist()
-        return bytes(segment.bytes_of("lines")[low : high - 1])
+        segment_index = bisect_right(self.bases.rows, row) - 1
+        segment = self.segments[segment_index]
+        number = int(segment["rows"][row - self.bases.rows[segment_index]] & LINE)
+        start, end = segment["line_starts"][number : number + 2].tolist()
+        return bytes(segment.bytes_of("lines")[start : end - 1])
 
-    def _column(self, name: str, kind: Any) -> NDArray[Any]:
-        return _joined([segment[name] for segment in self.segments], kind)
+    def _column(self, name: str, dtype: Any) -> AnyArray:
+        return _concatenate([segment[name] for segment in self.segments], dtype)
 
-    def _starts(self, name: str, bases: Sequence[int]) -> Ints:
-        parts = [s[name][:-1].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
-        return np.append(_joined(parts, np.int64), np.int64(bases[-1]))
+    def _starts(self, name: str, bases: Sequence[int]) -> Int64Array:
+        arrays = [s[name][:-1].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
+        return np.append(_concatenate(arrays, np.int64), np.int64(bases[-1]))
 
-    def _offset(self, name: str, bases: Sequence[int]) -> Ints:
-        parts = [s[name].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
-        return _joined(parts, np.int64)
+    def _offset(self, name: str, bases: Sequence[int]) -> Int64Array:
+        arrays = [s[name].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
+        return _concatenate(arrays, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class ParentStates:
+class SegmentBases:
     """Where each segment's items begin among all; one more entry than segments, the last is how many there are."""
 
     commits: list[int]
@@ -418,21 +416,21 @@ class ParentStates:
     blocks: list[int]
 
 
-def _joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
-    if len(parts) == 1:
-        only = parts[0]
-        return only.view(kind) if only.dtype.itemsize == np.dtype(kind).itemsize else only.astype(kind)
-    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
+def _concatenate(arrays: Sequence[AnyArray], dtype: Any) -> AnyArray:
+    if len(arrays) == 1:
+        only = arrays[0]
+        return only.view(dtype) if only.dtype.itemsize == np.dtype(dtype).itemsize else only.astype(dtype)
+    return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype, copy=False)
 
 
-def ancestors(parent_starts: Ints, parents: NDArray[np.int32], tip: int) -> Mask:
+def ancestors(parent_starts: Int64Array, parents: NDArray[np.int32], tip: int) -> BoolArray:
     """Tell for each commit whether `tip` has it behind it, itself included; parents come before children."""
     mask = bytearray(len(parent_starts) - 1)
     mask[tip] = 1
-    starts, of = parent_starts[: tip + 2].tolist(), parents.tolist()
+    starts, flat_parents = parent_starts[: tip + 2].tolist(), parents.tolist()
     for commit in range(tip, -1, -1):
         if mask[commit]:
-            for parent in of[starts[commit] : starts[commit + 1]]:
+            for parent in flat_parents[starts[commit] : starts[commit + 1]]:
                 if parent >= 0:
                     mask[parent] = 1
     return np.frombuffer(mask, np.bool_)

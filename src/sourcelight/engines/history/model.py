@@ -1,4 +1,4 @@
-"""What is asked of a store of histories, and what it gives back."""
+"""The interface of a store of histories: progress, reports and the protocol."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""Which identities may be one person: a list to be looked through, of which nothing is done by itself.
+"""People: mailmaps, trailers of commit messages, bots, and suggestions of identities that may be one person.
 
-Mailmaps: the repository's own by git itself, and further lines that a reader accepted.
-
-Trailers of commit messages (``Co-authored-by`` and the like) by git's own rules, without asking git.
-
-Source: the manual of git-interpret-trailers; the tests compare with the command itself.
-
-Which identities are programs, by a rule that can be read.
+Trailers (``Co-authored-by``) follow git's own rules, from the manual of git-interpret-trailers; tests compare with the
+command. Suggestions are only proposed: a reader decides.
 """
 
 from __future__ import annotations
@@ -32,10 +27,10 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
 
     People whose names git could not read back (with angle brackets or newlines) stay as they are.
     """
-    asked = [at for at, (name, email) in enumerate(people) if not _UNWRITABLE.search(name + email)]
-    lines = "".join(f"{people[at][0]} <{people[at][1]}>\n" for at in asked)
+    positions = [position for position, (name, email) in enumerate(people) if not _UNWRITABLE.search(name + email)]
+    lines = "".join(f"{people[position][0]} <{people[position][1]}>\n" for position in positions)
     mapped = list(people)
-    if not asked:
+    if not positions:
         return mapped
     try:
         stdin = lines.encode("utf-8", "surrogateescape")
@@ -44,11 +39,11 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
         )
     except GitFailed:
         return mapped
-    given = answer.decode("utf-8", "replace").splitlines()
-    if len(given) == len(asked):
-        for at, line in zip(asked, given, strict=True):
+    answer_lines = answer.decode("utf-8", "replace").splitlines()
+    if len(answer_lines) == len(positions):
+        for position, line in zip(positions, answer_lines, strict=True):
             name, _, email = line.rpartition(" <") if " <" in line else ("", "", line[1:])
-            mapped[at] = name, email.removesuffix(">")
+            mapped[position] = name, email.removesuffix(">")
     return mapped
 
 
@@ -62,8 +57,8 @@ class Mailmap:
     def map(self, name: str, email: str) -> Person:
         """The proper name and address of someone; as given when no line speaks of them."""
         key = email.lower()
-        found = self._by_person.get((name.lower(), key)) or self._by_email.get(key)
-        return (found[0] or name, found[1] or email) if found else (name, email)
+        mapped = self._by_person.get((name.lower(), key)) or self._by_email.get(key)
+        return (mapped[0] or name, mapped[1] or email) if mapped else (name, email)
 
     def __bool__(self) -> bool:
         return bool(self._by_email or self._by_person)
@@ -73,8 +68,8 @@ class Mailmap:
         if commit_name:
             self._by_person[commit_name.lower(), commit_email.lower()] = name, email
         else:
-            former = self._by_email.get(commit_email.lower(), ("", ""))
-            self._by_email[commit_email.lower()] = name or former[0], email or former[1]
+            previous = self._by_email.get(commit_email.lower(), ("", ""))
+            self._by_email[commit_email.lower()] = name or previous[0], email or previous[1]
 
 
 def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
@@ -86,15 +81,17 @@ def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
         For a line that is none; says which.
     """
     mailmap = Mailmap()
-    split = lines.splitlines() if isinstance(lines, str) else [part for text in lines for part in text.splitlines()]
-    for line in split:
+    text_lines = (
+        lines.splitlines() if isinstance(lines, str) else [field for text in lines for field in text.splitlines()]
+    )
+    for line in text_lines:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        found = _LINE.fullmatch(line)
-        if found is None:
-            raise ValueError(f"no line of a mailmap: {line!r}; it has the form: Name <address> Name <address>")
-        name, email, commit_name, commit_email = (part or "" for part in found.groups())
-        if found[4] is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise ValueError(f"invalid mailmap line {line!r}; expected 'Name <address> Name <address>'")
+        name, email, commit_name, commit_email = (field or "" for field in match.groups())
+        if match[4] is None:
             mailmap.add(name, "", "", email)
         else:
             mailmap.add(name, email, commit_name, commit_email)
@@ -118,8 +115,8 @@ class Trailer:
     @property
     def person(self) -> tuple[str, str] | None:
         """Name and address of a value such as ``Ada <ada@example.org>``; None for other values."""
-        found = _PERSON.match(self.value)
-        return (found[1], found[2].strip()) if found else None
+        match = _PERSON.match(self.value)
+        return (match[1], match[2].strip()) if match else None
 
 
 def trailers_of(message: str) -> list[Trailer]:
@@ -128,15 +125,15 @@ def trailers_of(message: str) -> list[Trailer]:
     A paragraph counts when all of its lines are trailers, or when git wrote one of them (``Signed-off-by``, ``cherry
     picked``) and at least a quarter are. The first paragraph never counts.
     """
-    found: list[list[str]] = []
-    for line in _block(message.split("\n")):
-        if line[:1] in {" ", "\t"} and found:
-            found[-1].append(line.strip(_SPACES))
+    trailers: list[list[str]] = []
+    for line in _trailer_block(message.split("\n")):
+        if line[:1] in {" ", "\t"} and trailers:
+            trailers[-1].append(line.strip(_SPACES))
             continue
         token = None if line[:1] in set(_SPACES) else _TOKEN.match(line)
         # A line that is no trailer, and one that goes on with it, are dropped together.
-        found.append([token[1], line[token.end() :].strip(_SPACES)] if token else [""])
-    return [Trailer(token, " ".join(rest).strip()) for token, *rest in found if token]
+        trailers.append([token[1], line[token.end() :].strip(_SPACES)] if token else [""])
+    return [Trailer(token, " ".join(values).strip()) for token, *values in trailers if token]
 
 
 def co_authors(message: str) -> list[tuple[str, str]]:
@@ -147,15 +144,17 @@ def co_authors(message: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys(person for person in people if person is not None))
 
 
-def _block(lines: list[str]) -> list[str]:
+def _trailer_block(lines: list[str]) -> list[str]:
     """The lines of the paragraph of trailers; none when the last paragraph is no such."""
-    title = next((at for at, line in enumerate(lines) if not line.startswith("#") and not line.strip(_SPACES)), -1)
+    title = next(
+        (index for index, line in enumerate(lines) if not line.startswith("#") and not line.strip(_SPACES)), -1
+    )
     if title < 0:
         return []
     trailers = others = continued = 0
     generated, only_blank = False, True
-    for at in range(len(lines) - 1, title - 1, -1):
-        line = lines[at]
+    for index in range(len(lines) - 1, title - 1, -1):
+        line = lines[index]
         if line.startswith("#"):
             others, continued = others + continued, 0
         elif not line.strip(_SPACES):
@@ -163,7 +162,7 @@ def _block(lines: list[str]) -> list[str]:
                 continue
             others += continued
             if (generated and trailers * 3 >= others) or (trailers and not others):
-                return [line for line in lines[at + 1 :] if line.strip(_SPACES)]
+                return [line for line in lines[index + 1 :] if line.strip(_SPACES)]
             return []
         else:
             only_blank = False
@@ -209,17 +208,17 @@ def is_bot(name: str, email: str) -> bool:
 
 
 _NOREPLY = re.compile(r"(?:\d+\+)?([^@+]+)@users\.noreply\.(?:github\.com|gitlab\.com|codeberg\.org)", re.IGNORECASE)
-_SHARED = frozenset(
+_SHARED_LOCALS = frozenset(
     ["admin", "build", "ci", "code", "contact", "dev", "devel", "developer", "git", "github", "hello", "hi", "home",
      "info", "mail", "me", "nobody", "none", "noreply", "no-reply", "office", "opensource", "oss", "root", "security",
      "support", "team", "test", "ubuntu", "user", "webmaster", "work", "you"]
 )  # fmt: skip
-_NO_PERSON = frozenset(
+_PLACEHOLDER_NAMES = frozenset(
     ["", "unknown", "root", "no author", "your name", "name", "none", "(no author)", "user", "ubuntu"]
 )
 _LOGIN = "login of a noreply address"
-_SHORTEST_LOCAL = 5
-_MOST_SHARING = 12
+_MIN_LOCAL_CHARS = 5
+_MAX_SHARING = 12
 """A key that more identities share says nothing of one person."""
 
 
@@ -264,7 +263,7 @@ class IdentitySuggestion:
         return f"{proper.name} <{proper.email}> {usage.name} <{usage.email}>"
 
 
-def suggest(usages: Sequence[IdentityUsage]) -> list[IdentitySuggestion]:
+def suggest_identities(usages: Sequence[IdentityUsage]) -> list[IdentitySuggestion]:
     """Group identities that may be one person.
 
     They share an address but for its case, a full name (of two words or more, whatever its accents, case and order),
@@ -273,87 +272,87 @@ def suggest(usages: Sequence[IdentityUsage]) -> list[IdentitySuggestion]:
     """
     people = [usage for usage in usages if not is_bot(usage.name, usage.email)]
     parent = list(range(len(people)))
-    why: dict[int, str] = {}
+    reasons: dict[int, str] = {}
 
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
 
-    for reason, keyed in (
+    for reason, member_lists in (
         ("same address", _keys(people, _address)),
         ("same name", _keys(people, _full_name)),
         (_LOGIN, _keys(people, _login)),
         ("same local part of the address, and a name in common", _keys(people, _local_and_name)),
     ):
-        for members in keyed:
-            if len(members) > _MOST_SHARING:
+        for members in member_lists:
+            if len(members) > _MAX_SHARING:
                 continue
             if reason == _LOGIN and not any(_NOREPLY.fullmatch(people[at].email.strip()) for at in members):
                 continue
             first = members[0]
-            for other in members[1:]:
-                if root(first) != root(other):
-                    why.setdefault(other, reason)
-                    why.setdefault(first, reason)
-                    parent[root(other)] = root(first)
+            for member in members[1:]:
+                if root(first) != root(member):
+                    reasons.setdefault(member, reason)
+                    reasons.setdefault(first, reason)
+                    parent[root(member)] = root(first)
     groups = defaultdict(list)
     for at in range(len(people)):
         groups[root(at)].append(at)
-    several = [members for members in groups.values() if len(members) > 1]
-    several.sort(key=lambda members: -sum(people[at].commits for at in members))
-    found = []
-    for number, members in enumerate(several):
+    shared_groups = [members for members in groups.values() if len(members) > 1]
+    shared_groups.sort(key=lambda members: -sum(people[at].commits for at in members))
+    suggestions = []
+    for number, members in enumerate(shared_groups):
         members.sort(key=lambda at: (-people[at].commits, -people[at].last, people[at].name, people[at].email))
         proper = people[members[0]]
-        found += [IdentitySuggestion(number, people[at], proper, why.get(at, "")) for at in members]
-    return found
+        suggestions += [IdentitySuggestion(number, people[at], proper, reasons.get(at, "")) for at in members]
+    return suggestions
 
 
 def _keys(people: Sequence[IdentityUsage], keys: Callable[[IdentityUsage], Iterable[str]]) -> Iterator[list[int]]:
     """Positions of the people that share a key, the ones of each key together."""
     sharing: defaultdict[str, list[int]] = defaultdict(list)
-    for at, usage in enumerate(people):
+    for index, usage in enumerate(people):
         for key in keys(usage):
-            sharing[key].append(at)
+            sharing[key].append(index)
     return (members for members in sharing.values() if len(members) > 1)
 
 
 def _address(usage: IdentityUsage) -> Iterator[str]:
     email = usage.email.strip().lower()
-    if "@" in email and email.partition("@")[0] not in _SHARED:
+    if "@" in email and email.partition("@")[0] not in _SHARED_LOCALS:
         yield email
 
 
 def _words(name: str) -> list[str]:
-    plain = unicodedata.normalize("NFKD", name)
-    kept = "".join(c for c in plain if not unicodedata.combining(c)).casefold()
-    return re.findall(r"\w+", kept)
+    decomposed = unicodedata.normalize("NFKD", name)
+    letters = "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    return re.findall(r"\w+", letters)
 
 
 def _full_name(usage: IdentityUsage) -> Iterator[str]:
     words = [word for word in _words(usage.name) if len(word) > 1]
-    if len(words) > 1 and usage.name.strip().lower() not in _NO_PERSON:
+    if len(words) > 1 and usage.name.strip().lower() not in _PLACEHOLDER_NAMES:
         yield " ".join(sorted(words))
 
 
 def _login(usage: IdentityUsage) -> Iterator[str]:
-    found = _NOREPLY.fullmatch(usage.email.strip())
-    if found:
-        yield found[1].lower()
+    match = _NOREPLY.fullmatch(usage.email.strip())
+    if match:
+        yield match[1].lower()
     # Others meet a noreply address under their one-word name, or the local part of their address.
     words = usage.name.split()
-    if len(words) == 1 and words[0].lower() not in _NO_PERSON:
+    if len(words) == 1 and words[0].lower() not in _PLACEHOLDER_NAMES:
         yield words[0].lower()
     local = _local(usage)
-    if local and not found:
+    if local and not match:
         yield local
 
 
 def _local(usage: IdentityUsage) -> str:
     local = usage.email.strip().lower().partition("@")[0].partition("+")[0]
-    return local if len(local) >= _SHORTEST_LOCAL and local not in _SHARED else ""
+    return local if len(local) >= _MIN_LOCAL_CHARS and local not in _SHARED_LOCALS else ""
 
 
 def _local_and_name(usage: IdentityUsage) -> Iterator[str]:

@@ -32,6 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array, UInt8Array
 from sourcelight.engines.storage.sections import Array, SectionFile
 
 REMOVED = np.uint32(1 << 31)
@@ -46,11 +47,11 @@ class Segment:
 
     def __init__(self, path: Path) -> None:
         self.file = SectionFile(path, "history")
-        facts = self.file.facts
-        self.commits: int = facts["commits"]
-        self.changes: int = facts["changes"]
-        self.rows: int = facts["rows"]
-        self.blocks: int = facts["blocks"]
+        metadata = self.file.facts
+        self.commits: int = metadata["commits"]
+        self.changes: int = metadata["changes"]
+        self.rows: int = metadata["rows"]
+        self.blocks: int = metadata["blocks"]
 
     def __getitem__(self, name: str) -> Array:
         return self.file.array(name)
@@ -63,7 +64,7 @@ class Segment:
         """Give the items of a byte section that has its starts beside it."""
         raw = self.bytes_of(name)
         starts = self[f"{name[:-1]}_starts"].tolist()
-        return [bytes(raw[low:high]) for low, high in pairwise(starts)]
+        return [bytes(raw[start:end]) for start, end in pairwise(starts)]
 
     @cached_property
     def identities(self) -> list[tuple[bytes, bytes]]:
@@ -73,7 +74,7 @@ class Segment:
         return [(name, email) for name, _, email in pairs]
 
     @cached_property
-    def line_starts(self) -> NDArray[np.int64]:
+    def line_starts(self) -> Int64Array:
         """Offsets of the distinct lines, one more than there are lines."""
         return self["line_starts"].astype(np.int64)
 
@@ -87,8 +88,8 @@ class Segment:
     def change_of_posting(self) -> NDArray[np.uint32]:
         """Twice the change of each posting's row, and one more where the line was removed; made as `change_of_row`."""
         postings = self["postings"]
-        found = self.change_of_row.view(np.uint32)[postings] << 1 | self["rows"][postings] >> 31
-        return np.asarray(found, np.uint32)
+        signed_changes = self.change_of_row.view(np.uint32)[postings] << 1 | self["rows"][postings] >> 31
+        return np.asarray(signed_changes, np.uint32)
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
@@ -100,15 +101,15 @@ class Segment:
         key = np.frombuffer(oid[:8], ">u8").astype(np.uint64)[0]
         oids = self["oid"].reshape(-1, 20)
         order = self["oid_order"]
-        at = int(np.searchsorted(self.keys, key))
-        while at < len(order) and self.keys[at] == key:
-            if oids[order[at]].tobytes() == oid:
-                return int(order[at])
-            at += 1
+        position = int(np.searchsorted(self.keys, key))
+        while position < len(order) and self.keys[position] == key:
+            if oids[order[position]].tobytes() == oid:
+                return int(order[position])
+            position += 1
         return None
 
 
-def oid_keys(oids: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def oid_keys(oids: UInt8Array) -> NDArray[np.uint64]:
     """First eight bytes of n x 20 bytes as numbers that sort alike."""
     head = np.ascontiguousarray(oids[:, :8])
     return head.view(">u8").reshape(-1).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Where the files of merged subtrees stand: a commit of another history names its paths from another root.
+"""Paths of merged subtrees: commits of another history name their paths from another root.
 
 ``git subtree`` and merges of unrelated histories bring commits whose trees have the files of a library at the top,
 while the merge has them in a directory. Here each such commit gets the directory that the first merge of it put its
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RevisionNotFound
-from sourcelight.engines.history.history import History, Ints, Mask
+from sourcelight.engines.history.history import History
 from sourcelight.repos import ObjectReader, Repository
 
 _CHECK_EVERY = 5_000
@@ -36,9 +37,9 @@ class Layout:
     """
 
     names: Sequence[bytes]
-    path: Ints
-    old_path: Ints
-    moved: Mask
+    path: Int64Array
+    old_path: Int64Array
+    moved: BoolArray
 
     def text(self, number: int) -> str:
         """Give a path as text, invalid UTF-8 as U+FFFD."""
@@ -68,7 +69,7 @@ def layout_of(
     Cancelled
         After ``cancellation.cancel()``.
     """
-    return history.memory(f"layout of {commit}", lambda: _layout(history, repository, commit, cancellation))
+    return history.remember(f"layout of {commit}", lambda: _layout(history, repository, commit, cancellation))
 
 
 def _layout(history: History, repository: Repository, commit: str, cancellation: Cancellation | None) -> Layout:
@@ -87,11 +88,11 @@ def _layout(history: History, repository: Repository, commit: str, cancellation:
         return numbers[name]
 
     starts = history.commits.change_starts
-    for of, prefix in prefixes.items():
-        for at in range(int(starts[of]), int(starts[of + 1])):
-            path[at] = number_of(prefix + history.paths[path[at]])
-            old_path[at] = number_of(prefix + history.paths[old_path[at]])
-            moved[at] = True
+    for commit_number, prefix in prefixes.items():
+        for change in range(int(starts[commit_number]), int(starts[commit_number + 1])):
+            path[change] = number_of(prefix + history.paths[path[change]])
+            old_path[change] = number_of(prefix + history.paths[old_path[change]])
+            moved[change] = True
     return Layout(names, path, old_path, moved)
 
 
@@ -101,56 +102,56 @@ def _prefixes(
     """The directory of each commit that has one, with a slash at its end."""
     reached = np.flatnonzero(history.reachable(commit)).tolist()
     commits = history.commits
-    bounds, flat = commits.parent_starts.tolist(), commits.parents.tolist()
-    parents = {number: [at for at in flat[bounds[number] : bounds[number + 1]] if at >= 0] for number in reached}
+    starts, flat = commits.parent_starts.tolist(), commits.parents.tolist()
+    parents = {number: [at for at in flat[starts[number] : starts[number + 1]] if at >= 0] for number in reached}
     roots = [number for number in reached if not parents[number]]
     if len(roots) < 2:
         return {}
     first = reached[-1] if history.position(commit) is None else history.position(commit)
     while first is not None and parents[first]:
         first = parents[first][0]
-    own: set[int] = set()
+    main_line: set[int] = set()
     merges: list[tuple[int, int]] = []
     for done, number in enumerate(reached):
         if cancellation is not None and done % _CHECK_EVERY == 0:
             cancellation.check()
-        if number == first or any(parent in own for parent in parents[number]):
-            own.add(number)
-            merges += [(number, parent) for parent in parents[number] if parent not in own]
-    found: dict[int, bytes] = {}
-    met: set[int] = set()
+        if number == first or any(parent in main_line for parent in parents[number]):
+            main_line.add(number)
+            merges += [(number, parent) for parent in parents[number] if parent not in main_line]
+    prefixes: dict[int, bytes] = {}
+    visited: set[int] = set()
     with ObjectReader(repository) as reader:
         # The oldest merge first: a commit belongs where it was put when it came.
         for merge, parent in merges:
             if cancellation is not None:
                 cancellation.check()
             prefix = None
-            waiting = [parent]
-            while waiting:
-                number = waiting.pop()
-                if number in met:
+            pending = [parent]
+            while pending:
+                number = pending.pop()
+                if number in visited:
                     continue
-                met.add(number)
+                visited.add(number)
                 if prefix is None:
                     prefix = _directory(reader, history.oid(merge), history.oid(parent))
                 if prefix:
-                    found[number] = prefix
-                waiting += parents[number]
-    return found
+                    prefixes[number] = prefix
+                pending += parents[number]
+    return prefixes
 
 
 def _directory(reader: ObjectReader, merge: str, parent: str) -> bytes:
     """The directory of a merge that has most of the files of a parent under their names; empty for the top."""
     try:
-        whole, part = reader.tree(merge), reader.tree(parent)
+        merge_tree, parent_tree = reader.tree(merge), reader.tree(parent)
     except (RepositoryError, RevisionNotFound):  # too large, or missing from the clone: its paths stay as they are
         return b""
-    places: defaultdict[bytes, list[bytes]] = defaultdict(list)
-    for at, path in enumerate(part.paths):
-        places[part.blob_id(at)].append(path)
+    paths_by_blob: defaultdict[bytes, list[bytes]] = defaultdict(list)
+    for index, path in enumerate(parent_tree.paths):
+        paths_by_blob[parent_tree.blob_id(index)].append(path)
     votes: Counter[bytes] = Counter()
-    for at, path in enumerate(whole.paths):
-        for own in places.get(whole.blob_id(at), ()):
-            if path == own or path.endswith(b"/" + own):
-                votes[path[: len(path) - len(own)]] += 1
+    for index, path in enumerate(merge_tree.paths):
+        for parent_path in paths_by_blob.get(merge_tree.blob_id(index), ()):
+            if path == parent_path or path.endswith(b"/" + parent_path):
+                votes[path[: len(path) - len(parent_path)]] += 1
     return min(votes, key=lambda prefix: (-votes[prefix], len(prefix), prefix), default=b"")

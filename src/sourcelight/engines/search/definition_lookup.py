@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.index.view import NO_SHARD, CommitView
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.store import IndexStore
-
-Int64Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import Cancelled, SearchIndexError, SourcelightError
 from sourcelight.engines.search.model import (
@@ -47,7 +48,7 @@ _MAX_MEMBERS, _MAX_FILES = 64, 400_000
 
 _MAX_CORPORA, _MAX_CACHED_SHARDS = 8, 400
 
-_EMPTY: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_EMPTY: Int64Array = np.zeros(0, dtype=np.int64)
 
 OnNotes = Callable[[SearchPart], None] | None
 """Receives parts that name skipped files, beside a count's numbers; None: not wanted."""
@@ -368,9 +369,7 @@ class MatchCounts:
         self._by = tuple(by)
         self._totals: dict[tuple[str | None, ...], list[int]] = {}
 
-    def add(
-        self, corpus: Corpus, targets: Sequence[Target], files: NDArray[np.int64], matches: NDArray[np.int64] | None
-    ) -> None:
+    def add(self, corpus: Corpus, targets: Sequence[Target], files: Int64Array, matches: Int64Array | None) -> None:
         """Add files and the match count of each; None: one match each."""
         if not len(files):
             return
@@ -385,7 +384,7 @@ class MatchCounts:
             total[1] += file_count
 
     def _keys(
-        self, corpus: Corpus, targets: Sequence[Target], files: NDArray[np.int64]
+        self, corpus: Corpus, targets: Sequence[Target], files: Int64Array
     ) -> tuple[list[tuple[str | None, ...]], NDArray[np.intp]]:
         """Return the distinct keys of files, and the index of each file's key."""
         members = corpus.member_of(files)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, UInt8Array
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import IndexFolder, IndexManifest
 from sourcelight.engines.search.index.shard import LooseShard, Shard
@@ -25,8 +26,6 @@ from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, de
 
 _MAX_OPEN_TABLES = 400
 _PROGRESS_BYTES = 1024 * 1024
-
-UInt8Array = NDArray[np.uint8]
 
 
 @dataclass(slots=True)
@@ -145,7 +144,7 @@ def _document_languages(folder: IndexFolder, manifest: IndexManifest, shard: Sha
 
 
 def _documents_with_grammar(
-    view: CommitView, shard: int, mask: NDArray[np.bool_] | None = None
+    view: CommitView, shard: int, mask: BoolArray | None = None
 ) -> tuple[NDArray[np.uint32], UInt8Array]:
     """Return the documents of files in a shard that have a grammar, and the grammar's number plus one."""
     in_shard = view.shard == shard
@@ -161,16 +160,14 @@ def _grammar_codes(view: CommitView) -> UInt8Array:
     return np.array([codes.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
 
 
-def missing_files(view: CommitView, mask: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+def missing_files(view: CommitView, mask: BoolArray | None = None) -> NDArray[np.intp]:
     """Return the files of a view under the mask that have a grammar and whose content the clone lacks."""
     is_missing = view.reason == REASONS.index("missing")
     files = np.flatnonzero(is_missing if mask is None else is_missing & mask)
     return files[_grammar_codes(view)[view.language[files]] > 0]
 
 
-def pending_count(
-    view: CommitView, shard: int, table: SymbolTable | None, mask: NDArray[np.bool_] | None = None
-) -> int:
+def pending_count(view: CommitView, shard: int, table: SymbolTable | None, mask: BoolArray | None = None) -> int:
     """Count the files of a view under the mask, in one shard, whose definitions have not been parsed yet."""
     documents, _ = _documents_with_grammar(view, shard, mask)
     return len(documents) if table is None else int(np.count_nonzero(table.doc_language[documents] == 0))

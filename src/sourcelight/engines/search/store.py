@@ -186,8 +186,8 @@ class IndexStore:
     def open_targets(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.OpenedTargets]:
         """Open targets in groups that are searched together; ends early when cancelled.
 
-        The groups of a tuple that was opened before are reused when all manifests have just been checked: opening a
-        thousand targets one by one takes longer than a search over them.
+        The groups of a tuple that was opened before are reused when all manifests have just been checked: a search over
+        many small repositories would spend most of its time on opening them.
         """
         checked, cached = self._checked, self._groups.get(id(targets))
         now = time.monotonic()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, Int64Array, UInt8Array
 from sourcelight.core.caching import Memo
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.symbols import SymbolTable
 from sourcelight.engines.symbols.table import names_with
-
-Int64Array = NDArray[np.int64]
 
 _DECLARATION = 1
 
@@ -81,7 +78,7 @@ class SymbolCorpus:
         defining: Int64Array = rows[self._defining[rows]]
         return defining
 
-    def of_kinds(self, rows: Int64Array, kinds: NDArray[np.uint8]) -> Int64Array:
+    def of_kinds(self, rows: Int64Array, kinds: UInt8Array) -> Int64Array:
         """Return the rows of these kinds."""
         selected: Int64Array = rows[np.isin(self._kind[rows], kinds)]
         return selected
@@ -105,7 +102,7 @@ def _runs(values: Int64Array, bases: Int64Array) -> Iterator[tuple[int, int, int
             yield index, run_bounds[index], run_bounds[index + 1]
 
 
-def _sums(sizes: Sequence[int]) -> NDArray[Any]:
+def _sums(sizes: Sequence[int]) -> AnyArray:
     sums = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(np.array(sizes, dtype=np.int64), out=sums[1:])
     return sums

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Not, Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check
 from sourcelight.core.errors import Cancelled, SourcelightError
@@ -62,7 +62,6 @@ MAX_LINE_BYTES = 4096
 
 _FIRST_BATCH_ROWS, _MAX_BATCH_ROWS, _GROWTH = 256, 4096, 4
 
-Int64Array = NDArray[np.int64]
 Opener = Callable[[Target], tuple[OpenedCommit, str, list[SymbolTable | None]]]
 
 
@@ -133,7 +132,7 @@ class _SymbolSearch:
         order = np.argsort(file, kind="stable")
         return _SymbolRows(file[order], document[order], rows[order])
 
-    def _matching_documents(self, named: list[Int64Array]) -> NDArray[np.bool_]:
+    def _matching_documents(self, named: list[Int64Array]) -> BoolArray:
         """Return for which documents the tree holds."""
         values = []
         for rows in named:
@@ -148,7 +147,7 @@ class _SymbolSearch:
         first = missing_files(view, self._mask(member))[:MAX_NAMED_MISSING].tolist()
         return tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first)
 
-    def _mask(self, member: int) -> NDArray[np.bool_] | None:
+    def _mask(self, member: int) -> BoolArray | None:
         mask = self.search.selection.mask
         start, end = self.corpus.file_base[member : member + 2].tolist()
         return None if mask is None else mask[start:end]
@@ -383,7 +382,7 @@ def _texts(texts: Sequence[bytes]) -> Any:
     return text_column(arrow_binary(sizes, b"".join(texts))).strings
 
 
-def _single_lists(values: Int64Array, is_missing: NDArray[np.bool_]) -> Any:
+def _single_lists(values: Int64Array, is_missing: BoolArray) -> Any:
     """Make lists of one number each, null where there is no line."""
     import pyarrow as pa
 

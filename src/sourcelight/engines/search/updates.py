@@ -29,7 +29,7 @@ from sourcelight.repos import ObjectReader, resolve
 _MAX_INSPECTED = 16
 """Repositories up to which reading their trees here, to find the small ones, costs less than starting workers."""
 
-# A worker takes about half a second to start. Below these sizes the build takes less than that in this process.
+# Below these sizes a build in this process takes less time than starting a worker.
 _MAX_LOOSE_FILES = 4000
 _MAX_LOCAL_FILES = 400
 _MAX_LOCAL_BYTES = 4 * 1024 * 1024

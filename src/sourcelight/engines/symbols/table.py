@@ -20,17 +20,18 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.symbols.definition_parser import COLUMNS, FileDefinitions
 from sourcelight.engines.symbols.grammars import LANGUAGES, version
 from sourcelight.engines.symbols.import_parser import Import
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = AnyArray
 
 _LEVEL = 6
 
 
-def packed(values: NDArray[Any], *, ascending: bool = False) -> NDArray[np.uint8]:
+def packed(values: AnyArray, *, ascending: bool = False) -> UInt8Array:
     """Pack unsigned numbers.
 
     Parameters
@@ -193,17 +194,17 @@ class TableBuilder:
         }
 
 
-def _packed_text(lines: Sequence[bytes]) -> NDArray[np.uint8]:
+def _packed_text(lines: Sequence[bytes]) -> UInt8Array:
     """Pack names, a newline after each; none holds one."""
     return packed(np.frombuffer(b"".join(part for line in lines for part in (line, b"\n")), np.uint8))
 
 
-def _starts(text: Array) -> NDArray[np.int64]:
+def _starts(text: Array) -> Int64Array:
     """Give where each line begins, and where the last one ends."""
     return np.concatenate(([0], np.flatnonzero(text == _NEWLINE) + 1))
 
 
-def _bounds(lengths: NDArray[Any]) -> NDArray[np.uint32]:
+def _bounds(lengths: AnyArray) -> NDArray[np.uint32]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
 
 
@@ -211,13 +212,13 @@ def _wide(values: Array) -> NDArray[np.uint32]:
     return values.astype(np.uint32, copy=False)
 
 
-def _sums(lengths: Array) -> NDArray[np.int64]:
+def _sums(lengths: Array) -> Int64Array:
     found = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=found[1:])
     return found
 
 
-def names_with(pattern: CompiledPattern, names: Any, name_start: NDArray[np.int64]) -> NDArray[np.int64]:
+def names_with(pattern: CompiledPattern, names: Any, name_start: Int64Array) -> Int64Array:
     """Give the numbers of the names in which a pattern is found, ascending.
 
     Parameters
@@ -292,12 +293,12 @@ class SymbolTable:
         return len(self.name)
 
     @functools.cached_property
-    def _name_rows(self) -> NDArray[np.int64]:
+    def _name_rows(self) -> Int64Array:
         """The rows, sorted by name."""
         return np.argsort(self.name, kind="stable")
 
     @functools.cached_property
-    def _name_first(self) -> NDArray[np.int64]:
+    def _name_first(self) -> Int64Array:
         """The first place of each name in `_name_rows`."""
         return _sums(np.bincount(self.name, minlength=len(self._name_end)))
 
@@ -321,11 +322,11 @@ class SymbolTable:
         """The names, a newline after each."""
         return self._names
 
-    def rows_named(self, pattern: CompiledPattern) -> NDArray[np.int64]:
+    def rows_named(self, pattern: CompiledPattern) -> Int64Array:
         """Give the rows, ascending, in whose names the pattern is found."""
         return self.rows_of_names(names_with(pattern, self._names, self.name_start))
 
-    def rows_of_names(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows_of_names(self, held: Int64Array) -> Int64Array:
         """Give the rows, ascending, that bear one of the names with these numbers."""
         first = self._name_first[held].astype(np.int64)
         lengths = self._name_first[held + 1] - first
@@ -335,7 +336,7 @@ class SymbolTable:
         places = np.arange(int(bounds[-1])) + np.repeat(first - (bounds - lengths), lengths)
         return np.sort(self._name_rows[places].astype(np.int64))
 
-    def rows_of_name(self, name: bytes) -> NDArray[np.int64]:
+    def rows_of_name(self, name: bytes) -> Int64Array:
         """Give the rows, ascending, that bear exactly this name."""
         found = bisect.bisect_left(range(len(self._name_end)), name, key=self._text)
         if found == len(self._name_end) or self._text(found) != name:
@@ -345,7 +346,7 @@ class SymbolTable:
     def _text(self, number: int) -> bytes:
         return bytes(self._names[int(self.name_start[number]) : int(self._name_end[number])])
 
-    def rows_of(self, name: bytes) -> NDArray[np.int64]:
+    def rows_of(self, name: bytes) -> Int64Array:
         """Give the rows, ascending, that bear exactly this name."""
         number = self.number_of(name)
         if number is None:
@@ -362,11 +363,11 @@ class SymbolTable:
         held = found < len(self._name_end) and bytes(text[int(starts[found]) : int(starts[found + 1]) - 1]) == name
         return found if held else None
 
-    def documents_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def documents_of(self, rows: Int64Array) -> Int64Array:
         """Give the document of each row."""
         return np.searchsorted(self.doc_first, rows.astype(np.uint32), side="right").astype(np.int64) - 1
 
-    def texts(self, numbers: NDArray[Any]) -> list[bytes]:
+    def texts(self, numbers: AnyArray) -> list[bytes]:
         """Give names by their numbers."""
         chosen = numbers.astype(np.int64)
         pairs = zip(self.name_start[chosen].tolist(), self.name_start[chosen + 1].tolist(), strict=True)
@@ -381,7 +382,7 @@ class SymbolTable:
         return FileDefinitions(names, containers, rows, self.state(document), self.imports(document))
 
     @functools.cached_property
-    def importing(self) -> NDArray[np.bool_]:
+    def importing(self) -> BoolArray:
         """Which documents import anything."""
         return np.asarray(self._doc_import[1:] > self._doc_import[:-1])
 

@@ -58,7 +58,7 @@ class CommitRanker:
     _cached: NDArray[np.bool_] | None = None
 
     def _prepared(self, check: Callable[[], None]) -> tuple[CommitMessages, NDArray[np.bool_]]:
-        messages = self.history.memory("deepsearch messages", lambda: CommitMessages.of(self.history, check))
+        messages = self.history.remember("deepsearch messages", lambda: CommitMessages.of(self.history, check))
         if self._cached is None:
             self._cached = self.history.reachable(self.tip)[messages.commits]
         return messages, self._cached

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.results.owners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.history import History
-from sourcelight.engines.history.history import Ints
 from sourcelight.repos import ObjectReader, Repository
 
 _NO_BLOB = bytes(20)
@@ -63,11 +63,11 @@ class ChangedFilePredicates:
         self._rules_of: dict[int, CodeOwners | None] = {}
         self.without_owners = False
 
-    def passing(self, changes: Ints) -> Ints:
+    def passing(self, changes: Int64Array) -> Int64Array:
         """Those of some changes that pass; `without_owners` is set once a commit without a file of owners is met."""
         with self._reader:
             kept = [self._passes(change) for change in changes.tolist()]
-        found: Ints = changes[np.array(kept, np.bool_)]
+        found: Int64Array = changes[np.array(kept, np.bool_)]
         return found
 
     def _passes(self, change: int) -> bool:

@@ -14,7 +14,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.execution.commits.search import WORKTREE, CommitSearch
 from sourcelight.engines.history import History
-from sourcelight.engines.history.search.find import people_passing
+from sourcelight.engines.history.search.find import filter_people
 from sourcelight.engines.history.search.query import AnyPattern
 from sourcelight.engines.search import Target
 from sourcelight.repos import resolve
@@ -72,7 +72,7 @@ def contributed(history: History, commit: str, who: AnyPattern) -> frozenset[str
     """
     changes = history.changes
     reached = history.reachable(commit)[changes.commit]
-    people = people_passing(history, who)
+    people = filter_people(history, who)
     theirs = people[history.commits.author[changes.commit]] & reached
     held = np.zeros(len(history.paths), np.bool_)
     held[changes.path[theirs]] = True

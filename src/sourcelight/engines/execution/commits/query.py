@@ -49,7 +49,7 @@ class CommitPlan:
 
     def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery:
         """The query over what `revisions` have behind them and `without` have not (40 hex digits each)."""
-        commits = replace(self.query.commits, revisions=tuple(revisions), without=tuple(without))
+        commits = replace(self.query.commits, revisions=tuple(revisions), excluded=tuple(without))
         return replace(self.query, commits=commits)
 
 

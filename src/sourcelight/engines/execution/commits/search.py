@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import Or
 from sourcelight.core.cancellation import Cancellation, ScanStopped
 from sourcelight.core.errors import RepositoryError, SourcelightError
@@ -15,10 +16,10 @@ from sourcelight.engines.execution.background import HistoryRequest
 from sourcelight.engines.execution.commits.changed_files import ChangedFilePredicates
 from sourcelight.engines.execution.commits.query import CommitPlan
 from sourcelight.engines.history import History, HistoryStore
-from sourcelight.engines.history.history import Ints, Mask, UnreadCommits
+from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.history.search.find import (
     DiffMatches,
-    changes_passing,
+    filter_changes,
     find_commits,
     find_diffs,
     newest_first,
@@ -163,7 +164,7 @@ class CommitSearch:
         query = asked.at(place.revisions, place.without)
         if not isinstance(query, DiffQuery):
             raise TypeError(f"no query of changed lines: {query!r}")
-        query = replace(query, shown=asked.side is not None)
+        query = replace(query, with_rows=asked.side is not None)
         hits = find_diffs(history, query, lambda: self.cancellation.stopped)
         if asked.predicates:
             passing = self._passing(history, asked, place, hits.changes)
@@ -173,19 +174,19 @@ class CommitSearch:
         return _of_rows(history, hits, removed_rows(history, hits.rows) == (asked.side == "removed"))
 
     def _commits(
-        self, history: History, asked: CommitPlan, place: HistoryCommit, commits: Ints, query: CommitQuery
-    ) -> Ints:
+        self, history: History, asked: CommitPlan, place: HistoryCommit, commits: Int64Array, query: CommitQuery
+    ) -> Int64Array:
         """Those of some commits that changed a file which passes the predicates, and the filters on files."""
         if not asked.predicates:
             return commits
         every = np.isin(history.changes.commit, commits)
-        files = changes_passing(history, query.files, lambda: self.cancellation.stopped)
+        files = filter_changes(history, query.files, lambda: self.cancellation.stopped)
         changes = np.flatnonzero(every if files is None else every & files)
         kept = history.changes.commit[self._passing(history, asked, place, changes)]
-        found: Ints = commits[np.isin(commits, kept)]
+        found: Int64Array = commits[np.isin(commits, kept)]
         return found
 
-    def _passing(self, history: History, asked: CommitPlan, place: HistoryCommit, changes: Ints) -> Ints:
+    def _passing(self, history: History, asked: CommitPlan, place: HistoryCommit, changes: Int64Array) -> Int64Array:
         files = ChangedFilePredicates(
             place.repository, history, asked.predicates, self.cancellation, case_sensitive=asked.case_sensitive
         )
@@ -205,7 +206,7 @@ class CommitSearch:
             self.shallow[name] = history.shallow
 
 
-def _of_rows(history: History, hits: DiffMatches, kept: Mask, changes: Ints | None = None) -> DiffMatches:
+def _of_rows(history: History, hits: DiffMatches, kept: BoolArray, changes: Int64Array | None = None) -> DiffMatches:
     """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
     rows, of_rows = hits.rows[kept], hits.row_changes[kept]
     changes = np.unique(of_rows) if changes is None else changes

@@ -1,4 +1,7 @@
-"""Which commit brought a line: of one file by git itself, of a whole repository by replaying the stored hunks."""
+"""Blame: the commit of each line, of one file by `git blame`, of a whole repository by replaying stored hunks.
+
+Tables and rankings of owners live in `engines/tools/history`. Start with `ownership`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from sourcelight.engines.history.blame.git_blame import BlameCommit, FileBlame, 
 
 if TYPE_CHECKING:
     from sourcelight.engines.history.blame.lineage import OwnedFile, Ownership
-    from sourcelight.engines.history.blame.ownership import own
+    from sourcelight.engines.history.blame.ownership import line_ownership
 
-__all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "own"]
+__all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "line_ownership"]
 
 
 def __getattr__(name: str) -> object:
@@ -18,7 +21,7 @@ def __getattr__(name: str) -> object:
         from sourcelight.engines.history.blame import lineage
 
         return getattr(lineage, name)
-    if name == "own":
+    if name == "line_ownership":
         from sourcelight.engines.history.blame import ownership
 
         return getattr(ownership, name)

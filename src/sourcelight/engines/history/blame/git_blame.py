@@ -1,4 +1,4 @@
-"""``git blame`` of one file, read as it comes and kept: a commit's file never changes."""
+"""Run ``git blame`` on one file, and cache the result: a file at a commit never changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setti
 from sourcelight.repos import Repository
 from sourcelight.repos.objects.commits import as_text, parse_offset, parse_seconds
 
-_MOST_LINES_KEPT = 1_000_000
+_MAX_CACHED_LINES = 1_000_000
 _DATA_BYTES = 512 << 20
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
 
@@ -67,22 +67,22 @@ class _BlameCache:
 
     def get(self, key: tuple[str, str, bytes]) -> FileBlame | None:
         with self._lock:
-            found = self._found.get(key)
-            if found is not None:
+            cached = self._found.get(key)
+            if cached is not None:
                 self._found.move_to_end(key)
-            return found
+            return cached
 
     def put(self, key: tuple[str, str, bytes], blame: FileBlame) -> None:
         with self._lock:
             if key not in self._found:
                 self._found[key] = blame
                 self._lines += len(blame.commit)
-            while self._lines > _MOST_LINES_KEPT and len(self._found) > 1:
+            while self._lines > _MAX_CACHED_LINES and len(self._found) > 1:
                 _, oldest = self._found.popitem(last=False)
                 self._lines -= len(oldest.commit)
 
 
-_kept = _BlameCache()
+_blame_cache = _BlameCache()
 
 
 def blame_file(
@@ -119,50 +119,50 @@ def blame_file(
         After ``cancellation.cancel()``.
     """
     key = repository.key, commit, path
-    kept = _kept.get(key)
-    if kept is not None:
-        return kept
+    cached = _blame_cache.get(key)
+    if cached is not None:
+        return cached
     arguments: list[str | bytes] = [*mailmap_setting(repository.git_dir), "blame", "--incremental",
                                     "--encoding=UTF-8", "--no-textconv", commit, "--", path]  # fmt: skip
     chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation, data_bytes=_DATA_BYTES)
-    made = _read(_lines(chunks), lines, progress)
-    _add_subjects(repository.git_dir, made.commits, cancellation)
-    _kept.put(key, made)
-    return made
+    blame = _parse_incremental(_split_lines(chunks), lines, progress)
+    _add_subjects(repository.git_dir, blame.commits, cancellation)
+    _blame_cache.put(key, blame)
+    return blame
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    rest = b""
+def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    remaining = b""
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
+        *complete, remaining = (remaining + chunk).split(b"\n")
+        yield from complete
 
 
-def _read(lines: Iterable[bytes], count: int, progress: Callable[[int, int], None] | None) -> FileBlame:
+def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[int, int], None] | None) -> FileBlame:
     """Read ``--incremental``: each run of lines is a head, facts of its commit the first time, and a file name."""
-    made = FileBlame(commit=[0] * count, path=[b""] * count, line_number=[0] * count)
+    blame = FileBlame(commit=[0] * count, path=[b""] * count, line_number=[0] * count)
     numbers: dict[bytes, int] = {}
-    at = first = final = length = done = 0
+    commit_index = first = final = length = done = 0
     for line in lines:
         key, _, value = line.partition(b" ")
         if key == b"filename":
             path = unquote_name(value)
             end = min(final + length, count)
-            for line_at in range(final, end):
-                made.commit[line_at], made.path[line_at] = at, path
-                made.line_number[line_at] = first + line_at - final
+            for line_index in range(final, end):
+                blame.commit[line_index], blame.path[line_index] = commit_index, path
+                blame.line_number[line_index] = first + line_index - final
             done += length
             if progress is not None:
                 progress(done, count)
         elif len(key) == 40 and (head := _HEAD.fullmatch(line)):
             first, final, length = int(head[2]), int(head[3]) - 1, int(head[4])
             if head[1] not in numbers:
-                numbers[head[1]] = len(made.commits)
-                made.commits.append(BlameCommit(head[1].decode()))
-            at = numbers[head[1]]
-        elif made.commits:
-            _take(made.commits[at], key, value)
-    return made
+                numbers[head[1]] = len(blame.commits)
+                blame.commits.append(BlameCommit(head[1].decode()))
+            commit_index = numbers[head[1]]
+        elif blame.commits:
+            _set_field(blame.commits[commit_index], key, value)
+    return blame
 
 
 def _add_subjects(git_dir: str, commits: list[BlameCommit], cancellation: Cancellation | None) -> None:
@@ -180,7 +180,7 @@ def _add_subjects(git_dir: str, commits: list[BlameCommit], cancellation: Cancel
         commit.summary = subjects.get(commit.oid, commit.summary)
 
 
-def _take(commit: BlameCommit, key: bytes, value: bytes) -> None:
+def _set_field(commit: BlameCommit, key: bytes, value: bytes) -> None:
     text = as_text(value)
     if key == b"author":
         commit.author = text

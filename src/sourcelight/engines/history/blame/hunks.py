@@ -1,6 +1,7 @@
-"""What git's own diff says of pairs of contents, many pairs for one git process.
+"""Hunks of git's own diff for many pairs of blobs, with one git process.
 
-Trees that no commit has, for git to compare: written to a temporary folder that borrows a repository's objects.
+git compares trees, so the pairs become trees that no commit has, in a temporary object directory that borrows the
+repository's objects.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.git import PATCH_DATA_BYTES, git_bytes, git_chunks
 from sourcelight.repos import Repository
@@ -37,10 +38,10 @@ class SyntheticTrees:
         self._objects = Path(self._folder.name)
         info = self._objects / "info"
         info.mkdir()
-        lender = os.fsencode(Path(common_dir(repository.git_dir)).absolute() / "objects")
+        repository_objects = os.fsencode(Path(common_dir(repository.git_dir)).absolute() / "objects")
         # In quotes, a folder's name can neither end the line nor be taken for a comment.
-        quoted = lender.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
-        (info / "alternates").write_bytes(b'"' + quoted + b'"\n')
+        escaped = repository_objects.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+        (info / "alternates").write_bytes(b'"' + escaped + b'"\n')
 
     def __enter__(self) -> Self:
         return self
@@ -83,7 +84,7 @@ class SyntheticTrees:
 Pair: TypeAlias = tuple[bytes, bytes]
 """An old and a new content, by their object ids of 20 bytes."""
 
-Hunks: TypeAlias = NDArray[np.int64]
+Hunks: TypeAlias = Int64Array
 """n x 4: the first old line and how many, the first new line and how many. Lines count from 0; a side without lines
 names the line before which it stands."""
 
@@ -92,8 +93,8 @@ NO_HUNKS: Hunks = np.zeros((0, 4), np.int64)
 _FILE = 0o100644
 _PAIRS_OF_A_TREE = 1000
 _OPTIONS = ("-p", "-U0", "--text", "--no-renames", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/")
-_MARK = re.compile(rb"\n(?:@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|diff --git a/(\d+) )")
-_LONGEST_MARK = 256
+_HUNK_OR_FILE = re.compile(rb"\n(?:@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|diff --git a/(\d+) )")
+_MAX_MARK_BYTES = 256
 """Bytes; numbers of lines and of pairs are much shorter."""
 
 
@@ -133,20 +134,25 @@ def read_hunks(
         return hunks
     with SyntheticTrees(repository) as trees:
         # The n-th file of a tree is a content of the n-th pair.
-        compared = []
-        for low in range(0, len(different), _PAIRS_OF_A_TREE):
-            some = list(enumerate(different[low : low + _PAIRS_OF_A_TREE], low))
-            old, new = (trees.write((_FILE, b"%010d" % at, pair[side]) for at, pair in some) for side in (0, 1))
-            compared.append((old, new))
-        chunks = trees.compare(compared, _OPTIONS, cancellation)
-        for done, (number, rows) in enumerate(_by_number(chunks)):
+        tree_pairs = []
+        for start in range(0, len(different), _PAIRS_OF_A_TREE):
+            numbered_pairs = list(enumerate(different[start : start + _PAIRS_OF_A_TREE], start))
+            old, new = (
+                trees.write((_FILE, b"%010d" % pair_number, pair[side]) for pair_number, pair in numbered_pairs)
+                for side in (0, 1)
+            )
+            tree_pairs.append((old, new))
+        chunks = trees.compare(tree_pairs, _OPTIONS, cancellation)
+        for done, (number, rows) in enumerate(_hunks_by_pair(chunks)):
             hunks[different[number]] = np.array(rows, np.int64).reshape(-1, 4)
             if progress is not None and done % _PAIRS_OF_A_TREE == 0:
                 progress(done, len(different))
     return hunks
 
 
-def present(repository: Repository, blobs: Iterable[bytes], cancellation: Cancellation | None = None) -> set[bytes]:
+def existing_blobs(
+    repository: Repository, blobs: Iterable[bytes], cancellation: Cancellation | None = None
+) -> set[bytes]:
     """Which of some contents, by their object ids, the object store holds; raises as `read_hunks`."""
     stdin = "".join(f"{blob.hex()}\n" for blob in blobs).encode()
     argv = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
@@ -154,31 +160,31 @@ def present(repository: Repository, blobs: Iterable[bytes], cancellation: Cancel
     return {bytes.fromhex(line[:40].decode()) for line in lines if line.endswith(b" blob")}
 
 
-def _by_number(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[int, int, int, int]]]]:
+def _hunks_by_pair(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[int, int, int, int]]]]:
     """The hunks of each pair. Without context lines, no line of a content begins as a mark does."""
-    number, rows = -1, list[tuple[int, int, int, int]]()
-    for text in _whole_marks(chunks):
-        for mark in _MARK.finditer(text):
-            old, removed, new, added, named = mark.groups()
-            if named is None:
-                of_old, of_new = int(removed or 1), int(added or 1)
+    pair_number, rows = -1, list[tuple[int, int, int, int]]()
+    for text in _complete_marks(chunks):
+        for mark in _HUNK_OR_FILE.finditer(text):
+            old, removed, new, added, pair_text = mark.groups()
+            if pair_text is None:
+                old_count, new_count = int(removed or 1), int(added or 1)
                 # Git names the line before a side without lines, counted from 1.
-                rows.append((int(old) - (of_old > 0), of_old, int(new) - (of_new > 0), of_new))
+                rows.append((int(old) - (old_count > 0), old_count, int(new) - (new_count > 0), new_count))
                 continue
-            if number >= 0:
-                yield number, rows
-            number, rows = int(named), []
-    if number >= 0:
-        yield number, rows
+            if pair_number >= 0:
+                yield pair_number, rows
+            pair_number, rows = int(pair_text), []
+    if pair_number >= 0:
+        yield pair_number, rows
 
 
-def _whole_marks(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _complete_marks(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Texts that together hold each mark once and whole: only the last newline of a text can begin one that is cut."""
-    rest = b""
+    remaining = b""
     for chunk in chunks:
-        text = rest + chunk
-        cut = text.rfind(b"\n", max(len(text) - _LONGEST_MARK, 0))
-        cut = len(text) if cut < 0 else cut
-        yield text[:cut]
-        rest = text[cut:]
-    yield rest
+        text = remaining + chunk
+        split_at = text.rfind(b"\n", max(len(text) - _MAX_MARK_BYTES, 0))
+        split_at = len(text) if split_at < 0 else split_at
+        yield text[:split_at]
+        remaining = text[split_at:]
+    yield remaining

@@ -1,4 +1,4 @@
-"""From the lineage of files to the lines of those that are wanted."""
+"""Resolve the lines of files from their lineage: the commit of each line."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.blame.hunks import Hunks, Pair, present, read_hunks
+from sourcelight.engines.history.blame.hunks import Hunks, Pair, existing_blobs, read_hunks
 from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW, Lineage, OwnedFile
 from sourcelight.engines.history.history import History
 from sourcelight.repos import ObjectReader
 
 Lines: TypeAlias = NDArray[np.int32]
-Made: TypeAlias = tuple[Lines | None, bool]
+ResolvedLines: TypeAlias = tuple[Lines | None, bool]
 
 _CHECK_EVERY = 100
 MAX_FILE_BYTES = 16 << 20
 """Bytes above which a file counts as none that has lines."""
 
-_BLOCK = 1024
+_DIFF_BLOCK_BYTES = 1024
 """Bytes: what two contents end with is cut off in blocks of this size by git's diff without context lines."""
 
 
@@ -49,12 +50,14 @@ class LineResolver:
         lineage: Lineage,
         history: History,
         reader: ObjectReader,
-        former: Iterable[OwnedFile] = (),
+        previous_files: Iterable[OwnedFile] = (),
         *,
         exact: bool = False,
     ) -> None:
-        self._former = {
-            (file.blob, file.step): file for file in former if file.step is not None and (file.exact or not exact)
+        self._previous = {
+            (file.blob, file.step): file
+            for file in previous_files
+            if file.step is not None and (file.exact or not exact)
         }
         self._lineage = lineage
         self._history = history
@@ -64,48 +67,48 @@ class LineResolver:
 
     def run(
         self,
-        wanted: Iterable[int],
+        requested: Iterable[int],
         cancellation: Cancellation | None = None,
         progress: Callable[[int, int], None] | None = None,
-    ) -> dict[int, Made]:
+    ) -> dict[int, ResolvedLines]:
         """For each wanted state its lines (numbers of commits), None when they can't be known, and whether proven."""
         sources = self._lineage.sources
-        ends = set(wanted)
-        uses: dict[int, int] = {}
-        stack = list(ends)
-        needed = set(ends)
-        at_hand: dict[int, OwnedFile] = {}
+        requested_set = set(requested)
+        remaining_uses: dict[int, int] = {}
+        stack = list(requested_set)
+        needed = set(requested_set)
+        reusable: dict[int, OwnedFile] = {}
         while stack:
             state = stack.pop()
-            file = self._former.get((self._lineage.blob[state], self._lineage.step(state)))
+            file = self._previous.get((self._lineage.blob[state], self._lineage.step(state)))
             if file is not None:
-                at_hand[state] = file
+                reusable[state] = file
                 continue
             for source in sources[state]:
-                uses[source] = uses.get(source, 0) + 1
+                remaining_uses[source] = remaining_uses.get(source, 0) + 1
                 if source not in needed:
                     needed.add(source)
                     stack.append(source)
         order = sorted(needed)
-        self._hunks = self._compared([state for state in order if state not in at_hand], cancellation)
-        made: dict[int, Made] = {}
+        self._hunks = self._compare([state for state in order if state not in reusable], cancellation)
+        resolved: dict[int, ResolvedLines] = {}
         for done, state in enumerate(order):
             if done % _CHECK_EVERY == 0:
                 if cancellation is not None:
                     cancellation.check()
                 if progress is not None:
                     progress(done, len(needed))
-            if state in at_hand:
-                made[state] = at_hand[state].lines, at_hand[state].exact
+            if state in reusable:
+                resolved[state] = reusable[state].lines, reusable[state].exact
                 continue
-            made[state] = self._lines(state, [made[source] for source in sources[state]])
+            resolved[state] = self._lines_of_state(state, [resolved[source] for source in sources[state]])
             for source in sources[state]:
-                uses[source] -= 1
-                if not uses[source] and source not in ends:
-                    del made[source]
-        return made
+                remaining_uses[source] -= 1
+                if not remaining_uses[source] and source not in requested_set:
+                    del resolved[source]
+        return resolved
 
-    def _compared(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
+    def _compare(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
         """Have git compare the contents of states with those of their sources, where stored hunks don't serve."""
         kinds = {MIXED, EDITED} if self._exact else {MIXED}
         pairs = [pair for state in states if self._lineage.kind[state] in kinds for pair in self._pairs(state)]
@@ -115,9 +118,9 @@ class LineResolver:
         except GitFailed:  # objects are missing, and git ends at the first one
             pass
         try:
-            there = present(repository, {blob for pair in pairs for blob in pair}, cancellation)
-            some = [pair for pair in pairs if there.issuperset(pair)]
-            return read_hunks(repository, some, cancellation=cancellation)
+            existing = existing_blobs(repository, {blob for pair in pairs for blob in pair}, cancellation)
+            comparable = [pair for pair in pairs if existing.issuperset(pair)]
+            return read_hunks(repository, comparable, cancellation=cancellation)
         except GitFailed:
             return {}
 
@@ -125,54 +128,58 @@ class LineResolver:
         blobs = self._lineage.blob
         return [(blobs[source], blobs[state]) for source in self._lineage.sources[state]]
 
-    def _lines(self, state: int, of: list[Made]) -> Made:
+    def _lines_of_state(self, state: int, sources: list[ResolvedLines]) -> ResolvedLines:
         lineage = self._lineage
-        kind, proven = lineage.kind[state], lineage.proven[state] and all(exact for _, exact in of)
+        kind, proven = lineage.kind[state], lineage.proven[state] and all(exact for _, exact in sources)
         if kind == NEW:
             return np.full(lineage.change[state], lineage.commit[state], np.int32), proven
         if kind == MIXED:
-            return self._mixed(state, of, proven=proven)
-        if kind not in {EDITED, MOVED} or of[0][0] is None:
+            return self._merge_sources(state, sources, proven=proven)
+        if kind not in {EDITED, MOVED} or sources[0][0] is None:
             return None, False
-        lines = of[0][0]
+        lines = sources[0][0]
         if kind == MOVED:
             return lines, proven
         hunks = self._hunks.get(self._pairs(state)[0])
         if hunks is None:
-            return self._edited(lines, self._stored(state), state), proven and self._is_small(state)
-        return self._edited(lines, hunks[:, [0, 1, 3]], state), proven
+            return self._apply_edit(lines, self._stored_hunks(state), state), proven and self._is_small(state)
+        return self._apply_edit(lines, hunks[:, [0, 1, 3]], state), proven
 
     def _is_small(self, state: int) -> bool:
         """Whether diffs with and without context lines must be the same: neither cuts anything off."""
-        return any((size := self._reader.size(blob)) is not None and size < _BLOCK for blob in self._pairs(state)[0])
+        return any(
+            (size := self._reader.size(blob)) is not None and size < _DIFF_BLOCK_BYTES for blob in self._pairs(state)[0]
+        )
 
-    def _stored(self, state: int) -> NDArray[np.int64]:
+    def _stored_hunks(self, state: int) -> Int64Array:
         """Stored hunks of an edited state: the first old line from 0, lines removed, lines added."""
         starts, blocks = self._history.changes.block_starts, self._history.blocks
         change = self._lineage.change[state]
-        of = slice(int(starts[change]), int(starts[change + 1]))
-        return np.stack((blocks.old[of] - 1, blocks.removed[of], blocks.added[of]), axis=1)
+        blocks_of_change = slice(int(starts[change]), int(starts[change + 1]))
+        return np.stack(
+            (blocks.old[blocks_of_change] - 1, blocks.removed[blocks_of_change], blocks.added[blocks_of_change]), axis=1
+        )
 
-    def _edited(self, lines: Lines, hunks: NDArray[np.int64], state: int) -> Lines:
+    def _apply_edit(self, lines: Lines, hunks: Int64Array, state: int) -> Lines:
         if not len(hunks):
             return lines
-        fresh = np.full(int(hunks[:, 2].sum()), self._lineage.commit[state], np.int32)
-        pieces: list[Lines] = []
-        at = used = 0
+        new_lines = np.full(int(hunks[:, 2].sum()), self._lineage.commit[state], np.int32)
+        runs: list[Lines] = []
+        position = used_new = 0
         for old, removed, added in hunks.tolist():
-            pieces += [lines[at:old], fresh[used : used + added]]
-            used += added
-            at = old + removed
-        pieces.append(lines[at:])
-        return np.concatenate(pieces)
+            runs += [lines[position:old], new_lines[used_new : used_new + added]]
+            used_new += added
+            position = old + removed
+        runs.append(lines[position:])
+        return np.concatenate(runs)
 
-    def _mixed(self, state: int, of: list[Made], *, proven: bool) -> Made:
+    def _merge_sources(self, state: int, sources: list[ResolvedLines], *, proven: bool) -> ResolvedLines:
         """Each line goes to the first source whose diff keeps it, else to the commit."""
         lineage = self._lineage
         lines: Lines | None = None
         pending = np.zeros(0, np.bool_)
         seen: set[Pair] = set()
-        for pair, (source_lines, _) in zip(self._pairs(state), of, strict=True):
+        for pair, (source_lines, _) in zip(self._pairs(state), sources, strict=True):
             if pair in seen:
                 continue
             seen.add(pair)
@@ -180,24 +187,24 @@ class LineResolver:
             if source_lines is None or hunks is None:
                 proven = False
                 continue
-            kept = kept_lines(hunks, len(source_lines))
+            old_positions = kept_lines(hunks, len(source_lines))
             if lines is None:
-                lines = np.full(len(kept), lineage.commit[state], np.int32)
-                pending = np.ones(len(kept), np.bool_)
-            take = np.flatnonzero(pending & (kept >= 0))
-            lines[take] = source_lines[kept[take]]
-            pending[take] = False
+                lines = np.full(len(old_positions), lineage.commit[state], np.int32)
+                pending = np.ones(len(old_positions), np.bool_)
+            taken = np.flatnonzero(pending & (old_positions >= 0))
+            lines[taken] = source_lines[old_positions[taken]]
+            pending[taken] = False
             if not pending.any():
                 break
         if lines is None:
             data = self._reader.read(lineage.blob[state], MAX_FILE_BYTES)
-            if data is None or is_binary(data):
+            if data is None or is_binary_text(data):
                 return None, False
             return np.full(line_count(data), lineage.commit[state], np.int32), False
         return lines, proven
 
 
-def is_binary(data: bytes) -> bool:
+def is_binary_text(data: bytes) -> bool:
     """Whether git takes a content for binary."""
     return b"\0" in data[:8000]
 
@@ -207,12 +214,12 @@ def line_count(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
-def kept_lines(hunks: Hunks, old_count: int) -> NDArray[np.int64]:
+def kept_lines(hunks: Hunks, old_count: int) -> Int64Array:
     """For each line of a new content its place in the old one, from 0, when its diff keeps it; else -1."""
-    pieces: list[NDArray[np.int64]] = []
-    at = 0
+    runs: list[Int64Array] = []
+    position = 0
     for old, removed, _, added in hunks.tolist():
-        pieces += [np.arange(at, old), np.full(added, -1)]
-        at = old + removed
-    pieces.append(np.arange(at, old_count))
-    return np.concatenate(pieces)
+        runs += [np.arange(position, old), np.full(added, -1)]
+        position = old + removed
+    runs.append(np.arange(position, old_count))
+    return np.concatenate(runs)

@@ -1,8 +1,6 @@
-"""Where each state of each file comes from: which commit changed which former state, contents not yet looked at.
+"""The lineage of files: which commit made each state of a file from which earlier states, without reading contents.
 
-What merges did to files, compared with their first parents: stored histories have no changes of merges.
-
-Whose lines a commit's files are made of.
+Stored histories have no changes of merges, so `merge_changes` reads what each merge changed against its first parent.
 """
 
 from __future__ import annotations
@@ -68,12 +66,12 @@ def merge_changes(
 
 
 def _fields(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    rest = b""
+    remaining = b""
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\0")
-        yield from whole
-    if rest:
-        yield rest
+        *complete, remaining = (remaining + chunk).split(b"\0")
+        yield from complete
+    if remaining:
+        yield remaining
 
 
 Step: TypeAlias = tuple[int, int, int]
@@ -155,7 +153,7 @@ class Lineage:
         The states that it is made of, in the order in which lines are looked for.
     proven
         Whether this step is one that git blame is known to take too.
-    last
+    final_states
         States at the end, by number of path.
     numbers, names
         Paths by number, and numbers of paths.
@@ -169,7 +167,7 @@ class Lineage:
     change: list[int] = field(default_factory=list)
     sources: list[tuple[int, ...]] = field(default_factory=list)
     proven: list[bool] = field(default_factory=list)
-    last: State = field(default_factory=dict)
+    final_states: State = field(default_factory=dict)
     numbers: dict[bytes, int] = field(default_factory=dict)
     names: list[bytes] = field(default_factory=list)
     origins: Mapping[int, int | None] = field(default_factory=dict)
@@ -198,11 +196,11 @@ class Lineage:
 
     def number(self, path: bytes) -> int:
         """The number of a path."""
-        found = self.numbers.get(path)
-        if found is None:
-            found = self.numbers[path] = len(self.names)
+        number = self.numbers.get(path)
+        if number is None:
+            number = self.numbers[path] = len(self.names)
             self.names.append(path)
-        return found
+        return number
 
 
 def trace(
@@ -239,178 +237,190 @@ class _Tracing:
         self._repository = repository
         self._unsure = unsure
         self._cancellation = cancellation
-        self._made = Lineage(numbers=dict(history.paths.numbers), names=list(history.paths), origins=origins)
+        self._lineage = Lineage(numbers=dict(history.paths.numbers), names=list(history.paths), origins=origins)
         self._pairs: tuple[int, list[dict[bytes, FileChange]]] = -1, []
 
     def run(self, commit: str, progress: Callable[[int, int], None] | None) -> Lineage:
         commits = self._history.commits
-        chosen = np.flatnonzero(self._history.reachable(commit)).tolist()
-        parents = _lists(commits.parent_starts, commits.parents, chosen)
-        waiting: dict[int, int] = {}
-        for of in parents.values():
-            for parent in of:
-                waiting[parent] = waiting.get(parent, 0) + 1
-        merges = self._merges([number for number in chosen if len(parents[number]) > 1])
+        commit_numbers = np.flatnonzero(self._history.reachable(commit)).tolist()
+        parents = _lists_of(commits.parent_starts, commits.parents, commit_numbers)
+        pending_children: dict[int, int] = {}
+        for commit_parents in parents.values():
+            for parent in commit_parents:
+                pending_children[parent] = pending_children.get(parent, 0) + 1
+        merges = self._merges([number for number in commit_numbers if len(parents[number]) > 1])
         unread = commits.unread
         states: dict[int, State] = {}
-        room = MAX_ENTRIES + ENTRIES_PER_OBJECT * store_size(self._repository.git_dir).objects
-        for done, number in enumerate(chosen):
+        max_entries = MAX_ENTRIES + ENTRIES_PER_OBJECT * store_size(self._repository.git_dir).objects
+        for done, number in enumerate(commit_numbers):
             if done % _CHECK_EVERY == 0:
                 if self._cancellation is not None:
                     self._cancellation.check()
                 if progress is not None:
-                    progress(done, len(chosen))
-            if done % _COUNT_EVERY == 0 and sum(map(len, states.values())) > room:
+                    progress(done, len(commit_numbers))
+            if done % _COUNT_EVERY == 0 and sum(map(len, states.values())) > max_entries:
                 raise RepositoryError(
-                    f"{self._repository.name} has {len(states):,} branches side by side with more than {room:,} files "
-                    "together; who owns their lines is not worked out"
+                    f"{self._repository.name} has {len(states):,} parallel branches with more than {max_entries:,} "
+                    "files together; their line ownership is not computed"
                 )
-            known = [parent for parent in parents[number] if parent >= 0]
-            state = _taken(states, known, waiting)
+            known_parents = [parent for parent in parents[number] if parent >= 0]
+            state = _take_state(states, known_parents, pending_children)
             if len(parents[number]) > 1:
-                found = next(merges, None)
-                if found is not None and known:
-                    others = [states.get(parent, {}) for parent in known[1:]]
-                    self._merge(state, others, number, known, found[1])
+                merge = next(merges, None)
+                if merge is not None and known_parents:
+                    other_states = [states.get(parent, {}) for parent in known_parents[1:]]
+                    self._merge(state, other_states, number, known_parents, merge[1])
             else:
                 self._change(state, number, proven=not unread[number])
-            for parent in known[1:]:
-                _release(states, parent, waiting)
+            for parent in known_parents[1:]:
+                _release_state(states, parent, pending_children)
             states[number] = state
-        self._made.last = states[chosen[-1]]
-        return self._made
+        self._lineage.final_states = states[commit_numbers[-1]]
+        return self._lineage
 
-    def _merges(self, numbers: list[int]) -> Iterator[tuple[str, list[MergeChange]]]:
-        names = [self._history.oid(number) for number in numbers]
+    def _merges(self, merge_numbers: list[int]) -> Iterator[tuple[str, list[MergeChange]]]:
+        merge_oids = [self._history.oid(number) for number in merge_numbers]
         try:
-            yield from merge_changes(self._repository.git_dir, names, self._cancellation)
+            yield from merge_changes(self._repository.git_dir, merge_oids, self._cancellation)
         except (GitFailed, TooManyChanges):  # folders are missing, or too many: such files do not add up at the end
             return
 
     def _change(self, state: State, number: int, *, proven: bool) -> None:
         """What an ordinary commit did."""
         changes = self._history.changes
-        low, high = self._history.commits.change_starts[number : number + 2].tolist()
-        gone: list[int] = []
-        after: State = {}
+        start, end = self._history.commits.change_starts[number : number + 2].tolist()
+        removed_paths: list[int] = []
+        new_states: State = {}
         columns = zip(
-            range(low, high),
-            changes.path[low:high].tolist(),
-            changes.old_path[low:high].tolist(),
-            changes.status[low:high].tobytes().decode("ascii"),
-            (changes.new_mode[low:high] & _KINDS).tolist(),
-            changes.additions[low:high].tolist(),
-            changes.binary[low:high].tolist(),
+            range(start, end),
+            changes.path[start:end].tolist(),
+            changes.old_path[start:end].tolist(),
+            changes.status[start:end].tobytes().decode("ascii"),
+            (changes.new_mode[start:end] & _KINDS).tolist(),
+            changes.additions[start:end].tolist(),
+            changes.binary[start:end].tolist(),
             strict=True,
         )
-        made = self._made
-        add = made.add
-        unsure, origin = self._unsure, made.origins
-        for at, path, old_path, status, kind, additions, binary in columns:
+        lineage = self._lineage
+        add = lineage.add
+        unsure, origins = self._unsure, lineage.origins
+        for change, path, old_path, status, file_type, additions, binary in columns:
             if status in "DR":
-                gone.append(old_path)
-            if status == "D" or kind != _FILE:
-                gone.append(path)
+                removed_paths.append(old_path)
+            if status == "D" or file_type != _FILE:
+                removed_paths.append(path)
                 continue
-            blob = changes.new_blob[at].tobytes()
+            blob = changes.new_blob[change].tobytes()
             source = state.get(old_path)
-            sure = proven and (at not in unsure or at in origin)
-            followed = origin.get(at)
+            is_proven = proven and (change not in unsure or change in origins)
+            followed_path = origins.get(change)
             if binary or additions == UNKNOWN:
-                after[path] = add(UNKNOWN_LINES, blob, number)
-            elif followed is not None and (status != "R" or followed != old_path):
-                source = state.get(followed)
+                new_states[path] = add(UNKNOWN_LINES, blob, number)
+            elif followed_path is not None and (status != "R" or followed_path != old_path):
+                source = state.get(followed_path)
                 sources = () if source is None else (source,)
-                after[path] = add(MIXED, blob, number, crc32(made.names[path]), sources, proven=sure and bool(sources))
-            elif status in "AT":
-                after[path] = add(NEW, blob, number, additions, proven=sure)
-            elif source is None:
-                after[path] = add(UNKNOWN_LINES, blob, number)
-            else:
-                after[path] = add(
-                    EDITED, blob, number, at, (source,), proven=sure and not (at in origin and followed is None)
+                new_states[path] = add(
+                    MIXED, blob, number, crc32(lineage.names[path]), sources, proven=is_proven and bool(sources)
                 )
-        for path in gone:
+            elif status in "AT":
+                new_states[path] = add(NEW, blob, number, additions, proven=is_proven)
+            elif source is None:
+                new_states[path] = add(UNKNOWN_LINES, blob, number)
+            else:
+                new_states[path] = add(
+                    EDITED,
+                    blob,
+                    number,
+                    change,
+                    (source,),
+                    proven=is_proven and not (change in origins and followed_path is None),
+                )
+        for path in removed_paths:
             state.pop(path, None)
-        state.update(after)
+        state.update(new_states)
 
     def _merge(
-        self, state: State, others: list[State], number: int, parents: list[int], found: Sequence[MergeChange]
+        self,
+        state: State,
+        other_states: list[State],
+        number: int,
+        parents: list[int],
+        changes: Sequence[MergeChange],
     ) -> None:
         """What a merge has otherwise than its first parent: taken from another one, or made of several."""
-        made = self._made
-        after: State = {}
-        for change in found:
-            path = made.number(change.path)
+        lineage = self._lineage
+        new_states: State = {}
+        for change in changes:
+            path = lineage.number(change.path)
             if change.blob is None:
                 continue
-            candidates = [each.get(path) for each in (state, *others)]
-            blobs = [at for at in candidates if at is not None]
-            same = next((at for at in blobs if made.blob[at] == change.blob), None)
+            candidates = [branch_state.get(path) for branch_state in (state, *other_states)]
+            blobs = [candidate for candidate in candidates if candidate is not None]
+            same = next((candidate for candidate in blobs if lineage.blob[candidate] == change.blob), None)
             if same is not None:
-                after[path] = same
+                new_states[path] = same
             elif len(blobs) == len(candidates):
-                after[path] = made.add(MIXED, change.blob, number, crc32(change.path), tuple(blobs))
+                new_states[path] = lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(blobs))
             else:
-                after[path] = self._moved(change, [state, *others], number, parents)
-        for change in found:
-            state.pop(made.numbers[change.path], None)
-        state.update(after)
+                new_states[path] = self._moved(change, [state, *other_states], number, parents)
+        for change in changes:
+            state.pop(lineage.numbers[change.path], None)
+        state.update(new_states)
 
     def _moved(self, change: MergeChange, states: Sequence[State], number: int, parents: list[int]) -> int:
         """A file that some parent has not got under its name: git's pairing of renames tells where it was there.
 
         Never proven.
         """
-        made = self._made
+        lineage = self._lineage
         assert change.blob is not None  # noqa: S101 - narrows for the type checker
-        path = made.number(change.path)
+        path = lineage.number(change.path)
         sources = []
-        for pairs, of in zip(self._renames(number, parents), states, strict=False):
-            source = of.get(path)
+        for pairs, branch_state in zip(self._renames(number, parents), states, strict=False):
+            source = branch_state.get(path)
             if source is None and (pair := pairs.get(change.path)) is not None:
-                source = of.get(made.number(pair.old_path))
+                source = branch_state.get(lineage.number(pair.old_path))
             if source is not None:
                 sources.append(source)
-        same = next((at for at in sources if made.blob[at] == change.blob), None)
+        same = next((candidate for candidate in sources if lineage.blob[candidate] == change.blob), None)
         if same is not None:
-            return made.add(MOVED, change.blob, number, crc32(change.path), (same,), proven=False)
-        return made.add(MIXED, change.blob, number, crc32(change.path), tuple(sources), proven=False)
+            return lineage.add(MOVED, change.blob, number, crc32(change.path), (same,), proven=False)
+        return lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(sources), proven=False)
 
     def _renames(self, number: int, parents: list[int]) -> list[dict[bytes, FileChange]]:
         """For each parent, the files that the merge has under another name."""
         if self._pairs[0] != number:
             trees = self._history.commits.tree
-            found: list[dict[bytes, FileChange]] = []
+            renames_by_parent: list[dict[bytes, FileChange]] = []
             for parent in parents:
-                base, head = (trees[at].tobytes().hex() for at in (parent, number))
+                base, head = (trees[commit_number].tobytes().hex() for commit_number in (parent, number))
                 try:
                     changes, _ = list_changes(self._repository.git_dir, base, head, self._cancellation)
                 except (GitFailed, TooManyChanges):
                     changes = ()
-                found.append({change.path: change for change in changes if change.status == "renamed"})
-            self._pairs = number, found
+                renames_by_parent.append({change.path: change for change in changes if change.status == "renamed"})
+            self._pairs = number, renames_by_parent
         return self._pairs[1]
 
 
-def _taken(states: dict[int, State], known: list[int], waiting: dict[int, int]) -> State:
+def _take_state(states: dict[int, State], known_parents: list[int], pending_children: dict[int, int]) -> State:
     """The state of the first parent, for its child to change; copied when other children need it too."""
-    if not known:
+    if not known_parents:
         return {}
-    first = known[0]
-    waiting[first] -= 1
-    if waiting[first] <= 0:
-        return states.pop(first, {})
-    return dict(states.get(first, {}))
+    first_parent = known_parents[0]
+    pending_children[first_parent] -= 1
+    if pending_children[first_parent] <= 0:
+        return states.pop(first_parent, {})
+    return dict(states.get(first_parent, {}))
 
 
-def _release(states: dict[int, State], parent: int, waiting: dict[int, int]) -> None:
-    waiting[parent] -= 1
-    if waiting[parent] <= 0:
+def _release_state(states: dict[int, State], parent: int, pending_children: dict[int, int]) -> None:
+    pending_children[parent] -= 1
+    if pending_children[parent] <= 0:
         states.pop(parent, None)
 
 
-def _lists(starts: Any, values: Any, chosen: list[int]) -> Mapping[int, list[int]]:
+def _lists_of(starts: Any, values: Any, numbers: list[int]) -> Mapping[int, list[int]]:
     """For each of the chosen ones its values."""
-    bounds, flat = starts.tolist(), values.tolist()
-    return {at: flat[bounds[at] : bounds[at + 1]] for at in chosen}
+    offsets, flat_values = starts.tolist(), values.tolist()
+    return {number: flat_values[offsets[number] : offsets[number + 1]] for number in numbers}

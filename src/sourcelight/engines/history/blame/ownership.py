@@ -1,6 +1,6 @@
-"""Which commit brought each line of every file of a commit, by replaying stored hunks from the first commit on.
+"""Line ownership of a commit: the commit of each line of every file, by replaying stored hunks from the first commit.
 
-Ownership on disk, beside the history that it was made from, so that no other process has to replay it again.
+The result is stored beside the history, so that no other process replays it, and a newer commit starts from it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, LineResolver, is_binary, line_count
+from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, LineResolver, is_binary_text, line_count
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, OwnedFile, Ownership, trace
 from sourcelight.engines.history.history import History
 from sourcelight.engines.history.store.folder import OWNERSHIP
@@ -30,7 +30,7 @@ FORMAT = 3
 _NO_STEP = (-1, -1, -1)
 
 
-def load(history: History, commit: str) -> Ownership | None:
+def load_ownership(history: History, commit: str) -> Ownership | None:
     """What was kept of a commit, 40 hex digits; None when it is not there or of other segments.
 
     Commits keep their numbers as long as segments are only added, and segments are never changed.
@@ -39,15 +39,15 @@ def load(history: History, commit: str) -> Ownership | None:
     return None if path is None else _read(history, path, commit)
 
 
-def newest(history: History) -> Ownership | None:
+def newest_ownership(history: History) -> Ownership | None:
     """What was kept last of any commit, to go on from there; None when there is nothing of these segments."""
     path = _path(history, "")
     if path is None:
         return None
     with contextlib.suppress(OSError):
-        kept = sorted(path.parent.glob(f"{OWNERSHIP}*"), key=lambda file: file.stat().st_mtime_ns)
-        if kept:
-            return _read(history, kept[-1], kept[-1].name.removeprefix(OWNERSHIP))
+        files = sorted(path.parent.glob(f"{OWNERSHIP}*"), key=lambda file: file.stat().st_mtime_ns)
+        if files:
+            return _read(history, files[-1], files[-1].name.removeprefix(OWNERSHIP))
     return None
 
 
@@ -60,44 +60,46 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
         blobs, starts = bytes(file.bytes_of("blobs")), file.array("starts").tolist()
         lines, exact = file.array("lines"), file.array("exact").tolist()
-        steps = [(kind, own, change) for kind, own, change in file.array("steps").reshape(-1, 3).tolist()]
+        steps = [
+            (kind, commit_number, change) for kind, commit_number, change in file.array("steps").reshape(-1, 3).tolist()
+        ]
         files = {
             name: OwnedFile(
-                blobs[20 * at : 20 * at + 20],
-                lines[starts[at] : starts[at + 1]],
-                bool(exact[at]),
-                None if steps[at] == _NO_STEP else steps[at],
+                blobs[20 * index : 20 * index + 20],
+                lines[starts[index] : starts[index + 1]],
+                bool(exact[index]),
+                None if steps[index] == _NO_STEP else steps[index],
             )
-            for at, name in enumerate(paths)
+            for index, name in enumerate(paths)
         }
-        origins = {at: None if path < 0 else path for at, path in file.array("origins").reshape(-1, 2).tolist()}
+        origins = {index: None if path < 0 else path for index, path in file.array("origins").reshape(-1, 2).tolist()}
         return Ownership(commit, files, file.facts["left_out"], file.facts["thorough"], origins)
     except (OSError, IndexDamaged, KeyError, IndexError, ValueError):
         return None
 
 
-def save(history: History, made: Ownership) -> None:
+def save_ownership(history: History, ownership: Ownership) -> None:
     """Keep what was made, if it can be; an update drops all but those of the tips and the newest one."""
-    path = _path(history, made.commit)
+    path = _path(history, ownership.commit)
     if path is None:
         return
-    files = made.files.values()
-    facts = {"format": FORMAT, "segments": _segments(history), "left_out": made.left_out,
-             "thorough": made.thorough}  # fmt: skip
+    files = ownership.files.values()
+    metadata = {"format": FORMAT, "segments": _segments(history), "left_out": ownership.left_out,
+             "thorough": ownership.thorough}  # fmt: skip
     arrays: dict[str, Array] = {
-        "paths": np.frombuffer(b"".join(name + b"\0" for name in made.files), np.uint8),
+        "paths": np.frombuffer(b"".join(name + b"\0" for name in ownership.files), np.uint8),
         "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
         "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
         "exact": np.array([file.exact for file in files], np.uint8),
         "origins": np.array(
-            [(at, -1 if path is None else path) for at, path in made.origins.items()], np.int64
+            [(change, -1 if path is None else path) for change, path in ownership.origins.items()], np.int64
         ).reshape(-1),
         "steps": np.array([file.step or _NO_STEP for file in files], np.int64).reshape(-1),
     }
     # A full disk, or an updater that cleans up at the same time: then the next process replays.
     with contextlib.suppress(IndexWriteFailed):
-        write_sections(path.parent, "history", facts, arrays, name=path.name, durable=False)
+        write_sections(path.parent, "history", metadata, arrays, name=path.name, durable=False)
 
 
 def _path(history: History, commit: str) -> Path | None:
@@ -108,17 +110,17 @@ def _segments(history: History) -> list[str]:
     return [segment.file.path.name for segment in history.segments]
 
 
-_MOST_KEPT = 8
+_MAX_CACHED = 8
 
-_FEW_CHANGES = 4_000
+_MAX_EXACT_CHANGES = 4_000
 """Changed files of a history up to which git compares all contents anew unasked: about half a second."""
 
 
-_kept: OrderedDict[tuple[str, str], Ownership] = OrderedDict()
+_cache: OrderedDict[tuple[str, str], Ownership] = OrderedDict()
 _lock = Lock()
 
 
-def own(
+def line_ownership(
     history: History,
     repository: Repository,
     commit: str,
@@ -163,34 +165,34 @@ def own(
         After ``cancellation.cancel()``.
     """
     if exact is None:
-        exact = len(history.changes) <= _FEW_CHANGES
+        exact = len(history.changes) <= _MAX_EXACT_CHANGES
     key = repository.key, commit
     with _lock:
-        kept = _kept.get(key)
-        if kept is not None:
-            _kept.move_to_end(key)
-    made = kept if kept is not None else load(history, commit)
-    if made is None or (exact and not made.thorough):
-        former = None if history.shallow else made or newest(history)
-        known = former.origins if former is not None else None
-        lineage = trace(history, repository, commit, cancellation, progress, origins=known)
+        cached = _cache.get(key)
+        if cached is not None:
+            _cache.move_to_end(key)
+    ownership = cached if cached is not None else load_ownership(history, commit)
+    if ownership is None or (exact and not ownership.thorough):
+        previous = None if history.shallow else ownership or newest_ownership(history)
+        known_origins = previous.origins if previous is not None else None
+        lineage = trace(history, repository, commit, cancellation, progress, origins=known_origins)
         with ObjectReader(repository) as reader:
-            files = former.files.values() if former is not None else ()
+            files = previous.files.values() if previous is not None else ()
             lines_of = LineResolver(lineage, history, reader, files, exact=exact)
-            made = _evaluated(lines_of, lineage, history, reader, commit, cancellation, progress)
-        made = replace(made, thorough=exact, origins=lineage.origins)
+            ownership = _resolve_files(lines_of, lineage, history, reader, commit, cancellation, progress)
+        ownership = replace(ownership, thorough=exact, origins=lineage.origins)
         # What a clone lacks may be there another time.
         if not repository.incomplete:
-            save(history, made)
+            save_ownership(history, ownership)
     with _lock:
-        _kept[key] = made
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    return made
+        _cache[key] = ownership
+        while len(_cache) > _MAX_CACHED:
+            _cache.popitem(last=False)
+    return ownership
 
 
-def _evaluated(
-    evaluation: LineResolver,
+def _resolve_files(
+    resolver: LineResolver,
     lineage: Lineage,
     history: History,
     reader: ObjectReader,
@@ -200,40 +202,40 @@ def _evaluated(
 ) -> Ownership:
     """The files that the commit has; those whose contents or lines do not add up are not exact."""
     tree = reader.tree(commit)
-    blobs = [tree.blob_ids[at : at + 20] for at in range(0, len(tree) * 20, 20)]
+    blobs = [tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree) * 20, 20)]
     states: list[int | None] = []
     for path, blob in zip(tree.paths, blobs, strict=True):
         number = lineage.numbers.get(path)
-        state = None if number is None else lineage.last.get(number)
+        state = None if number is None else lineage.final_states.get(number)
         states.append(None if state is None or lineage.blob[state] != blob else state)
-    wanted = [state for state in states if state is not None]
-    lines_of = evaluation.run(wanted, cancellation, progress)
-    edge = _edge(history)
-    own_number = history.position(commit) or 0
+    requested = [state for state in states if state is not None]
+    lines_of = resolver.run(requested, cancellation, progress)
+    is_edge = _shallow_edge(history)
+    commit_number = history.position(commit) or 0
     files: dict[bytes, OwnedFile] = {}
     for path, blob, state in zip(tree.paths, blobs, states, strict=True):
         lines, exact = (None, False) if state is None else lines_of[state]
         if state is not None and lines is not None:
-            if lineage.kind[state] == MIXED and is_binary(reader.read(blob) or b""):
+            if lineage.kind[state] == MIXED and is_binary_text(reader.read(blob) or b""):
                 continue
-            exact = exact and not (edge is not None and edge[lines].any())
+            exact = exact and not (is_edge is not None and is_edge[lines].any())
             files[path] = OwnedFile(blob, lines, exact, lineage.step(state))
             continue
         data = reader.read(blob, MAX_FILE_BYTES)
-        if data is not None and not is_binary(data):
+        if data is not None and not is_binary_text(data):
             count = line_count(data)
-            files[path] = OwnedFile(blob, np.full(count, own_number, np.int32), exact=count == 0)
+            files[path] = OwnedFile(blob, np.full(count, commit_number, np.int32), exact=count == 0)
     return Ownership(commit, files, len(tree) - len(files))
 
 
-def _edge(history: History) -> NDArray[np.bool_] | None:
+def _shallow_edge(history: History) -> BoolArray | None:
     """Commits whose parents may be missing, in a shallow clone."""
     if not history.shallow:
         return None
     commits = history.commits
-    edge: NDArray[np.bool_] = np.zeros(len(commits), np.bool_)
+    is_edge: BoolArray = np.zeros(len(commits), np.bool_)
     counts = np.diff(commits.parent_starts)
     owners = np.repeat(np.arange(len(commits)), counts)
-    edge[owners[commits.parents < 0]] = True
-    edge[counts == 0] = True
-    return edge
+    is_edge[owners[commits.parents < 0]] = True
+    is_edge[counts == 0] = True
+    return is_edge

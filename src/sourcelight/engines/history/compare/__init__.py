@@ -1,7 +1,7 @@
-"""Two revisions compared, live: which files differ as git pairs them, and their patches.
+"""Compare two revisions live: the files that differ, with renames as git pairs them, and their patches.
 
-git gives the list of changed files; patches of a page are made in this process, and those of everything come from one
-git process. Both look the same to the reader. Nothing here needs the store.
+git lists the changed files. Patches of one page are made in this process, those of all files by one git process; both
+have the same text. Nothing here needs a stored history. Start with `comparison`.
 """
 
 from sourcelight.engines.history.compare.changes import FileChange, FileDiff

@@ -1,8 +1,6 @@
-"""Patches made in this process, worded as git words them.
+"""Files that differ between two trees, with renames as git pairs them, and their patches in git's own format.
 
-The list of files that differ between two trees, in git's own pairing of renames.
-
-Patches of every changed file, from one git process.
+`make_patch` makes one patch in this process; `stream_patches` reads all of them from one git process.
 """
 
 from __future__ import annotations
@@ -115,10 +113,10 @@ def list_changes(
     """
     notice = ""
     try:
-        raw = _raw(git_dir, "-M", base_tree, head_tree, cancellation)
+        raw = _raw_changes(git_dir, "-M", base_tree, head_tree, cancellation)
     except GitFailed:
         try:
-            raw = _raw(git_dir, "-M100%", base_tree, head_tree, cancellation)
+            raw = _raw_changes(git_dir, "-M100%", base_tree, head_tree, cancellation)
         except GitFailed as error:
             if "out of memory" in error.stderr_tail.lower():
                 raise TooManyChanges(FREE_FILES) from error
@@ -130,18 +128,20 @@ def list_changes(
     return parse_raw(raw), notice
 
 
-def _raw(git_dir: str, renames: str, base_tree: str, head_tree: str, cancellation: Cancellation | None) -> bytes:
-    pieces: list[bytes] = []
+def _raw_changes(
+    git_dir: str, renames: str, base_tree: str, head_tree: str, cancellation: Cancellation | None
+) -> bytes:
+    blocks: list[bytes] = []
     limit = ChangeLimit(git_dir)
     arguments = [*OPTIONS, "--raw", "-z", renames, base_tree, head_tree]
     chunks = git_chunks(git_dir, arguments, cancellation=cancellation)
     try:
         for chunk in chunks:
             limit.add(chunk.count(b"\0:"), len(chunk))
-            pieces.append(chunk)
+            blocks.append(chunk)
     finally:
         chunks.close()
-    return b"".join(pieces)
+    return b"".join(blocks)
 
 
 class ChangeLimit:
@@ -173,14 +173,14 @@ def parse_raw(raw: bytes) -> tuple[FileChange, ...]:
     """Read the records of ``--raw -z``."""
     fields = raw.split(b"\0")
     changes: list[FileChange] = []
-    at = 0
-    while at + 1 < len(fields):
-        old_mode, mode, old_object, new_object, status = fields[at].decode("ascii")[1:].split(" ")
-        old_path = path = fields[at + 1]
-        at += 2
+    index = 0
+    while index + 1 < len(fields):
+        old_mode, mode, old_object, new_object, status = fields[index].decode("ascii")[1:].split(" ")
+        old_path = path = fields[index + 1]
+        index += 2
         if status[0] in "RC":
-            path = fields[at]
-            at += 1
+            path = fields[index]
+            index += 1
         changes.append(
             FileChange(
                 ordinal=len(changes),
@@ -229,14 +229,14 @@ class FileDiff:
 def make_patch(handle: pygit2.Repository, change: FileChange) -> FileDiff:
     """Compare the contents of one changed file."""
     if change.status != "type changed":
-        return _one(handle, change)
+        return _diff_of(handle, change)
     # git shows a file that becomes a link, or the other way round, as one that went and one that came.
-    gone = replace(change, status="deleted", mode=NO_MODE, object_id="0" * 40)
-    came = replace(change, status="added", old_mode=NO_MODE, old_object_id="0" * 40)
-    return joined(change, [_one(handle, gone), _one(handle, came)])
+    deletion = replace(change, status="deleted", mode=NO_MODE, object_id="0" * 40)
+    addition = replace(change, status="added", old_mode=NO_MODE, old_object_id="0" * 40)
+    return join_diffs(change, [_diff_of(handle, deletion), _diff_of(handle, addition)])
 
 
-def joined(change: FileChange, parts: list[FileDiff]) -> FileDiff:
+def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
     """One diff of a file that git shows in several parts."""
     if any(part.patch is None for part in parts):
         return FileDiff(change, None, None, binary=False, patch=None)
@@ -251,26 +251,26 @@ def joined(change: FileChange, parts: list[FileDiff]) -> FileDiff:
     )
 
 
-def _one(handle: pygit2.Repository, change: FileChange) -> FileDiff:
+def _diff_of(handle: pygit2.Repository, change: FileChange) -> FileDiff:
     import pygit2
 
-    top = header(change)
+    header_bytes = patch_header(change)
     if change.object_id == change.old_object_id:
-        return FileDiff(change, 0, 0, binary=is_binary_unchanged(handle, change), patch=top)
+        return FileDiff(change, 0, 0, binary=is_binary_unchanged(handle, change), patch=header_bytes)
     try:
         if _is_large(handle, change):
-            return FileDiff(change, 0, 0, binary=True, patch=top + binary_line(change))
-        old, new = (_content(handle, change, old=old) for old in (True, False))
-        made = pygit2.Patch.create_from(old, new, flag=pygit2.enums.DiffOption.INDENT_HEURISTIC)
+            return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
+        old, new = (_blob_or_text(handle, change, old=old) for old in (True, False))
+        patch = pygit2.Patch.create_from(old, new, flag=pygit2.enums.DiffOption.INDENT_HEURISTIC)
     except (KeyError, ValueError, pygit2.GitError):
         return FileDiff(change, None, None, binary=False, patch=None)
-    if made.delta.is_binary:
-        return FileDiff(change, 0, 0, binary=True, patch=top + binary_line(change))
-    _, additions, deletions = made.line_stats
-    text = made.data
+    if patch.delta.is_binary:
+        return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
+    _, additions, deletions = patch.line_stats
+    text = patch.data
     hunk = _HUNK.search(text)
-    body = b"" if hunk is None else names(change) + _HUNK_END.sub(rb"\1", text[hunk.start() :])
-    return FileDiff(change, additions, deletions, binary=False, patch=top + body)
+    body = b"" if hunk is None else file_name_lines(change) + _HUNK_END.sub(rb"\1", text[hunk.start() :])
+    return FileDiff(change, additions, deletions, binary=False, patch=header_bytes + body)
 
 
 def is_binary_unchanged(handle: pygit2.Repository, change: FileChange) -> bool:
@@ -299,7 +299,7 @@ def _is_large(handle: pygit2.Repository, change: FileChange) -> bool:
     )
 
 
-def _content(handle: pygit2.Repository, change: FileChange, *, old: bool) -> pygit2.Blob | bytes | None:
+def _blob_or_text(handle: pygit2.Repository, change: FileChange, *, old: bool) -> pygit2.Blob | bytes | None:
     import pygit2
 
     mode, name = (change.old_mode, change.old_object_id) if old else (change.mode, change.object_id)
@@ -307,15 +307,15 @@ def _content(handle: pygit2.Repository, change: FileChange, *, old: bool) -> pyg
         return None
     if mode == SUBMODULE:
         return b"Subproject commit " + name.encode() + b"\n"
-    found = handle[pygit2.Oid(hex=name)]
-    if not isinstance(found, pygit2.Blob):
+    blob = handle[pygit2.Oid(hex=name)]
+    if not isinstance(blob, pygit2.Blob):
         raise KeyError(name)
-    return found
+    return blob
 
 
-def header(change: FileChange) -> bytes:
+def patch_header(change: FileChange) -> bytes:
     """The lines of a patch before the names of its files, as git writes them with ``--full-index``."""
-    lines = [b"diff --git " + quoted(b"a/" + change.old_path) + b" " + quoted(b"b/" + change.path)]
+    lines = [b"diff --git " + quote_path(b"a/" + change.old_path) + b" " + quote_path(b"b/" + change.path)]
     old_mode, mode = change.old_mode.encode(), change.mode.encode()
     if change.added:
         lines.append(b"new file mode " + mode)
@@ -326,14 +326,14 @@ def header(change: FileChange) -> bytes:
     if change.score is not None:
         verb = b"copy" if change.status == "copied" else b"rename"
         lines.append(b"similarity index %d%%" % change.score)
-        lines += [verb + b" from " + quoted(change.old_path), verb + b" to " + quoted(change.path)]
+        lines += [verb + b" from " + quote_path(change.old_path), verb + b" to " + quote_path(change.path)]
     if change.object_id != change.old_object_id:
         same = b" " + mode if old_mode == mode else b""
         lines.append(b"index " + change.old_object_id.encode() + b".." + change.object_id.encode() + same)
     return b"\n".join(lines) + b"\n"
 
 
-def names(change: FileChange) -> bytes:
+def file_name_lines(change: FileChange) -> bytes:
     """The two lines that name the files of the hunks that follow."""
     old, new = _sides(change)
     # A name with a blank gets a tab behind it, so that a date can't be taken for part of it.
@@ -348,12 +348,12 @@ def binary_line(change: FileChange) -> bytes:
 
 
 def _sides(change: FileChange) -> tuple[bytes, bytes]:
-    old = b"/dev/null" if change.added else quoted(b"a/" + change.old_path)
-    new = b"/dev/null" if change.deleted else quoted(b"b/" + change.path)
+    old = b"/dev/null" if change.added else quote_path(b"a/" + change.old_path)
+    new = b"/dev/null" if change.deleted else quote_path(b"b/" + change.path)
     return old, new
 
 
-def quoted(name: bytes) -> bytes:
+def quote_path(name: bytes) -> bytes:
     """A name as git writes it with ``core.quotePath=false``: in quotes when it holds controls, quotes, backslashes."""
     return quote_name(name) if is_odd(name) else name
 
@@ -377,36 +377,36 @@ def stream_patches(
         Where a content is missing; what was yielded before is right.
     """
     chunks = git_chunks(git_dir, [*OPTIONS, "-p", "-M", base_tree, head_tree], cancellation=cancellation)
-    parts = _parts(chunks)
+    texts = _split_patches(chunks)
     try:
         for change in changes:
             # A type change is one record of the list, and two parts of the patch.
             count = 2 if change.status == "type changed" else 1
-            found = [_read(change, part) for _, part in zip(range(count), parts, strict=False)]
-            if not found:
+            file_diffs = [_parse_patch(change, text) for _, text in zip(range(count), texts, strict=False)]
+            if not file_diffs:
                 return
-            yield found[0] if count == 1 else joined(change, found)
+            yield file_diffs[0] if count == 1 else join_diffs(change, file_diffs)
     finally:
         chunks.close()
 
 
-def _parts(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _split_patches(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The text of one file after the other. No line inside a hunk begins as a file does."""
     pending: list[bytes] = []
     for chunk in chunks:
-        whole = b"".join([*pending, chunk])
+        text = b"".join([*pending, chunk])
         start = 0
         # A mark at the very start belongs to the part that is being collected.
-        looked_at = max(1, sum(map(len, pending)) - len(_FILE))
-        while (end := whole.find(b"\n" + _FILE, looked_at)) >= 0:
-            yield whole[start : end + 1]
-            start, looked_at = end + 1, end + 2
-        pending = [whole[start:]]
+        search_start = max(1, sum(map(len, pending)) - len(_FILE))
+        while (end := text.find(b"\n" + _FILE, search_start)) >= 0:
+            yield text[start : end + 1]
+            start, search_start = end + 1, end + 2
+        pending = [text[start:]]
     if any(pending):
         yield b"".join(pending)
 
 
-def _read(change: FileChange, part: bytes) -> FileDiff:
+def _parse_patch(change: FileChange, part: bytes) -> FileDiff:
     body = _BODY.search(part)
     if body is None:
         return FileDiff(change, 0, 0, binary=False, patch=part)

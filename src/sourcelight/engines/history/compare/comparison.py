@@ -1,7 +1,4 @@
-"""A comparison of two commits: what differs, page by page or whole.
-
-Where the next page of a comparison begins, as opaque text.
-"""
+"""A comparison of two commits, page by page or as a whole, and the cursors of its pages."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ PAGE_FILES = 300
 """Up to so many files are compared in this process; for more, one git process is faster."""
 
 _NO_FILES = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows the empty tree without storing it
-_REMARKS = {
+_RELATION_NOTICES = {
     "ahead": "",
     "behind": "base is newer than head: the comparison shows what leads back to head",
     "diverged": "head does not contain base: changes that only base has are shown as undone",
@@ -59,7 +56,7 @@ FREE_PATCH_BYTES = 64 << 20
 CONTENT_PER_BYTE, PATCH_PER_BYTE = 16, 4
 """Bytes beyond, for each byte that the repository stores."""
 
-_KEPT_BYTES = 64 << 20
+_MAX_CACHED_BYTES = 64 << 20
 _LIST_BYTES_PER_FILE = 400
 
 
@@ -79,7 +76,7 @@ class Comparison:
     notices
         What the reader has to know.
     left_out
-        Files that the last `whole` gave without a patch because all together are too large.
+        Files that the last `all_diffs` gave without a patch because all together are too large.
     """
 
     repository: Repository
@@ -104,46 +101,46 @@ class Comparison:
         for change in changes:
             if cancellation is not None:
                 cancellation.check()
-            found = self._entry.known.get(change.ordinal)
-            if found is None:
-                handle = handle or _open(self.repository)
-                found = make_patch(handle, change)
-                self._keep(found)
-            yield found
+            diff = self._entry.diffs.get(change.ordinal)
+            if diff is None:
+                handle = handle or _open_repository(self.repository)
+                diff = make_patch(handle, change)
+                self._cache(diff)
+            yield diff
 
-    def whole(self, cancellation: Cancellation | None = None) -> Iterator[FileDiff]:
+    def all_diffs(self, cancellation: Cancellation | None = None) -> Iterator[FileDiff]:
         """Yield the diffs of all files, in order. Raises `Cancelled`.
 
         What is too much for what the repository stores has no patch; `left_out` counts such files.
         """
         self.left_out = 0
-        stored = store_size(self.repository.git_dir).bytes if self.changes else 0
-        patches = FREE_PATCH_BYTES + PATCH_PER_BYTE * stored
-        readable = self._readable(FREE_CONTENT_BYTES + CONTENT_PER_BYTE * stored)
+        stored_bytes = store_size(self.repository.git_dir).bytes if self.changes else 0
+        remaining_bytes = FREE_PATCH_BYTES + PATCH_PER_BYTE * stored_bytes
+        readable = self._readable(FREE_CONTENT_BYTES + CONTENT_PER_BYTE * stored_bytes)
         done = 0
-        for found in self._some(self.changes[:readable], cancellation):
-            yield found
+        for diff in self._readable_diffs(self.changes[:readable], cancellation):
+            yield diff
             done += 1
-            patches -= len(found.patch or b"")
-            if patches < 0:
+            remaining_bytes -= len(diff.patch or b"")
+            if remaining_bytes < 0:
                 break
         self.left_out = len(self.changes) - done
         for change in self.changes[done:]:
             yield FileDiff(change, None, None, binary=False, patch=None)
 
-    def _some(self, changes: Sequence[FileChange], cancellation: Cancellation | None) -> Iterator[FileDiff]:
+    def _readable_diffs(self, changes: Sequence[FileChange], cancellation: Cancellation | None) -> Iterator[FileDiff]:
         """Diffs of the first files, of many by one git process."""
         done = 0
         handle: pygit2.Repository | None = None
-        if len(changes) > PAGE_FILES and len(self._entry.known) < len(changes):
+        if len(changes) > PAGE_FILES and len(self._entry.diffs) < len(changes):
             patches = stream_patches(self.repository.git_dir, *self._entry.trees, changes, cancellation=cancellation)
             try:
-                for found in patches:
-                    if found.change.object_id == found.change.old_object_id:
-                        handle = handle or _open(self.repository)
-                        found = replace(found, binary=is_binary_unchanged(handle, found.change))  # noqa: PLW2901 - the same, known better
-                    self._keep(found)
-                    yield found
+                for diff in patches:
+                    if diff.change.object_id == diff.change.old_object_id:
+                        handle = handle or _open_repository(self.repository)
+                        diff = replace(diff, binary=is_binary_unchanged(handle, diff.change))  # noqa: PLW2901 - the same, known better
+                    self._cache(diff)
+                    yield diff
                     done += 1
             except GitFailed:  # a content is missing: the files after it are compared one by one
                 pass
@@ -151,7 +148,7 @@ class Comparison:
                 patches.close()
         yield from self.diffs(changes[done:], cancellation)
 
-    def _readable(self, room: int) -> int:
+    def _readable(self, remaining_bytes: int) -> int:
         """How many files, from the first on, have contents of so many bytes together."""
         if not self.changes:
             return 0
@@ -159,8 +156,8 @@ class Comparison:
             for number, change in enumerate(self.changes):
                 for name in (change.old_object_id, change.object_id):
                     if name.strip("0"):
-                        room -= min(reader.size(bytes.fromhex(name)) or 0, MAX_BLOB_BYTES)
-                if room < 0:
+                        remaining_bytes -= min(reader.size(bytes.fromhex(name)) or 0, MAX_BLOB_BYTES)
+                if remaining_bytes < 0:
                     return number
         return len(self.changes)
 
@@ -171,51 +168,51 @@ class Comparison:
         """
         if self._entry.totals is None:
             additions = deletions = 0
-            for found in self.whole(cancellation):
-                additions += found.additions or 0
-                deletions += found.deletions or 0
+            for diff in self.all_diffs(cancellation):
+                additions += diff.additions or 0
+                deletions += diff.deletions or 0
             if self.left_out:
                 return None
             self._entry.totals = additions, deletions
         return self._entry.totals
 
-    def _keep(self, found: FileDiff) -> None:
-        if _kept.admit(self._entry, len(found.patch or b"")):
-            self._entry.known[found.change.ordinal] = found
+    def _cache(self, diff: FileDiff) -> None:
+        if _comparison_cache.admit(self._entry, len(diff.patch or b"")):
+            self._entry.diffs[diff.change.ordinal] = diff
 
 
 class _ComparisonCache:
     """Comparisons by their trees, the newest last, within a number of bytes. Trees never change, so neither do they."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._lock = Lock()
-        self._found: OrderedDict[tuple[str, str], _CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str], _CacheEntry] = OrderedDict()
 
     def get(self, trees: tuple[str, str]) -> _CacheEntry | None:
         with self._lock:
-            entry = self._found.get(trees)
+            entry = self._entries.get(trees)
             if entry is not None:
-                self._found.move_to_end(trees)
+                self._entries.move_to_end(trees)
             return entry
 
     def put(self, entry: _CacheEntry) -> None:
         with self._lock:
-            self._found[entry.trees] = entry
+            self._entries[entry.trees] = entry
             self._shrink()
 
     def admit(self, entry: _CacheEntry, size: int) -> bool:
         """Whether a patch of `size` bytes is kept with its comparison; makes room for it at the cost of others."""
         with self._lock:
-            if self._found.get(entry.trees) is not entry or entry.size + size > self._most // 2:
+            if self._entries.get(entry.trees) is not entry or entry.size + size > self._max_bytes // 2:
                 return False
             entry.size += size
             self._shrink()
             return True
 
     def _shrink(self) -> None:
-        while len(self._found) > 1 and sum(entry.size for entry in self._found.values()) > self._most:
-            self._found.popitem(last=False)
+        while len(self._entries) > 1 and sum(entry.size for entry in self._entries.values()) > self._max_bytes:
+            self._entries.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -225,13 +222,13 @@ class _CacheEntry:
     trees: tuple[str, str]
     changes: tuple[FileChange, ...]
     notice: str = ""
-    known: dict[int, FileDiff] = field(default_factory=dict)
+    diffs: dict[int, FileDiff] = field(default_factory=dict)
     size: int = 0
     relations: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     totals: tuple[int, int] | None = None
 
 
-_kept = _ComparisonCache(_KEPT_BYTES)
+_comparison_cache = _ComparisonCache(_MAX_CACHED_BYTES)
 
 
 def compare(
@@ -273,16 +270,16 @@ def compare(
         if base != head:
             raise RevisionNotFound(repository.name, base)
         return Comparison(repository, base, head, (), "same", (), _CacheEntry(("", ""), ()))
-    handle = _open(repository)
-    trees = _tree(handle, repository, base), _tree(handle, repository, head)
-    entry = _kept.get(trees)
+    handle = _open_repository(repository)
+    trees = _tree_oid(handle, repository, base), _tree_oid(handle, repository, head)
+    entry = _comparison_cache.get(trees)
     if entry is None:
         try:
             changes, notice = list_changes(repository.git_dir, *trees, cancellation)
         except TooManyChanges as error:
             raise TooManyChanges(error.files, f"{repository.name}: {base[:12] or 'nothing'}..{head[:12]}") from error
         entry = _CacheEntry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
-        _kept.put(entry)
+        _comparison_cache.put(entry)
     relation, remark = entry.relations.get((base, head), ("", ""))
     if not relation:
         relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head, history)
@@ -292,20 +289,20 @@ def compare(
     return Comparison(repository, base, head, entry.changes, relation, notices, entry)
 
 
-def _open(repository: Repository) -> pygit2.Repository:
+def _open_repository(repository: Repository) -> pygit2.Repository:
     try:
         return open_handle(repository.git_dir)
     except UnusableRepository as error:
         raise RepositoryNotFound(repository.name) from error
 
 
-def _tree(handle: pygit2.Repository, repository: Repository, commit: str) -> str:
+def _tree_oid(handle: pygit2.Repository, repository: Repository, commit: str) -> str:
     if commit == EMPTY:
         return _NO_FILES
-    found = tree_of(handle, commit)
-    if not found:
+    tree = tree_of(handle, commit)
+    if not tree:
         raise RevisionNotFound(repository.name, commit)
-    return found
+    return tree
 
 
 def _relation(handle: pygit2.Repository, base: str, head: str, history: History | None) -> tuple[str, str]:
@@ -313,16 +310,16 @@ def _relation(handle: pygit2.Repository, base: str, head: str, history: History 
 
     if base == head:
         return "same", "base and head are the same commit"
-    known = None if history is None else _known_relation(history, base, head)
-    if known is not None:
-        return known, _REMARKS[known]
+    known_relation = None if history is None else _known_relation(history, base, head)
+    if known_relation is not None:
+        return known_relation, _RELATION_NOTICES[known_relation]
     try:
         common: Any = handle.merge_base(pygit2.Oid(hex=base), pygit2.Oid(hex=head))
     except (KeyError, ValueError, pygit2.GitError, RepositoryError):
         return "unknown", "how base and head are related can't be told: commits are missing from this clone"
     relation = "diverged" if common is not None else "unrelated"
     relation = {base: "ahead", head: "behind"}.get(str(common), relation)
-    return relation, _REMARKS[relation]
+    return relation, _RELATION_NOTICES[relation]
 
 
 def _known_relation(history: History, base: str, head: str) -> str | None:
@@ -367,10 +364,10 @@ def read_cursor(cursor: str, base: str, head: str) -> int:
             tool=_CALL,
             argument="after",
         )
-    own_base, own_head = body[:20].hex(), body[20:40].hex()
-    if (own_base, own_head) != (base, head):
+    cursor_base, cursor_head = body[:20].hex(), body[20:40].hex()
+    if (cursor_base, cursor_head) != (base, head):
         raise ToolError(
-            f"the cursor belongs to the comparison {own_base[:12]}..{own_head[:12]}, but base and head are now "
+            f"the cursor belongs to the comparison {cursor_base[:12]}..{cursor_head[:12]}, but base and head are now "
             f"{base[:12]}..{head[:12]}; start without after, or give these commits as base and head",
             tool=_CALL,
             argument="after",

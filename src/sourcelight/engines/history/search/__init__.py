@@ -1,1 +1,4 @@
-"""Finding commits and changed lines in opened histories, newest first, as record batches."""
+"""Search opened histories: commits and changed lines, newest first, as record batches.
+
+Query text is parsed elsewhere (`engines/execution/commits`). Start with `query`, what is asked, then `find`.
+"""

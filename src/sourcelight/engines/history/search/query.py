@@ -1,9 +1,8 @@
-r"""What is asked of a history.
+r"""Queries over a history.
 
-Patterns against changed lines: each line is a text of its own, as for ``git log -G``, so none holds a newline.
-
-``\s`` and ``[^a]b`` can match a newline and are found in lines all the same. ``foo\nbar`` can't match without one: who
-asks for it is told so, in place of an answer that is always empty.
+Patterns are matched against single lines, as by ``git log -G``, which contain no newline. ``\s`` and ``[^a]b`` can
+match a newline and are found in lines all the same. ``foo\nbar`` can't match without one: `fits_a_line` lets the caller
+say so in place of an empty result.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ Side: TypeAlias = Literal["added", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class PatternTerm:
-    """A pattern to be found; its places are shown when `shown`."""
+    """A pattern to be found; its places are shown when `visible`."""
 
     pattern: CompiledPattern
-    shown: bool = True
+    visible: bool = True
 
 
 Tree: TypeAlias = Boolean[PatternTerm]
@@ -43,12 +42,12 @@ class CommitFilter:
 
     Attributes
     ----------
-    revisions, without
-        Commits, 40 hex digits: what is reachable from any of `revisions` and from none of `without`. Without
+    revisions, excluded
+        Commits, 40 hex digits: what is reachable from any of `revisions` and from none of `excluded`. Without
         `revisions`, everything that was ever brought in counts.
     authors, committers
         Looked for in the name, in the address and in ``Name <address>``, as written and as mailmap maps them. With
-        `whole_people`, in the last alone, as git does.
+        `whole_person`, in the last alone, as git does.
     messages
         Looked for in whole messages, ``^`` and ``$`` at the bounds of lines.
     after, before
@@ -58,14 +57,14 @@ class CommitFilter:
     """
 
     revisions: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     authors: tuple[AnyPattern, ...] = ()
     committers: tuple[AnyPattern, ...] = ()
     messages: tuple[AnyPattern, ...] = ()
     after: int | None = None
     before: int | None = None
     merges: bool | None = None
-    whole_people: bool = False
+    whole_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class DiffQuery:
         None: every line.
     sides
         Lines that count.
-    shown
+    with_rows
         Whether rows are wanted where no term is shown, as without a tree: they are then all that the changes hold.
     changes
         ``lines``: a line that matches was added or removed (git's ``-G``). ``count``: the number of places that match
@@ -117,7 +116,7 @@ class DiffQuery:
     tree: Tree | None = None
     sides: tuple[Side, ...] = ("added", "removed")
     changes: Literal["lines", "count"] = "lines"
-    shown: bool = True
+    with_rows: bool = True
 
 
 _NEWLINE = 1 << ord("\n")

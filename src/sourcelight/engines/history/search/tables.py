@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.engines.history.history import History, Ints
+from sourcelight.engines.history.history import History
 from sourcelight.engines.history.people import co_authors
 from sourcelight.engines.history.search.find import DiffMatches, removed_rows
-from sourcelight.engines.history.search.lines import found_in
+from sourcelight.engines.history.search.lines import matching_texts
 from sourcelight.engines.history.segment import LINE
 
 BATCH_ROWS = 500
@@ -24,7 +25,7 @@ BATCH_ROWS = 500
 
 _SEGMENT_BITS = 32
 _ASCII_END = 0x80
-_SPARSE, _FEW_CODES = 8, 4096  # up to so many codes, sorting them costs more than a table of all
+_MAX_TABLE_FACTOR, _MIN_TABLE_CODES = 8, 4096  # up to so many codes, sorting them costs more than a table of all
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
 """The two hex digits of each byte."""
 
@@ -32,66 +33,74 @@ Batch = Any
 Column = Any
 
 
-def commit_batches(history: History, commits: Ints, rows: int = BATCH_ROWS) -> Iterator[Batch]:
+def commit_batches(history: History, commits: Int64Array, rows: int = BATCH_ROWS) -> Iterator[Batch]:
     """Batches of commits in the given order.
 
     Columns are those of the table ``commits``, but for ``co_authors``, ``bot`` and ``url``.
     """
-    for low in range(0, max(1, len(commits)), rows):
-        yield commit_batch(history, commits[low : low + rows])
+    for start in range(0, max(1, len(commits)), rows):
+        yield commit_batch(history, commits[start : start + rows])
 
 
-def commit_batch(history: History, commits: Ints) -> Batch:
+def commit_batch(history: History, commits: Int64Array) -> Batch:
     """One batch of commits; see `commit_batches`."""
-    found = history.commits
+    columns = history.commits
     return pa.record_batch(
         {
             "repository": constant(history.repository, len(commits)),
-            "commit": hex_dictionary(found.oid[commits]),
+            "commit": hex_dictionary(columns.oid[commits]),
             "subject": subject_texts(history, commits),
-            **_who(history, "author", found.author[commits]),
-            "author_date": times(found.author_time[commits]),
-            "author_utc_offset_min": pa.array(found.author_offset[commits].astype(np.int32)),
-            **_who(history, "committer", found.committer[commits]),
-            "commit_date": times(found.commit_time[commits]),
-            "commit_utc_offset_min": pa.array(found.commit_offset[commits].astype(np.int32)),
+            **_person_columns(history, "author", columns.author[commits]),
+            "author_date": times(columns.author_time[commits]),
+            "author_utc_offset_min": pa.array(columns.author_offset[commits].astype(np.int32)),
+            **_person_columns(history, "committer", columns.committer[commits]),
+            "commit_date": times(columns.commit_time[commits]),
+            "commit_utc_offset_min": pa.array(columns.commit_offset[commits].astype(np.int32)),
             "message": message_texts(history, commits),
-            "parents": _parents(history, commits),
-            "files": pa.array((found.change_starts[commits + 1] - found.change_starts[commits]).astype(np.int32)),
-            "additions": _lines(history, "additions", commits),
-            "deletions": _lines(history, "deletions", commits),
+            "parents": _parent_lists(history, commits),
+            "files": pa.array((columns.change_starts[commits + 1] - columns.change_starts[commits]).astype(np.int32)),
+            "additions": _line_sums(history, "additions", commits),
+            "deletions": _line_sums(history, "deletions", commits),
         }
     )
 
 
 def line_batches(
-    history: History, hits: DiffMatches, rows: int = BATCH_ROWS, stopped: Stopped = never
+    history: History, matches: DiffMatches, rows: int = BATCH_ROWS, stopped: Stopped = never
 ) -> Iterator[Batch]:
     """Batches of changed lines, newest commit first; columns are those of the table ``diff_lines``."""
-    for low in range(0, max(1, len(hits.rows)), rows):
+    for start in range(0, max(1, len(matches.rows)), rows):
         yield line_batch(
-            history, hits.rows[low : low + rows], hits.row_changes[low : low + rows], hits.patterns, stopped
+            history,
+            matches.rows[start : start + rows],
+            matches.row_changes[start : start + rows],
+            matches.patterns,
+            stopped,
         )
 
 
 def line_batch(
-    history: History, rows: Ints, changes: Ints, patterns: Sequence[CompiledPattern] = (), stopped: Stopped = never
+    history: History,
+    rows: Int64Array,
+    changes: Int64Array,
+    patterns: Sequence[CompiledPattern] = (),
+    stopped: Stopped = never,
 ) -> Batch:
     """One batch of changed lines; see `line_batches`."""
     commits = history.changes.commit[changes].astype(np.int64)
-    distinct, which = np.unique(commits, return_inverse=True)
-    found = history.commits
+    distinct, commit_of_row = np.unique(commits, return_inverse=True)
+    columns = history.commits
     removed = removed_rows(history, rows)
     lines, of_row = distinct_lines(history, rows)
     starts, ends = line_spans(lines, patterns, stopped)
     return pa.record_batch(
         {
             "repository": constant(history.repository, len(rows)),
-            "commit": _of_dictionary(which, hex_texts(found.oid[distinct])),
-            "subject": subject_texts(history, distinct).dictionary_encode().take(pa.array(which)),
-            **_who(history, "author", found.author[commits]),
-            "author_date": times(found.author_time[commits]),
-            "commit_date": times(found.commit_time[commits]),
+            "commit": _dictionary_column(commit_of_row, hex_texts(columns.oid[distinct])),
+            "subject": subject_texts(history, distinct).dictionary_encode().take(pa.array(commit_of_row)),
+            **_person_columns(history, "author", columns.author[commits]),
+            "author_date": times(columns.author_time[commits]),
+            "commit_date": times(columns.commit_time[commits]),
             "path": paths(history, history.changes.path[changes]),
             "old_path": paths(history, history.changes.old_path[changes]),
             "side": pa.DictionaryArray.from_arrays(pa.array(removed.astype(np.int8)), pa.array(["added", "removed"])),
@@ -115,17 +124,17 @@ def constant(value: str, rows: int) -> Column:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
 
 
-def times(seconds: Ints) -> Column:
+def times(seconds: Int64Array) -> Column:
     """Instants in UTC."""
     return pa.array(seconds * 1_000_000).cast(pa.timestamp("us")).cast(arrow_type("timestamp"))
 
 
-def hex_texts(oids: NDArray[np.uint8]) -> Column:
+def hex_texts(oids: UInt8Array) -> Column:
     """Object names as 40 hex digits."""
-    return addresses("", oids)
+    return prefixed_oids("", oids)
 
 
-def addresses(prefix: str, oids: NDArray[np.uint8]) -> Column:
+def prefixed_oids(prefix: str, oids: UInt8Array) -> Column:
     """Object names behind a prefix, as text."""
     raw = prefix.encode()
     size = len(raw) + 40
@@ -136,16 +145,16 @@ def addresses(prefix: str, oids: NDArray[np.uint8]) -> Column:
     return pa.StringArray.from_buffers(len(oids), pa.py_buffer(offsets), pa.py_buffer(texts))
 
 
-def hex_dictionary(oids: NDArray[np.uint8]) -> Column:
+def hex_dictionary(oids: UInt8Array) -> Column:
     """Object names that are all different, dictionary-encoded."""
-    return _of_dictionary(np.arange(len(oids)), hex_texts(oids))
+    return _dictionary_column(np.arange(len(oids)), hex_texts(oids))
 
 
-def _of_dictionary(codes: Any, texts: Column) -> Column:
+def _dictionary_column(codes: Any, texts: Column) -> Column:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), texts)
 
 
-def _who(history: History, role: str, people: NDArray[np.int32]) -> dict[str, Column]:
+def _person_columns(history: History, role: str, people: NDArray[np.int32]) -> dict[str, Column]:
     """Names and addresses as mailmap has them."""
     person = history.identities.person[people]
     identities = history.identities
@@ -177,101 +186,103 @@ def _shared(
         encoded = pa.array(texts() if callable(texts) else texts, pa.string()).dictionary_encode()
         return encoded.dictionary, int32_of(encoded.indices)
 
-    values, numbers = history.memory(f"table of {name}", make)
-    used, which = renumbered(numbers[codes], len(values))
-    return _of_dictionary(which, values.take(pa.array(used)))
+    values, numbers = history.remember(f"table of {name}", make)
+    used, renumbered_codes = renumbered(numbers[codes], len(values))
+    return _dictionary_column(renumbered_codes, values.take(pa.array(used)))
 
 
-def renumbered(codes: NDArray[Any], most: int) -> tuple[Ints, Ints]:
-    """The distinct ones of `codes`, ascending, and for each code its place among them; all are below `most`."""
-    if most > _SPARSE * len(codes) + _FEW_CODES:
+def renumbered(codes: AnyArray, code_count: int) -> tuple[Int64Array, Int64Array]:
+    """The distinct ones of `codes`, ascending, and for each code its place among them; all are below `code_count`."""
+    if code_count > _MAX_TABLE_FACTOR * len(codes) + _MIN_TABLE_CODES:
         return np.unique(codes, return_inverse=True)
-    place = np.zeros(most, np.int64)
-    place[codes] = 1
-    used = np.flatnonzero(place)
-    place[used] = np.arange(len(used))
-    return used, place[codes]
+    index_of_code = np.zeros(code_count, np.int64)
+    index_of_code[codes] = 1
+    used = np.flatnonzero(index_of_code)
+    index_of_code[used] = np.arange(len(used))
+    return used, index_of_code[codes]
 
 
-def message_texts(history: History, commits: Ints) -> Column:
+def message_texts(history: History, commits: Int64Array) -> Column:
     """Whole messages."""
-    return _texts_of(history, "message", commits)
+    return _text_column(history, "message", commits)
 
 
-def subject_texts(history: History, commits: Ints) -> Column:
+def subject_texts(history: History, commits: Int64Array) -> Column:
     """Subjects as git has them (``%s``): first paragraphs on one line."""
-    return _texts_of(history, "subject", commits)
+    return _text_column(history, "subject", commits)
 
 
-def _texts_of(history: History, name: str, commits: Ints) -> Column:
+def _text_column(history: History, name: str, commits: Int64Array) -> Column:
     of_segment = np.searchsorted(history.bases.commits, commits, side="right") - 1
     local = commits - np.array(history.bases.commits)[of_segment]
-    return _taken(history, f"{name}s", f"{name}_starts", of_segment, 2 * local, _texts).cast(pa.string())
+    return _take_items(history, f"{name}s", f"{name}_starts", of_segment, 2 * local, _texts).cast(pa.string())
 
 
-def _texts(offsets: Ints, raw: memoryview) -> Column:
+def _texts(offsets: Int64Array, raw: memoryview) -> Column:
     """Texts, and between them their newlines as items of their own, so that none has to be cut off each time.
 
     Segments hold valid UTF-8; a file that was altered since still gives text, so that those of all segments fit.
     """
-    bounds = np.empty(2 * len(offsets) - 1, np.int64)
-    bounds[::2] = offsets
-    bounds[1::2] = offsets[1:] - 1
-    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(raw)]
-    texts = pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
+    bounds_offsets = np.empty(2 * len(offsets) - 1, np.int64)
+    bounds_offsets[::2] = offsets
+    bounds_offsets[1::2] = offsets[1:] - 1
+    buffers = [None, pa.py_buffer(bounds_offsets), pa.py_buffer(raw)]
+    texts = pa.Array.from_buffers(pa.large_string(), len(bounds_offsets) - 1, buffers)
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        bare = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
-        return pa.array([item.decode("utf-8", "replace") for item in bare.to_pylist()], pa.large_string())
+        raw_texts = pa.Array.from_buffers(pa.large_binary(), len(bounds_offsets) - 1, buffers)
+        return pa.array([item.decode("utf-8", "replace") for item in raw_texts.to_pylist()], pa.large_string())
     return texts
 
 
-def distinct_lines(history: History, rows: Ints) -> tuple[Column, Column]:
+def distinct_lines(history: History, rows: Int64Array) -> tuple[Column, Column]:
     """Distinct texts of rows as bytes with their newlines, and for each row which one it has."""
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
     local = rows - np.array(history.bases.rows)[of_segment]
     keys = of_segment << _SEGMENT_BITS
-    for at, segment in enumerate(history.segments):
-        own = slice(None) if len(history.segments) == 1 else of_segment == at
-        keys[own] |= segment["rows"][local[own]] & LINE
-    used, which = np.unique(keys, return_inverse=True)
-    lines = _taken(history, "lines", "line_starts", used >> _SEGMENT_BITS, used & int(LINE))
-    return lines, pa.array(which.astype(np.int32))
+    for segment_index, segment in enumerate(history.segments):
+        in_segment = slice(None) if len(history.segments) == 1 else of_segment == segment_index
+        keys[in_segment] |= segment["rows"][local[in_segment]] & LINE
+    used, line_of_row = np.unique(keys, return_inverse=True)
+    lines = _take_items(history, "lines", "line_starts", used >> _SEGMENT_BITS, used & int(LINE))
+    return lines, pa.array(line_of_row.astype(np.int32))
 
 
-def _items(offsets: Ints, raw: memoryview) -> Column:
+def _items(offsets: Int64Array, raw: memoryview) -> Column:
     """Byte strings, each with the newline behind it."""
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw)]
     return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
-def _taken(
+def _take_items(
     history: History,
     raw: str,
     starts: str,
-    of_segment: Ints,
-    local: Ints,
-    make: Callable[[Ints, memoryview], Column] = _items,
+    of_segment: Int64Array,
+    local: Int64Array,
+    make: Callable[[Int64Array, memoryview], Column] = _items,
 ) -> Column:
     """Items number `local` of what `make` makes of each segment."""
-    parts = []
+    columns = []
     order = []
-    for at, segment in enumerate(history.segments):
-        own = np.arange(len(local)) if len(history.segments) == 1 else np.flatnonzero(of_segment == at)
-        whole = history.memory(
-            f"{raw} {at}",
+    for segment_index, segment in enumerate(history.segments):
+        in_segment = (
+            np.arange(len(local)) if len(history.segments) == 1 else np.flatnonzero(of_segment == segment_index)
+        )
+        all_items = history.remember(
+            f"{raw} {segment_index}",
             lambda s=segment: make(s[starts].astype(np.int64), s.bytes_of(raw)),  # type: ignore[misc]
         )
-        parts.append(whole.take(pa.array(local[own])))
-        order.append(own)
-    if not parts:
+        columns.append(all_items.take(pa.array(local[in_segment])))
+        order.append(in_segment)
+    if not columns:
         return pa.array([], pa.large_binary())
-    if len(parts) == 1:
-        return parts[0]
-    place = np.empty(len(local), np.int64)
-    place[np.concatenate(order)] = np.arange(len(local))
-    return pa.concat_arrays(parts).take(pa.array(place))
+    if len(columns) == 1:
+        return columns[0]
+    positions = np.empty(len(local), np.int64)
+    positions[np.concatenate(order)] = np.arange(len(local))
+    return pa.concat_arrays(columns).take(pa.array(positions))
 
 
 def without_newlines(lines: Column) -> Column:
@@ -289,41 +300,41 @@ def as_text(raw: Column) -> Column:
 
 def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stopped = never) -> tuple[Column, Column]:
     """Places of the matches in lines (bytes with newlines), in code points, sorted and without overlaps."""
-    raw, starts = _side_by_side(lines)
-    found = [pattern.spans(raw, starts[:-1], starts[1:] - 1, stopped) for pattern in patterns]
-    if not found:
-        empty = _lists(np.zeros(len(lines), np.int64), np.zeros(0, np.int64))
+    raw, starts = _line_buffer(lines)
+    spans_by_pattern = [pattern.spans(raw, starts[:-1], starts[1:] - 1, stopped) for pattern in patterns]
+    if not spans_by_pattern:
+        empty = _list_column(np.zeros(len(lines), np.int64), np.zeros(0, np.int64))
         return empty, empty
-    if len(found) == 1:
-        row, low, high = found[0]
+    if len(spans_by_pattern) == 1:
+        row, span_starts, span_ends = spans_by_pattern[0]
     else:
-        row, low, high = (np.concatenate(column) for column in zip(*found, strict=True))
-        order = np.lexsort((-high, low, row))
-        row, low, high = _apart(row[order], low[order], high[order])
+        row, span_starts, span_ends = (np.concatenate(column) for column in zip(*spans_by_pattern, strict=True))
+        order = np.lexsort((-span_ends, span_starts, row))
+        row, span_starts, span_ends = _drop_overlaps(row[order], span_starts[order], span_ends[order])
     counts = np.bincount(row, minlength=len(lines))
-    low, high = _code_points(raw, starts, row, low), _code_points(raw, starts, row, high)
-    return _lists(counts, low), _lists(counts, high)
+    span_starts, span_ends = _code_points(raw, starts, row, span_starts), _code_points(raw, starts, row, span_ends)
+    return _list_column(counts, span_starts), _list_column(counts, span_ends)
 
 
-def _side_by_side(lines: Column) -> tuple[memoryview, Ints]:
+def _line_buffer(lines: Column) -> tuple[memoryview, Int64Array]:
     _, offsets, data = lines.buffers()
     starts = np.frombuffer(offsets, np.int64, len(lines) + 1, 8 * lines.offset)
     first, last = (int(starts[0]), int(starts[-1])) if len(lines) else (0, 0)
     return memoryview(data or b"")[first:last], starts - first
 
 
-def _apart(row: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
-    kept = []
-    last, end = -1, 0
-    for at, (r, a, b) in enumerate(zip(row.tolist(), low.tolist(), high.tolist(), strict=True)):
-        if r != last or a >= end:
-            kept.append(at)
-            last, end = r, b
-    places = np.array(kept, np.int64)
-    return row[places], low[places], high[places]
+def _drop_overlaps(row: Int64Array, starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    kept_indexes = []
+    last_row, end = -1, 0
+    for index, (row_number, start, b) in enumerate(zip(row.tolist(), starts.tolist(), ends.tolist(), strict=True)):
+        if row_number != last_row or start >= end:
+            kept_indexes.append(index)
+            last_row, end = row_number, b
+    kept_array = np.array(kept_indexes, np.int64)
+    return row[kept_array], starts[kept_array], ends[kept_array]
 
 
-def _code_points(raw: memoryview, starts: Ints, row: Ints, offsets: Ints) -> Ints:
+def _code_points(raw: memoryview, starts: Int64Array, row: Int64Array, offsets: Int64Array) -> Int64Array:
     """Offsets into the texts of rows, from bytes to code points."""
     data = np.frombuffer(raw, np.uint8)
     if not len(data) or int(data.max()) < _ASCII_END:
@@ -331,52 +342,54 @@ def _code_points(raw: memoryview, starts: Ints, row: Ints, offsets: Ints) -> Int
     try:
         bytes(raw).decode()
     except UnicodeDecodeError:
-        places = zip(starts[row].tolist(), offsets.tolist(), strict=True)
-        counts = [len(bytes(raw[start : start + offset]).decode("utf-8", "replace")) for start, offset in places]
+        pairs = zip(starts[row].tolist(), offsets.tolist(), strict=True)
+        counts = [len(bytes(raw[start : start + offset]).decode("utf-8", "replace")) for start, offset in pairs]
         return np.array(counts, np.int64)
-    later = np.flatnonzero((data & 0xC0) == 0x80)
+    continuation_bytes = np.flatnonzero((data & 0xC0) == 0x80)
     first = starts[row]
-    points: Ints = offsets - (np.searchsorted(later, first + offsets) - np.searchsorted(later, first))
+    points: Int64Array = offsets - (
+        np.searchsorted(continuation_bytes, first + offsets) - np.searchsorted(continuation_bytes, first)
+    )
     return points
 
 
-def _lists(counts: Ints, values: Ints) -> Column:
+def _list_column(counts: Int64Array, values: Int64Array) -> Column:
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.astype(np.int32)))
 
 
-def _parents(history: History, commits: Ints) -> Column:
-    found = history.commits
-    low, counts = found.parent_starts[commits], found.parent_starts[commits + 1] - found.parent_starts[commits]
-    place = np.arange(int(counts.sum())) + np.repeat(low - np.cumsum(counts) + counts, counts)
-    parents = found.parents[place]
-    known = parents >= 0
-    if not known.all():
-        row = np.repeat(np.arange(len(commits)), counts)[known]
-        counts, parents = np.bincount(row, minlength=len(commits)), parents[known]
+def _parent_lists(history: History, commits: Int64Array) -> Column:
+    columns = history.commits
+    starts, counts = columns.parent_starts[commits], columns.parent_starts[commits + 1] - columns.parent_starts[commits]
+    positions = np.arange(int(counts.sum())) + np.repeat(starts - np.cumsum(counts) + counts, counts)
+    parents = columns.parents[positions]
+    is_known = parents >= 0
+    if not is_known.all():
+        row = np.repeat(np.arange(len(commits)), counts)[is_known]
+        counts, parents = np.bincount(row, minlength=len(commits)), parents[is_known]
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), hex_texts(found.oid[parents]))
+    return pa.ListArray.from_arrays(pa.array(offsets), hex_texts(columns.oid[parents]))
 
 
-def _lines(history: History, name: str, commits: Ints) -> Column:
+def _line_sums(history: History, name: str, commits: Int64Array) -> Column:
     """Sums over the changes of each commit; null where one is unknown."""
 
-    def make() -> tuple[Ints, Ints]:
+    def make() -> tuple[Int64Array, Int64Array]:
         values = getattr(history.changes, name).astype(np.int64)
         zero = np.zeros(1, np.int64)
         return np.concatenate((zero, np.cumsum(values))), np.concatenate((zero, np.cumsum(values < 0)))
 
-    sums, unknown = history.memory(f"sums of {name}", make)
-    low, high = history.commits.change_starts[commits], history.commits.change_starts[commits + 1]
-    return pa.array(sums[high] - sums[low], mask=(unknown[high] > unknown[low]) | history.commits.unread[commits])
+    sums, unknown = history.remember(f"sums of {name}", make)
+    first, end = history.commits.change_starts[commits], history.commits.change_starts[commits + 1]
+    return pa.array(sums[end] - sums[first], mask=(unknown[end] > unknown[first]) | history.commits.unread[commits])
 
 
-def co_author_texts(history: History, commits: Ints) -> Column:
+def co_author_texts(history: History, commits: Int64Array) -> Column:
     """Lists of the ``Co-authored-by`` trailers of commits, as ``Name <address>``."""
 
-    def make() -> tuple[Ints, Column]:
+    def make() -> tuple[Int64Array, Column]:
         counts = np.zeros(len(history.commits), np.int64)
         texts: list[str] = []
         for commit in commits_with_co_authors(history):
@@ -385,12 +398,12 @@ def co_author_texts(history: History, commits: Ints) -> Column:
             texts += [f"{name} <{email}>" for name, email in found]
         return np.concatenate(([0], np.cumsum(counts))), pa.array(texts, pa.string())
 
-    starts, texts = history.memory("co-author texts", make)
-    low, counts = starts[commits], starts[commits + 1] - starts[commits]
+    starts, texts = history.remember("co-author texts", make)
+    first, counts = starts[commits], starts[commits + 1] - starts[commits]
     offsets = np.zeros(len(commits) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
-    place = np.arange(int(offsets[-1])) + np.repeat(low - offsets[:-1], counts)
-    return pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(place)))
+    positions = np.arange(int(offsets[-1])) + np.repeat(first - offsets[:-1], counts)
+    return pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(positions)))
 
 
 def commits_with_co_authors(history: History) -> list[int]:
@@ -399,13 +412,15 @@ def commits_with_co_authors(history: History) -> list[int]:
     return [
         base + local
         for base, segment in zip(history.bases.commits, history.segments, strict=False)
-        for local in found_in(pattern, segment.bytes_of("messages"), segment["message_starts"].view(np.int64)).tolist()
+        for local in matching_texts(
+            pattern, segment.bytes_of("messages"), segment["message_starts"].view(np.int64)
+        ).tolist()
     ]
 
 
-def line_numbers(history: History, rows: Ints, removed: NDArray[np.bool_]) -> Ints:
+def line_numbers(history: History, rows: Int64Array, removed: BoolArray) -> Int64Array:
     """1-based numbers of lines: of the new file, of removed lines in the old one."""
     blocks = history.blocks
     block = np.searchsorted(blocks.row, rows, side="right") - 1
-    into = rows - blocks.row[block]
-    return np.where(removed, blocks.old[block] + into, blocks.new[block] + into - blocks.removed[block])
+    row_in_block = rows - blocks.row[block]
+    return np.where(removed, blocks.old[block] + row_in_block, blocks.new[block] + row_in_block - blocks.removed[block])

@@ -1,4 +1,4 @@
-"""How histories get on disk and back: git's patch streams parsed into segments, a manifest that names those that count.
+"""Store histories: git's patch streams become segments, and a manifest names the segments of a repository.
 
-Nothing here searches, and nothing elsewhere writes these files.
+Nothing here searches, and no other room writes these files. Start with `update`, then `patch_parser`.
 """

@@ -1,8 +1,8 @@
-"""How much the commits of one history may change together: bounded by what the repository stores.
+"""Limit how much all commits of a history may change together, in proportion to what the repository stores.
 
-A commit of two hundred bytes can change a hundred thousand files, by naming a folder that is there already. So the sum
-over all commits is bounded, and grows with the objects that are stored: ordinary commits bring at least one object for
-each file that they change.
+A commit of two hundred bytes can change a hundred thousand files, by naming a directory that exists already. So the sum
+over all commits is limited, and grows with the stored objects: an ordinary commit adds at least one object per file
+that it changes.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class AllowanceUse:
         self._spent = spent or Cost()
         self._large = Cost()
 
-    def take(self, cost: Cost) -> bool:
+    def spend(self, cost: Cost) -> bool:
         """Spend; False, and nothing is spent, when there is not enough left."""
         if not self.admits(cost):
             return False
@@ -116,9 +116,9 @@ class Effort:
         Bytes.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], most: int) -> None:
+    def __init__(self, folder: str | os.PathLike[str], max_bytes: int) -> None:
         self._path = Path(folder, "effort")
-        self._most = most
+        self._max_bytes = max_bytes
 
     def add(self, size: int) -> None:
         """Note bytes that git wrote, or that what it did is reckoned as."""
@@ -129,7 +129,7 @@ class Effort:
     def is_spent(self) -> bool:
         """Whether it was enough."""
         try:
-            return sum(map(int, self._path.read_bytes().split(b"\n")[:-1])) >= self._most
+            return sum(map(int, self._path.read_bytes().split(b"\n")[:-1])) >= self._max_bytes
         except FileNotFoundError:
             return False
 
@@ -146,15 +146,15 @@ def split_large(raw: bytes) -> Iterator[tuple[bytes, Cost]]:
     if not cost.is_large:
         yield raw, cost
         return
-    start = at = 0
-    while at < len(raw):
-        end = raw.find(_MARK, at + 1) + 1 or len(raw)
-        if cost_of(raw[at:end]).is_large:
-            if start < at:
-                yield raw[start:at], cost_of(raw[start:at])
-            yield raw[at:end], cost_of(raw[at:end])
+    start = position = 0
+    while position < len(raw):
+        end = raw.find(_MARK, position + 1) + 1 or len(raw)
+        if cost_of(raw[position:end]).is_large:
+            if start < position:
+                yield raw[start:position], cost_of(raw[start:position])
+            yield raw[position:end], cost_of(raw[position:end])
             start = end
-        at = end
+        position = end
     if start < len(raw):
         yield raw[start:], cost_of(raw[start:])
 

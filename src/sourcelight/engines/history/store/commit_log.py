@@ -1,7 +1,4 @@
-"""Commits themselves: names, parents, people, times and messages, from one walk of git over what is new.
-
-From a manifest and its files to a history.
-"""
+"""Read commits (ids, parents, people, times, messages) with one ``git log`` over the new ones, and open histories."""
 
 from __future__ import annotations
 
@@ -22,11 +19,13 @@ from sourcelight.repos.objects import store_size
 from sourcelight.repos.objects.commits import as_text, parse_instant, split_identity
 
 
-def open_history(folder: Path, manifest: HistoryManifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:
-    """Open what a manifest names; segments in `known` are used again. Raises `IndexDamaged`, FileNotFoundError."""
-    at_hand = {segment.file.path.name: segment for segment in known}
-    segments = tuple(at_hand.get(entry.name) or Segment(folder / entry.name) for entry in manifest.segments)
-    people, numbers = united_people(segments)
+def open_history(
+    folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
+) -> History:
+    """Open what a manifest names; segments in `reusable` are used again. Raises `IndexDamaged`, FileNotFoundError."""
+    open_segments = {segment.file.path.name: segment for segment in reusable}
+    segments = tuple(open_segments.get(entry.name) or Segment(folder / entry.name) for entry in manifest.segments)
+    people, numbers = merge_people(segments)
     mapped = people_texts(people)
     if manifest.people:
         raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
@@ -42,14 +41,14 @@ def open_history(folder: Path, manifest: HistoryManifest, shallow: str = "", kno
     )
 
 
-def united_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[Array]]:
+def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[Array]]:
     """Names and addresses of all segments, each once, and for each segment the number of each of its own."""
-    known: dict[tuple[bytes, bytes], int] = {}
+    person_numbers: dict[tuple[bytes, bytes], int] = {}
     numbers = [
-        np.array([known.setdefault(person, len(known)) for person in segment.identities], np.int32)
+        np.array([person_numbers.setdefault(person, len(person_numbers)) for person in segment.identities], np.int32)
         for segment in segments
     ]
-    return list(known), numbers
+    return list(person_numbers), numbers
 
 
 def people_texts(people: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
@@ -134,43 +133,45 @@ def read_commits(
     ]
     arguments += ["--no-notes", "--encoding=UTF-8", "--no-color", f"--format={'%n'.join(_FIELDS)}"]
     chunks = git_chunks(git_dir, arguments, stdin=revisions.encode(), cancellation=cancellation)
-    return _columns(_records(_bounded(chunks, git_dir)), position, first)
+    return _parse_records(_split_records(_limit_bytes(chunks, git_dir)), position, first)
 
 
-def _bounded(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
+def _limit_bytes(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
     """Pass on chunks; raises `RepositoryError` when they are far more than is stored: messages are kept in memory."""
-    size, most, is_measured = 0, FREE_COMMIT_BYTES, False
+    size, max_bytes, is_measured = 0, FREE_COMMIT_BYTES, False
     for chunk in chunks:
         size += len(chunk)
-        if size > most and not is_measured:
-            most += COMMIT_BYTES_PER_BYTE * store_size(git_dir).bytes
+        if size > max_bytes and not is_measured:
+            max_bytes += COMMIT_BYTES_PER_BYTE * store_size(git_dir).bytes
             is_measured = True
-        if size > most:
-            raise RepositoryError(f"its commits have more than {most:,} bytes of messages, many times what it stores")
+        if size > max_bytes:
+            raise RepositoryError(
+                f"its commits have more than {max_bytes:,} bytes of messages, many times what it stores"
+            )
         yield chunk
 
 
-def _records(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Records as they come; raises `RepositoryError` for one that no tool writes."""
-    rest: list[bytes] = []
+    pending: list[bytes] = []
     size = 0
     for chunk in chunks:
-        first, *others = chunk.split(b"\0")
-        rest.append(first)
+        first, *further = chunk.split(b"\0")
+        pending.append(first)
         size += len(first)
-        if others:
-            yield b"".join(rest)
-            yield from others[:-1]
-            rest, size = others[-1:], len(others[-1])
+        if further:
+            yield b"".join(pending)
+            yield from further[:-1]
+            pending, size = further[-1:], len(further[-1])
         if size > MAX_COMMIT_BYTES:
-            oid = b"".join(rest)[:40].decode("ascii", "replace")
+            oid = b"".join(pending)[:40].decode("ascii", "replace")
             raise RepositoryError(f"commit {oid} has more than {MAX_COMMIT_BYTES:,} bytes of message and parents")
     if size:
-        yield b"".join(rest)
+        yield b"".join(pending)
 
 
-def _columns(records: Iterable[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
-    new = NewCommits()
+def _parse_records(records: Iterable[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
+    new_commits = NewCommits()
     numbers: dict[bytes, int] = {}
     people: dict[tuple[bytes, bytes], int] = {}
     authors: list[int] = []
@@ -182,61 +183,63 @@ def _columns(records: Iterable[bytes], position: Callable[[str], int | None], fi
     messages: list[bytes] = []
     subjects: list[bytes] = []
     for record in records:
-        oid, tree, of, name, email, date, committer, committer_email, commit_date, subject, body = record.split(
-            b"\n", len(_FIELDS) - 1
+        oid, tree, parent_oids, name, email, date, committer, committer_email, commit_date, subject, body = (
+            record.split(b"\n", len(_FIELDS) - 1)
         )
         if first and position(oid.decode()) is not None:
             continue  # git no longer knows all that is known here, and lists some of it again
-        number = len(new.oids)
-        new.oids.append(oid)
+        number = len(new_commits.oids)
+        new_commits.oids.append(oid)
         numbers[oid] = first + number
         trees.append(tree)
         authors.append(people.setdefault((name, email), len(people)))
         committers.append(people.setdefault((committer, committer_email), len(people)))
         times.append((*parse_instant(date), *parse_instant(commit_date)))
-        for parent in of.split():
-            at = numbers.get(parent)
-            if at is None:
-                at = position(parent.decode())
-            parents.append(_UNKNOWN_PARENT if at is None else at)
+        for parent in parent_oids.split():
+            parent_number = numbers.get(parent)
+            if parent_number is None:
+                parent_number = position(parent.decode())
+            parents.append(_UNKNOWN_PARENT if parent_number is None else parent_number)
         parent_starts.append(len(parents))
         if len(parents) - parent_starts[-2] > 1:
-            new.merges.add(number)
-        messages.append(_valid(body.strip()))
-        subjects.append(_valid(subject))
-    new.arrays = {
-        "oid": np.frombuffer(bytes.fromhex(b"".join(new.oids).decode()), np.uint8),
+            new_commits.merges.add(number)
+        messages.append(_valid_utf8(body.strip()))
+        subjects.append(_valid_utf8(subject))
+    new_commits.arrays = {
+        "oid": np.frombuffer(bytes.fromhex(b"".join(new_commits.oids).decode()), np.uint8),
         "tree": np.frombuffer(bytes.fromhex(b"".join(trees).decode()), np.uint8),
         "author": np.array(authors, np.uint32),
         "committer": np.array(committers, np.uint32),
         "parents": np.array(parents, np.int32),
         "parent_starts": np.array(parent_starts, np.uint32),
         "identities": _bytes(b"".join(b"%b\0%b\n" % person for person in people)),
-        **_texts("message", messages),
-        **_texts("subject", subjects),
+        **_text_sections("message", messages),
+        **_text_sections("subject", subjects),
     }
     columns = np.array(times, np.int64).reshape(-1, 4)
-    for at, name_of in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
-        new.arrays[name_of] = columns[:, at].astype(np.int64 if name_of.endswith("time") else np.int32)
-    return new
+    for parent_number, name_of in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
+        new_commits.arrays[name_of] = columns[:, parent_number].astype(
+            np.int64 if name_of.endswith("time") else np.int32
+        )
+    return new_commits
 
 
 def _bytes(raw: bytes) -> Array:
     return np.frombuffer(raw, np.uint8)
 
 
-def _texts(name: str, items: Sequence[bytes]) -> dict[str, Array]:
+def _text_sections(name: str, items: Sequence[bytes]) -> dict[str, Array]:
     """Texts with a newline behind each, and where each begins."""
     starts = np.concatenate(([0], np.cumsum([len(item) + 1 for item in items]))).astype(np.uint64)
     return {f"{name}s": _bytes(b"".join(item + b"\n" for item in items)), f"{name}_starts": starts}
 
 
-def _valid(raw: bytes) -> bytes:
+def _valid_utf8(raw: bytes) -> bytes:
     """Text as UTF-8 for certain, so that it is found as it is shown and all segments hold texts alike."""
     return raw if raw.isascii() else as_text(raw).encode()
 
 
-def mapped_identities(
+def map_identities(
     git_dir: str, mailmap: str, people: Sequence[tuple[bytes, bytes]], cancellation: Cancellation | None = None
 ) -> list[bytes]:
     """Let git map people by the blob `mailmap` (empty: none): ``Name <address>`` for each.
@@ -246,11 +249,11 @@ def mapped_identities(
     written = people_texts(people)
     if not mailmap:
         return written
-    found: list[bytes] = []
-    while len(found) < len(written):
+    mapped: list[bytes] = []
+    while len(mapped) < len(written):
         # With a mailmap of its own name git reads none from a work tree.
-        text = b"".join(item + b"\n" for item in written[len(found) :])
-        got = b""
+        text = b"".join(item + b"\n" for item in written[len(mapped) :])
+        output = b""
         try:
             for chunk in git_chunks(
                 git_dir,
@@ -258,14 +261,14 @@ def mapped_identities(
                 stdin=text,
                 cancellation=cancellation,
             ):
-                got += chunk
+                output += chunk
         except GitFailed:
-            answered = got.split(b"\n")[:-1]
-            found += answered
-            found += written[len(found) : len(found) + 1]
+            lines = output.split(b"\n")[:-1]
+            mapped += lines
+            mapped += written[len(mapped) : len(mapped) + 1]
             continue
-        answered = got.split(b"\n")[:-1]
-        found += answered
-        if not answered:
+        lines = output.split(b"\n")[:-1]
+        mapped += lines
+        if not lines:
             break
-    return found + written[len(found) :]
+    return mapped + written[len(mapped) :]

@@ -1,6 +1,6 @@
-"""Segments made one, without what no ref leads to any more.
+"""Merge segments, without commits that no ref reaches any more, and merge the parts of a new segment.
 
-Parts made one: the lines of all are numbered anew, so that each distinct one is kept once, and postings are made.
+Lines of all parts are renumbered, so that each distinct line is stored once, and posting lists are built.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.history.history import UNKNOWN, History, Mask
+from sourcelight.core.arrays import BoolArray, Int64Array
+from sourcelight.engines.history.history import UNKNOWN, History
 from sourcelight.engines.history.segment import LINE, REMOVED, Segment, oid_keys
-from sourcelight.engines.history.store.patch_parser import byte_section, dictionary_of
+from sourcelight.engines.history.store.patch_parser import byte_section, number_texts
 from sourcelight.engines.storage.sections import Array
 
 _CHANGE_COLUMNS = (
@@ -30,34 +31,34 @@ _CHANGE_COLUMNS = (
 Part = Mapping[str, Array]
 
 
-def merged_changes(parts: Sequence[Part], commits: int) -> dict[str, Array]:
+def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, Array]:
     """Join parts (see `patches.parse_patches`) whose changes come in the order of their commits.
 
     `commits` is how many there are; `commit` of the parts counts from 0. Gives the arrays of a segment that are about
     changes.
     """
-    known: dict[bytes, int] = {}
-    numbers = [_path_numbers(part, known) for part in parts]
+    path_numbers: dict[bytes, int] = {}
+    numbers = [_path_numbers(part, path_numbers) for part in parts]
     pairs = list(zip(parts, numbers, strict=True))
-    commit = _joined([part["commit"] for part in parts], np.uint32)
+    commit = _concatenate([part["commit"] for part in parts], np.uint32)
     lines, rows = _lines(parts)
-    found = {
+    sections = {
         "change_starts": np.searchsorted(commit, np.arange(commits + 1)).astype(np.uint32),
-        "path": _joined([of[part["path"]] for part, of in pairs], np.uint32),
-        "old_path": _joined([of[part["old_path"]] for part, of in pairs], np.uint32),
+        "path": _concatenate([number_of[part["path"]] for part, number_of in pairs], np.uint32),
+        "old_path": _concatenate([number_of[part["old_path"]] for part, number_of in pairs], np.uint32),
         "row_starts": _starts(parts, "row_starts"),
         "block_starts": _starts(parts, "block_starts"),
-        "block_old": _joined([part["block_old"] for part in parts], np.uint32),
-        "block_new": _joined([part["block_new"] for part in parts], np.uint32),
+        "block_old": _concatenate([part["block_old"] for part in parts], np.uint32),
+        "block_new": _concatenate([part["block_new"] for part in parts], np.uint32),
         "block_row": _offset(parts, "block_row", "rows"),
-        **byte_section("paths", list(known)),
+        **byte_section("paths", list(path_numbers)),
         **lines,
         "rows": rows,
         **postings(rows, len(lines["line_starts"]) - 1),
     }
     for name in _CHANGE_COLUMNS:
-        found[name] = _joined([part[name] for part in parts], parts[0][name].dtype if parts else np.uint8)
-    return found
+        sections[name] = _concatenate([part[name] for part in parts], parts[0][name].dtype if parts else np.uint8)
+    return sections
 
 
 def postings(rows: NDArray[np.uint32], lines: int) -> dict[str, Array]:
@@ -70,65 +71,65 @@ def postings(rows: NDArray[np.uint32], lines: int) -> dict[str, Array]:
     return {"postings": keys.astype(np.uint32), "posting_starts": starts}
 
 
-def order_of(oids: Array) -> dict[str, Array]:
+def oid_order_section(oids: Array) -> dict[str, Array]:
     """What finds a commit by its name."""
     return {"oid_order": np.argsort(oid_keys(oids.reshape(-1, 20)), kind="stable").astype(np.uint32)}
 
 
-def _path_numbers(part: Part, known: dict[bytes, int]) -> NDArray[np.uint32]:
+def _path_numbers(part: Part, path_numbers: dict[bytes, int]) -> NDArray[np.uint32]:
     raw = part["paths"].tobytes()
     starts = part["path_starts"].tolist()
-    items = (raw[low:high] for low, high in zip(starts, starts[1:], strict=False))  # noqa: RUF007 - both are lists
-    return np.array([known.setdefault(item, len(known)) for item in items], np.uint32)
+    items = (raw[start:end] for start, end in zip(starts, starts[1:], strict=False))  # noqa: RUF007 - both are lists
+    return np.array([path_numbers.setdefault(item, len(path_numbers)) for item in items], np.uint32)
 
 
 def _lines(parts: Sequence[Part]) -> tuple[dict[str, Array], NDArray[np.uint32]]:
     if not parts:
         return {"lines": np.zeros(0, np.uint8), "line_starts": np.zeros(1, np.uint32)}, np.zeros(0, np.uint32)
     groups = [(part["lines"], part["line_starts"].astype(np.int64)) for part in parts]
-    codes, blob, starts = dictionary_of(groups)
+    codes, blob, starts = number_texts(groups)
     rows = np.empty(sum(len(part["rows"]) for part in parts), np.uint32)
-    at = 0
+    position = 0
     for part, code in zip(parts, codes, strict=True):
-        own = part["rows"]
-        rows[at : at + len(own)] = code.astype(np.uint32)[own & LINE] | (own & REMOVED)
-        at += len(own)
+        part_rows = part["rows"]
+        rows[position : position + len(part_rows)] = code.astype(np.uint32)[part_rows & LINE] | (part_rows & REMOVED)
+        position += len(part_rows)
     small = int(starts[-1]) < 1 << 32
     return {"lines": blob, "line_starts": starts.astype(np.uint32) if small else starts}, rows
 
 
-def _joined(arrays: Sequence[Array], kind: object) -> Array:
-    return np.concatenate([np.zeros(0, kind), *arrays]).astype(kind, copy=False)  # type: ignore[call-overload, no-any-return]
+def _concatenate(arrays: Sequence[Array], dtype: object) -> Array:
+    return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype, copy=False)  # type: ignore[call-overload, no-any-return]
 
 
 def _starts(parts: Sequence[Part], name: str) -> Array:
     """Starts of the items of all parts, those of each counted on from the part before."""
-    found = [np.zeros(1, np.uint32)]
+    arrays = [np.zeros(1, np.uint32)]
     base = 0
     for part in parts:
-        found.append((part[name][1:].astype(np.int64) + base).astype(np.uint32))
+        arrays.append((part[name][1:].astype(np.int64) + base).astype(np.uint32))
         base += int(part[name][-1])
-    return np.concatenate(found)
+    return np.concatenate(arrays)
 
 
-def _offset(parts: Sequence[Part], name: str, counted: str) -> Array:
-    found = [np.zeros(0, np.uint32)]
+def _offset(parts: Sequence[Part], name: str, length_section: str) -> Array:
+    arrays = [np.zeros(0, np.uint32)]
     base = 0
     for part in parts:
-        found.append((part[name].astype(np.int64) + base).astype(np.uint32))
-        base += len(part[counted])
-    return np.concatenate(found)
+        arrays.append((part[name].astype(np.int64) + base).astype(np.uint32))
+        base += len(part[length_section])
+    return np.concatenate(arrays)
 
 
-MOST_SEGMENTS = 8
-MOST_UNREACHABLE = 0.25
+MAX_SEGMENTS = 8
+MAX_UNREACHABLE_FRACTION = 0.25
 """Part of the rows that no ref may lead to before they are dropped."""
 
 _OF_CHANGE = ("path", "old_path", "status", "score", "additions", "deletions", "binary", "old_mode", "new_mode")
 _OF_COMMIT = ("author_time", "commit_time", "author_offset", "commit_offset", "unread")
 
 
-def first_to_merge(rows: list[int]) -> int:
+def first_segment_to_merge(rows: list[int]) -> int:
     """Say from which segment on (counting from 0) to merge, so that no big one is copied for the sake of small ones.
 
     `rows` are those of each segment. What is merged comes to at least half of what would be merged with it next.
@@ -141,51 +142,53 @@ def first_to_merge(rows: list[int]) -> int:
     return max(first, 0)
 
 
-def merged(history: History, first: int, keep: Mask) -> dict[str, Array]:
+def merge_segments(history: History, first: int, keep: BoolArray) -> dict[str, Array]:
     """Give the arrays of one segment in place of those from `first` on; commits that `keep` denies are left out.
 
     With commits left out, `first` must be 0: numbers of commits in other segments would be wrong.
     """
     segments = history.segments[first:]
     base = history.bases.commits[first]
-    kept = keep[base:]
+    is_kept = keep[base:]
     commits = history.commits
     numbers = np.concatenate((np.cumsum(keep) - 1, [UNKNOWN])).astype(np.int32)
     numbers[:-1][~keep] = UNKNOWN
     starts = commits.parent_starts[base:]
     counts = np.diff(starts)
-    parents = numbers[commits.parents[int(starts[0]) :]][np.repeat(kept, counts)]
+    parents = numbers[commits.parents[int(starts[0]) :]][np.repeat(is_kept, counts)]
     of_person = _people(history, first)
     arrays: dict[str, Array] = {
-        "oid": commits.oid[base:][kept].reshape(-1),
-        "tree": commits.tree[base:][kept].reshape(-1),
-        "author": of_person["author"][kept].astype(np.uint32),
-        "committer": of_person["committer"][kept].astype(np.uint32),
+        "oid": commits.oid[base:][is_kept].reshape(-1),
+        "tree": commits.tree[base:][is_kept].reshape(-1),
+        "author": of_person["author"][is_kept].astype(np.uint32),
+        "committer": of_person["committer"][is_kept].astype(np.uint32),
         "identities": of_person["identities"],
         "parents": parents,
-        "parent_starts": _ends(counts[kept], np.uint32),
-        **_texts("message", segments, kept),
-        **_texts("subject", segments, kept),
+        "parent_starts": _ends(counts[is_kept], np.uint32),
+        **_texts("message", segments, is_kept),
+        **_texts("subject", segments, is_kept),
     }
     for name in _OF_COMMIT:
-        arrays[name] = np.concatenate([segment[name] for segment in segments])[kept]
+        arrays[name] = np.concatenate([segment[name] for segment in segments])[is_kept]
     parts = []
-    at = 0
+    position = 0
     for segment in segments:
-        own = kept[at : at + segment.commits]
-        parts.append(_part(segment, own, int(kept[:at].sum())))
-        at += segment.commits
-    return arrays | order_of(arrays["oid"]) | merged_changes(parts, int(kept.sum()))
+        segment_kept = is_kept[position : position + segment.commits]
+        parts.append(_segment_part(segment, segment_kept, int(is_kept[:position].sum())))
+        position += segment.commits
+    return arrays | oid_order_section(arrays["oid"]) | merge_parts(parts, int(is_kept.sum()))
 
 
 def _people(history: History, first: int) -> dict[str, Array]:
-    known: dict[tuple[bytes, bytes], int] = {}
+    person_numbers: dict[tuple[bytes, bytes], int] = {}
     authors, committers = [], []
     for segment in history.segments[first:]:
-        numbers = np.array([known.setdefault(person, len(known)) for person in segment.identities], np.uint32)
+        numbers = np.array(
+            [person_numbers.setdefault(person, len(person_numbers)) for person in segment.identities], np.uint32
+        )
         authors.append(numbers[segment["author"]])
         committers.append(numbers[segment["committer"]])
-    raw = b"".join(b"%b\0%b\n" % person for person in known)
+    raw = b"".join(b"%b\0%b\n" % person for person in person_numbers)
     return {
         "author": np.concatenate(authors),
         "committer": np.concatenate(committers),
@@ -193,26 +196,26 @@ def _people(history: History, first: int) -> dict[str, Array]:
     }
 
 
-def _texts(name: str, segments: tuple[Segment, ...], kept: Mask) -> dict[str, Array]:
+def _texts(name: str, segments: tuple[Segment, ...], is_kept: BoolArray) -> dict[str, Array]:
     sizes = np.concatenate([np.diff(segment[f"{name}_starts"].astype(np.int64)) for segment in segments])
     raw = np.concatenate([segment[f"{name}s"] for segment in segments])
-    return {f"{name}s": raw[np.repeat(kept, sizes)], f"{name}_starts": _ends(sizes[kept], np.uint64)}
+    return {f"{name}s": raw[np.repeat(is_kept, sizes)], f"{name}_starts": _ends(sizes[is_kept], np.uint64)}
 
 
-def _part(segment: Segment, kept: Mask, first: int) -> dict[str, Array]:
-    """A segment as a part (see `merge.merged_changes`), with the commits that are `kept`."""
-    of_commit = _sizes(segment["change_starts"])
-    changes = np.repeat(kept, of_commit)
-    rows_of = _sizes(segment["row_starts"])
-    blocks_of = _sizes(segment["block_starts"])
-    rows, blocks = np.repeat(changes, rows_of), np.repeat(changes, blocks_of)
-    place = np.cumsum(rows) - 1
+def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str, Array]:
+    """A segment as a part (see `merge.merged_changes`), with the commits that are `is_kept`."""
+    change_counts = _sizes(segment["change_starts"])
+    changes = np.repeat(is_kept, change_counts)
+    row_counts = _sizes(segment["row_starts"])
+    block_counts = _sizes(segment["block_starts"])
+    rows, blocks = np.repeat(changes, row_counts), np.repeat(changes, block_counts)
+    new_positions = np.cumsum(rows) - 1
     part = {name: segment[name][changes] for name in _OF_CHANGE}
     part |= {name: segment[name].reshape(-1, 20)[changes].reshape(-1) for name in ("old_blob", "new_blob")}
-    part["commit"] = np.repeat(np.cumsum(kept) - 1 + first, of_commit)[changes].astype(np.uint32)
-    part["row_starts"] = _ends(rows_of[changes], np.uint32)
-    part["block_starts"] = _ends(blocks_of[changes], np.uint32)
-    part["block_row"] = place[segment["block_row"][blocks]].astype(np.uint32)
+    part["commit"] = np.repeat(np.cumsum(is_kept) - 1 + first, change_counts)[changes].astype(np.uint32)
+    part["row_starts"] = _ends(row_counts[changes], np.uint32)
+    part["block_starts"] = _ends(block_counts[changes], np.uint32)
+    part["block_row"] = new_positions[segment["block_row"][blocks]].astype(np.uint32)
     part["block_old"], part["block_new"] = segment["block_old"][blocks], segment["block_new"][blocks]
     part["paths"], part["path_starts"] = segment["paths"], segment["path_starts"]
     return part | _used_lines(segment, segment["rows"][rows])
@@ -233,12 +236,12 @@ def _used_lines(segment: Segment, rows: NDArray[np.uint32]) -> dict[str, Array]:
     }
 
 
-def _sizes(starts: Array) -> NDArray[np.int64]:
+def _sizes(starts: Array) -> Int64Array:
     wide = starts.astype(np.int64)
     return wide[1:] - wide[:-1]
 
 
-def _ends(counts: NDArray[np.int64], kind: type[np.unsignedinteger | np.int64]) -> Array:
-    starts = np.zeros(len(counts) + 1, kind)
+def _ends(counts: Int64Array, dtype: type[np.unsignedinteger | np.int64]) -> Array:
+    starts = np.zeros(len(counts) + 1, dtype)
     np.cumsum(counts, out=starts[1:])
     return starts

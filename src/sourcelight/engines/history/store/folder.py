@@ -1,8 +1,7 @@
-"""The folder of one repository's history: its manifest, its lock, and which of its files are still needed.
+"""The folder of one repository's history: its manifest, its lock, and deletion of files that no manifest names.
 
-The manifest names every file that counts. It is replaced in one step, so a reader sees the former history or the new
-one, whatever happens to the builder. Files that no manifest names any more are deleted by the next builder; who has
-them open keeps them.
+The manifest names every file of the history. It is replaced atomically, so a reader sees the old history or the new
+one, even when the builder is killed. The next builder deletes files that are no longer named; open ones stay readable.
 """
 
 from __future__ import annotations
@@ -88,8 +87,8 @@ def _parse(path: Path) -> HistoryManifest:
             raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
         segments = tuple(SegmentEntry(**entry) for entry in raw.pop("segments"))
         return replace(HistoryManifest(**raw), segments=segments)
-    except (ValueError, TypeError, KeyError, AttributeError) as fault:
-        raise IndexDamaged(str(path), f"the manifest can't be read ({fault})") from fault
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IndexDamaged(str(path), f"the manifest can't be read ({error})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +124,8 @@ class HistoryFolder:
             self._sync()
             temporary.replace(self.path / MANIFEST)
             self._sync()
-        except OSError as fault:
-            raise write_failed(self.path, fault, "history") from fault
+        except OSError as error:
+            raise write_failed(self.path, error, "history") from error
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -150,8 +149,8 @@ class HistoryFolder:
         if manifest is not None:
             needed |= manifest.names | {f"{OWNERSHIP}{oid}" for oid in manifest.tips.values()}
             # The next replay goes on from the newest.
-            kept = [(file.stat().st_mtime_ns, file.name) for file in self.path.glob(f"{OWNERSHIP}*")]
-            needed |= {name for _, name in sorted(kept)[-1:]}
+            by_age = [(file.stat().st_mtime_ns, file.name) for file in self.path.glob(f"{OWNERSHIP}*")]
+            needed |= {name for _, name in sorted(by_age)[-1:]}
         for file in self.path.iterdir():
             if file.name in needed:
                 continue
@@ -171,12 +170,12 @@ class HistoryFolder:
         return total
 
     @contextlib.contextmanager
-    def locked(self, stop: Callable[[], None]) -> Iterator[None]:
+    def lock(self, stop: Callable[[], None]) -> Iterator[None]:
         """Hold the history's lock, which dies with its process; `stop` is called while waiting and may raise."""
         try:
             make_private_folder(self.path)
             file = open_private(self.path / LOCK, "a+b")
-        except OSError as fault:
-            raise write_failed(self.path, fault, "history") from fault
+        except OSError as error:
+            raise write_failed(self.path, error, "history") from error
         with file, held(file, stop):
             yield

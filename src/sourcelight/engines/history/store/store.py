@@ -1,4 +1,4 @@
-"""The histories of all repositories on this machine: kept in one folder, brought up to date, opened."""
+"""The histories of all repositories on this machine, in one folder: update, open and pruning."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository, resolve
 from sourcelight.repos.private_files import repair_private_folder
 
-_MOST_OPEN = 64
-_READ_AGAIN = 5
+_MAX_OPEN = 64
+_MAX_ATTEMPTS = 5
 _Stamp = tuple[int, int, int]
 
 
@@ -55,7 +55,7 @@ class LocalHistoryStore:
         cancellation: Cancellation | None = None,
     ) -> HistoryReport:
         """Bring in what is new behind `refs` of each repository; see `model.HistoryStore.update`."""
-        stop = cancellation or Cancellation()
+        cancellation = cancellation or Cancellation()
         built: list[str] = []
         current: list[str] = []
         failures: dict[str, str] = {}
@@ -73,16 +73,16 @@ class LocalHistoryStore:
                 failures[name] = "it is a folder without git, and has no history"
                 continue
             folder = self._folder(repository)
-            update = HistoryUpdate(repository, folder, refs, self._workers, stop, tell)
+            update = HistoryUpdate(repository, folder, refs, self._workers, cancellation, tell)
             try:
-                with folder.locked(stop.check):
+                with folder.lock(cancellation.check):
                     self._forget_damage(repository.key, folder)
                     (built if update.run() else current).append(name)
             except Cancelled:
                 cancelled = True
                 break
-            except (SourcelightError, OSError, MemoryError) as fault:
-                failures[name] = reason_of(fault)
+            except (SourcelightError, OSError, MemoryError) as error:
+                failures[name] = reason_of(error)
                 continue
             added += update.added
             if update.manifest.unread:
@@ -113,36 +113,36 @@ class LocalHistoryStore:
             When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
         """
         folder = self._folder(repository)
-        for attempt in range(_READ_AGAIN):
+        for attempt in range(_MAX_ATTEMPTS):
             stamp = folder.stamp()
             if stamp is None:
                 raise SearchIndexError(str(folder.path), "its history is not built yet")
             with self._guard:
-                known = self._open.get(repository.key)
-            if known is not None and not known[1].is_unchanged():
-                known = None  # a file was changed or deleted since: it is opened, and checked, again
+                cached = self._open.get(repository.key)
+            if cached is not None and not cached[1].is_unchanged():
+                cached = None  # a file was changed or deleted since: it is opened, and checked, again
             with self._guard:
-                if known is not None and known[0] == stamp:
-                    self._open[repository.key] = known
+                if cached is not None and cached[0] == stamp:
+                    self._open[repository.key] = cached
                     self._open.move_to_end(repository.key)
-                    return known[1]
+                    return cached[1]
             try:
                 manifest = folder.manifest()
                 if manifest is None:
                     continue
-                at_hand = known[1].segments if known is not None else ()
-                history = open_history(folder.path, manifest, repository.incomplete, at_hand)
-            except FileNotFoundError as fault:
+                open_segments = cached[1].segments if cached is not None else ()
+                history = open_history(folder.path, manifest, repository.incomplete, open_segments)
+            except FileNotFoundError as error:
                 # The manifest was replaced and its files deleted in between.
-                if attempt + 1 == _READ_AGAIN:
-                    raise self._damage(repository.key, str(fault.filename), "the file is missing") from fault
+                if attempt + 1 == _MAX_ATTEMPTS:
+                    raise self._damage(repository.key, str(error.filename), "the file is missing") from error
                 continue
             except IndexDamaged:
                 self._damaged.add(repository.key)
                 raise
             with self._guard:
                 self._open[repository.key] = (stamp, history)
-                while len(self._open) > _MOST_OPEN:
+                while len(self._open) > _MAX_OPEN:
                     self._open.popitem(last=False)
             return history
         raise SearchIndexError(str(folder.path), "its history is being replaced")

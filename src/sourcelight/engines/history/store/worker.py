@@ -1,9 +1,7 @@
-"""Reading the changes of given commits from git, piece by piece, and going on where objects are missing.
+"""Read the changes of commits from git in batches, and continue where objects are missing; also as a worker process.
 
-A worker process: reads the changes of the commits it is told, and leaves them in files.
-
-Started as ``python -m sourcelight.engines.history.store.worker``. Each line on standard input is an order, each line on
-standard output the answer to one (`done` or `failed`), all JSON. It ends when its input does.
+Started as ``python -m sourcelight.engines.history.store.worker``. Each line on standard input is a request, each line
+on standard output an event (`done` or `failed`), all JSON. The process ends when its input does.
 """
 
 from __future__ import annotations
@@ -41,10 +39,10 @@ if TYPE_CHECKING:
     import pygit2
 
 
-PIECE_BYTES = 24 << 20
+BATCH_BYTES = 24 << 20
 """Bytes of patches read at once; a commit of more is one piece."""
 
-PIECE_LINES = 500_000
+BATCH_LINES = 500_000
 """Lines of patches read at once."""
 
 MAX_COMMIT_BYTES = 64 << 20
@@ -127,110 +125,110 @@ class _Extraction:
         self._unread: set[int] = set()
 
     def run(self) -> list[int]:
-        rest = list(self._ordinals)
-        while rest:
+        remaining = list(self._ordinals)
+        while remaining:
             if self._effort.is_spent:
-                self._leave(rest)
+                self._mark_unread(remaining)
                 break
             done = 0
             try:
-                for piece, last in self._pieces(rest):
-                    self._take(piece)
-                    done = rest.index(last, done) + 1
+                for batch, last in self._batches(remaining):
+                    self._store(batch)
+                    done = remaining.index(last, done) + 1
                 break
             except TooLarge:
-                suspect, rest = rest[done], rest[done + 1 :]
-                self._leave([suspect])
+                suspect, remaining = remaining[done], remaining[done + 1 :]
+                self._mark_unread([suspect])
                 self._names(suspect)
             except GitFailed:
                 # The commit after the last whole one may be the one that can't be read, and so may those behind it.
-                suspect, rest = rest[done], rest[done + 1 :]
+                suspect, remaining = remaining[done], remaining[done + 1 :]
                 self._read_alone(suspect)
         return sorted(self._unread)
 
     def _read_alone(self, commit: bytes) -> None:
         try:
-            for piece, _ in self._pieces([commit]):
-                self._take(piece)
+            for batch, _ in self._batches([commit]):
+                self._store(batch)
         except (GitFailed, TooLarge):
-            self._leave([commit])
+            self._mark_unread([commit])
             self._names(commit)
 
-    def _leave(self, commits: Iterable[bytes]) -> None:
+    def _mark_unread(self, commits: Iterable[bytes]) -> None:
         self._unread.update(self._ordinals[commit] for commit in commits)
 
-    def _take(self, piece: bytes) -> None:
+    def _store(self, batch: bytes) -> None:
         """Keep what is within the allowance of a piece of whole commits."""
-        for raw, cost in split_large(piece):
-            if self._account.take(cost):
+        for raw, cost in split_large(batch):
+            if self._account.spend(cost):
                 self._parse(raw, cost)
             else:
-                self._leave(commits_of(raw))
+                self._mark_unread(commits_of(raw))
 
     def _parse(self, raw: bytes, cost: Cost) -> None:
         """Parse commits; those whose patches can't be told apart are taken by the names of their files."""
         try:
             part = parse_patches(raw, self._ordinals)
-        except MisalignedPatch as fault:
-            bad = set(fault.commits)
+        except MisalignedPatch as error:
+            misaligned = set(error.commits)
         else:
             self._unread.update(self._large.commits(part))
             self._keep(part, cost)
             return
         for text in [COMMIT_MARK + text for text in (b"\n" + raw).split(_MARK)[1:]]:
             oid = text[1:41]
-            if oid in bad:
-                self._leave([oid])
+            if oid in misaligned:
+                self._mark_unread([oid])
                 self._names(oid)
             else:
-                whole = text if text.endswith(b"\n") else text + b"\n"
-                part = parse_patches(whole, self._ordinals)
+                complete = text if text.endswith(b"\n") else text + b"\n"
+                part = parse_patches(complete, self._ordinals)
                 self._unread.update(self._large.commits(part))
-                self._keep(part, cost_of(whole))
+                self._keep(part, cost_of(complete))
 
-    def _pieces(self, oids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    def _batches(self, oids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Patches of whole commits, and the last commit in each; when git dies, after those that are whole."""
-        waiting: list[bytes] = []
-        size, enough, newlines, enough_lines = 0, PIECE_BYTES, 0, PIECE_LINES
+        pending: list[bytes] = []
+        size, min_bytes, newlines, min_lines = 0, BATCH_BYTES, 0, BATCH_LINES
         files = 0  # of the commit that git is at
-        fault: GitFailed | None = None
+        failure: GitFailed | None = None
         chunks = self._chunks(PATCHES, oids)
         try:
             for chunk in chunks:
-                waiting.append(chunk)
+                pending.append(chunk)
                 size += len(chunk)
                 newlines += chunk.count(b"\n")
                 latest = chunk.rfind(_MARK)
                 files = chunk.count(_FILE, max(latest, 0)) + (files if latest < 0 else 0)
                 if files > MANY_FILES and not self._account.admits(Cost(files)):
                     chunks.close()
-                    raw = b"".join(waiting)
-                    cut = raw.rfind(_MARK) + 1
-                    if cut:
-                        yield raw[:cut], _last_commit(raw[:cut])
+                    raw = b"".join(pending)
+                    split_at = raw.rfind(_MARK) + 1
+                    if split_at:
+                        yield raw[:split_at], _last_commit(raw[:split_at])
                     raise TooLarge
-                if size < enough and newlines < enough_lines:
+                if size < min_bytes and newlines < min_lines:
                     continue
-                raw = b"".join(waiting)
-                cut = raw.rfind(_MARK) + 1
-                if cut:
-                    yield raw[:cut], _last_commit(raw[:cut])
-                waiting, size, newlines = [raw[cut:]], len(raw) - cut, raw.count(b"\n", cut)
+                raw = b"".join(pending)
+                split_at = raw.rfind(_MARK) + 1
+                if split_at:
+                    yield raw[:split_at], _last_commit(raw[:split_at])
+                pending, size, newlines = [raw[split_at:]], len(raw) - split_at, raw.count(b"\n", split_at)
                 if size > MAX_COMMIT_BYTES or newlines > MAX_COMMIT_LINES or not self._admits(size, newlines):
                     chunks.close()
                     raise TooLarge
                 # A commit larger than a piece is looked through again only once it has doubled.
-                enough = max(PIECE_BYTES, min(size * 2, MAX_COMMIT_BYTES + 1))
-                enough_lines = max(PIECE_LINES, min(newlines * 2, MAX_COMMIT_LINES + 1))
+                min_bytes = max(BATCH_BYTES, min(size * 2, MAX_COMMIT_BYTES + 1))
+                min_lines = max(BATCH_LINES, min(newlines * 2, MAX_COMMIT_LINES + 1))
         except GitFailed as died:
-            fault = died
-        raw = b"".join(waiting)
-        if fault is not None:
+            failure = died
+        raw = b"".join(pending)
+        if failure is not None:
             raw = raw[: raw.rfind(_MARK) + 1]
         if raw:
             yield raw, _last_commit(raw)
-        if fault is not None:
-            raise fault
+        if failure is not None:
+            raise failure
 
     def _admits(self, size: int, newlines: int) -> bool:
         """Whether what there is of a commit, when it is large, may still be within the allowance."""
@@ -239,21 +237,21 @@ class _Extraction:
 
     def _names(self, commit: bytes) -> None:
         """Keep the files that a commit changed, as far as its trees can be read and they are within the allowance."""
-        pieces: list[bytes] = []
+        blocks: list[bytes] = []
         cost = Cost()
         chunks = self._chunks(NAMES, [commit])
         try:
-            for piece in chunks:
-                pieces.append(piece)
-                cost += Cost(piece.count(_FILE), 0, len(piece))
+            for chunk in chunks:
+                blocks.append(chunk)
+                cost += Cost(chunk.count(_FILE), 0, len(chunk))
                 if cost.bytes > MAX_COMMIT_BYTES or not self._account.admits(cost):
                     chunks.close()
                     return
         except GitFailed:
             return
-        raw = b"".join(pieces)
+        raw = b"".join(blocks)
         cost = Cost(raw.count(_FILE), 0, len(raw))
-        if raw and self._account.take(cost):
+        if raw and self._account.spend(cost):
             part = parse_patches(raw, self._ordinals, names_only=True)
             self._keep({**part, "additions": _unknown(part), "deletions": _unknown(part)}, cost)
 
@@ -292,13 +290,13 @@ class _LargeContents:
     def commits(self, part: Mapping[str, Array]) -> list[int]:
         """Commits of a part that change such a content."""
         binary = np.flatnonzero(part["binary"])
-        found = set()
+        commits = set()
         for change in binary.tolist():
             for side in ("old_blob", "new_blob"):
                 name = part[side][20 * change : 20 * change + 20].tobytes()
                 if name != bytes(20) and self._size(name) > MAX_BLOB_BYTES:
-                    found.add(int(part["commit"][change]))
-        return sorted(found)
+                    commits.add(int(part["commit"][change]))
+        return sorted(commits)
 
     def _size(self, name: bytes) -> int:
         import pygit2
@@ -312,8 +310,8 @@ class _LargeContents:
 
 
 def _last_commit(raw: bytes) -> bytes:
-    at = raw.rfind(_MARK) + 1
-    return raw[at + 1 : at + 41]
+    offset = raw.rfind(_MARK) + 1
+    return raw[offset + 1 : offset + 41]
 
 
 def _unknown(part: Mapping[str, Array]) -> Array:
@@ -321,7 +319,7 @@ def _unknown(part: Mapping[str, Array]) -> Array:
 
 
 MODULE = "sourcelight.engines.history.store.worker"
-"""What a worker process runs."""
+"""Module that a worker process runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,8 +339,8 @@ class ExtractionRequest:
 
     def line(self) -> bytes:
         """The order as it travels."""
-        facts = [self.git_dir, self.folder, self.first, self.numbers, self.oids, astuple(self.allowance), self.effort]
-        return json.dumps(facts).encode() + b"\n"
+        fields = [self.git_dir, self.folder, self.first, self.numbers, self.oids, astuple(self.allowance), self.effort]
+        return json.dumps(fields).encode() + b"\n"
 
     @classmethod
     def read(cls, line: bytes) -> ExtractionRequest:
@@ -351,35 +349,37 @@ class ExtractionRequest:
         return cls(git_dir, folder, first, tuple(numbers), tuple(oids), Cost(*allowance), effort)
 
 
-def carry_out(order: ExtractionRequest, cancellation: Cancellation | None = None) -> tuple[list[str], list[int]]:
+def extract_to_files(
+    request: ExtractionRequest, cancellation: Cancellation | None = None
+) -> tuple[list[str], list[int]]:
     """Read the commits; give the files of their parts in order, and the commits that could not be read."""
     files: list[str] = []
 
     def keep(part: Mapping[str, Array], cost: Cost) -> None:
-        name = f"part-{order.first:09d}-{len(files):04d}"
-        write_sections(Path(order.folder), "history", asdict(cost), part, name=name, durable=False)
-        files.append(str(Path(order.folder, name)))
+        name = f"part-{request.first:09d}-{len(files):04d}"
+        write_sections(Path(request.folder), "history", asdict(cost), part, name=name, durable=False)
+        files.append(str(Path(request.folder, name)))
 
-    ordinals = dict(zip((oid.encode() for oid in order.oids), order.numbers, strict=True))
-    account, effort = AllowanceUse(order.allowance), Effort(order.folder, order.effort)
-    return files, extract(order.git_dir, ordinals, keep, account, effort, cancellation)
+    ordinals = dict(zip((oid.encode() for oid in request.oids), request.numbers, strict=True))
+    account, effort = AllowanceUse(request.allowance), Effort(request.folder, request.effort)
+    return files, extract(request.git_dir, ordinals, keep, account, effort, cancellation)
 
 
-def _serve(orders: IO[bytes], answers: IO[bytes]) -> None:
-    for line in orders:
+def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    for line in requests:
         answer: dict[str, Any]
         try:
-            files, unread = carry_out(ExtractionRequest.read(line))
+            files, unread = extract_to_files(ExtractionRequest.read(line))
             answer = {"event": "done", "files": files, "unread": unread}
-        except Exception as fault:  # noqa: BLE001 - whoever gave the order reports the reason
-            answer = {"event": "failed", "reason": reason_of(fault)}
+        except Exception as error:  # noqa: BLE001 - whoever gave the order reports the reason
+            answer = {"event": "failed", "reason": reason_of(error)}
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
 
 
 def main() -> None:
-    """Serve orders until the input ends."""
-    # Ctrl-C reaches all processes of a terminal: whether to stop is for the one that gave the orders to say.
+    """Serve requests until the input ends."""
+    # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

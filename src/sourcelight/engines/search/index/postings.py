@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Int64Array, UInt8Array
 from sourcelight.core.patterns import FOLD_HAZARDS, lower_ascii
 from sourcelight.engines.storage.sections import Array, SectionFile
 
@@ -106,7 +107,7 @@ def _extract_keys(mapped: bytes) -> tuple[Keys, Keys]:
     return trigrams.compress(is_complete), _extract_windows(mapped, trigrams, is_complete)
 
 
-def _extract_windows(mapped: bytes, trigrams: Keys, is_complete: NDArray[np.bool_]) -> Keys:
+def _extract_windows(mapped: bytes, trigrams: Keys, is_complete: BoolArray) -> Keys:
     if len(mapped) < 2 * _KEY_BYTES:
         return np.zeros(0, dtype=np.uint32)
     classes = np.frombuffer(mapped.translate(_CLASSES), np.uint8)
@@ -147,7 +148,7 @@ _MIN_WINDOW_BITS = 8
 _INITIAL_PAIRS = 1 << 14
 
 Units = NDArray[np.intp]
-Pairs = NDArray[np.int64]
+Pairs = Int64Array
 
 _MIN_NARROWED_UNITS = 4
 """Units below which scanning them takes no longer than looking them up in another list."""
@@ -220,7 +221,7 @@ def trigram_sections(pairs: Pairs, units: int) -> dict[str, Array]:
     }
 
 
-def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) -> NDArray[np.uint8]:
+def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) -> UInt8Array:
     width = (units + 7) // 8
     rows = max(1, _MAX_MATRIX_BYTES // max(units, 1))
     packed = np.zeros((len(counts), width), dtype=np.uint8)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.engines.search.index.postings import (
     WINDOW_BITS,
     KeyExtractor,
@@ -31,7 +32,7 @@ from sourcelight.engines.search.index.postings import (
 )
 from sourcelight.engines.storage.sections import TAIL, Array, SectionFile, write_sections
 
-# Smaller units leave less text to scan for a candidate, and make posting lists longer: measured best from 16 to 32 KiB.
+# Smaller units leave less text to scan per candidate, and make the posting lists longer.
 UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
 SHARD_UNITS = (1 << 16) - 1  # posting lists are uint16
@@ -215,11 +216,11 @@ class Shard:
         start = int(self.doc_start[document])
         return bytes(self.content[start : start + int(self.doc_size[document])])
 
-    def lines_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lines_of(self, offsets: Int64Array) -> Int64Array:
         """Return the line of each offset; a newline belongs to the line that it ends."""
         return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
 
-    def docs_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    def docs_of(self, offsets: Int64Array) -> Int64Array:
         """Return the document of each offset."""
         return np.searchsorted(self.doc_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1
 

@@ -14,11 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray, Float64Array, UInt8Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
 from sourcelight.engines.search.ranking.collection import ChunkCollection, Numbers
 
-Floats = NDArray[np.float64]
+Floats = Float64Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class TermPosting:
 
     factor: float
     numbers: Numbers
-    often: NDArray[np.uint8]
+    often: UInt8Array
     files: Numbers
 
 
@@ -83,12 +84,12 @@ class WordScores:
         return int(self._up_to[-1]) if len(self._up_to) else 0
 
     @cached_property
-    def reached(self) -> NDArray[np.bool_]:
+    def reached(self) -> BoolArray:
         """Of each file, whether one of its chunks has a score."""
         if not len(self._up_to):
             return np.zeros(0, dtype=np.bool_)
         last = self._up_to.take(self.space.first[1:] - 1)
-        found: NDArray[np.bool_] = np.diff(last, prepend=0, append=self.matched) > 0
+        found: BoolArray = np.diff(last, prepend=0, append=self.matched) > 0
         return found
 
     @cached_property

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
+
+Numbers = Int64Array
+Floats = Float64Array
 
 
 class ScratchBuffer:
@@ -26,10 +27,10 @@ class ScratchBuffer:
 
     def __init__(self, chunks: int) -> None:
         self.scores: Floats = np.zeros(chunks)
-        self.marks: NDArray[np.bool_] = np.zeros(chunks, dtype=np.bool_)
+        self.marks: BoolArray = np.zeros(chunks, dtype=np.bool_)
         self._floats: tuple[Floats, Floats] = np.zeros(0), np.zeros(0)
         self._numbers: Numbers = np.zeros(0, dtype=np.int64)
-        self._bytes: tuple[NDArray[np.uint8], NDArray[np.uint8]] = (np.zeros(0, np.uint8), np.zeros(0, np.uint8))
+        self._bytes: tuple[UInt8Array, UInt8Array] = (np.zeros(0, np.uint8), np.zeros(0, np.uint8))
         self._used = 0
 
     def clear(self, entries: int, most: int) -> None:
@@ -42,7 +43,7 @@ class ScratchBuffer:
         if most > len(self._floats[0]):
             self._floats = np.empty(most), np.empty(most)
 
-    def entries(self, size: int) -> tuple[Numbers, NDArray[np.uint8], NDArray[np.uint8]]:
+    def entries(self, size: int) -> tuple[Numbers, UInt8Array, UInt8Array]:
         """Give room for the next entries: a chunk, and two small numbers of each."""
         held = slice(self._used, self._used + size)
         self._used += size

@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.buffers import ScratchBuffers
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.engines.search.ranking.term_table import TermTable
 
-Mask = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Entries = tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.uint8]]
+Mask = BoolArray
+Numbers = Int64Array
+Floats = Float64Array
+Entries = tuple[AnyArray, UInt8Array, UInt8Array]
 _NONE = np.zeros(0, dtype=np.int64)
 _NONE_TWICE = _NONE, _NONE
 
@@ -67,7 +68,7 @@ class ChunkBlock:
     documents: Numbers
     first: Numbers
     source: Numbers | None
-    length: NDArray[Any]
+    length: AnyArray
     total_length: int
     file_length: Floats
     place: NDArray[np.int32] | None
@@ -109,7 +110,7 @@ class ChunkBlock:
             np.concatenate([found[2], defined.take(at)]),
         )
 
-    def _held_again(self, rows: NDArray[Any]) -> tuple[Numbers, Numbers]:
+    def _held_again(self, rows: AnyArray) -> tuple[Numbers, Numbers]:
         """Give the further numbers of some chunks of the table, ascending, and where each stands among them."""
         if len(self.copied) * 16 <= len(rows):
             at = rows.searchsorted(self.copied)
@@ -196,7 +197,7 @@ class ChunkCollection:
     counts: Numbers
     first: Numbers
     file_of: Numbers
-    kinds: NDArray[np.uint8]
+    kinds: UInt8Array
     pieces_of: Sequence[Sequence[int]]
     over: tuple[int, int] | None = None
     _norms: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
@@ -247,7 +248,7 @@ class ChunkCollection:
             self._norms[b] = found
         return found
 
-    def entries(self, term: str) -> tuple[Numbers, Floats, NDArray[np.uint8]] | None:
+    def entries(self, term: str) -> tuple[Numbers, Floats, UInt8Array] | None:
         """Give the chunks whose text has a term, ascending, how often, and the weight of definitions (in halves)."""
         found = self.find(term)
         if not found.size:
@@ -312,7 +313,7 @@ class CollectionScores:
     parts: Sequence[tuple[Entries, int]]
     size: int
 
-    def write(self, numbers: Numbers, times: NDArray[Any], defined: NDArray[np.uint8]) -> None:
+    def write(self, numbers: Numbers, times: AnyArray, defined: UInt8Array) -> None:
         """Write the chunks, how often each has the term, and the weight of definitions (in halves)."""
         at = 0
         for (here, often, weight), base in self.parts:
@@ -323,7 +324,7 @@ class CollectionScores:
             at = to
 
 
-def _united(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _united(parts: Sequence[AnyArray]) -> AnyArray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
 
 

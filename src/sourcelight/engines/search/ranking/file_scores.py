@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Float64Array
 from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, chunks_of, starts
 from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, Numbers
 from sourcelight.engines.search.ranking.model import ALONE, StatsExchange
@@ -265,7 +265,7 @@ def _mentioned(space: ChunkCollection, question: RankQuery) -> Iterator[int]:
             yield from (space.file_base[number] + held).tolist()
 
 
-def by_target(space: ChunkCollection, scores: Floats) -> Sequence[NDArray[np.float64]]:
+def by_target(space: ChunkCollection, scores: Floats) -> Sequence[Float64Array]:
     """Give scores as one array for each target, with an entry for each file of its view."""
     found = [np.zeros(opened.snapshot.view.files) for opened in space.opened]
     for number, piece in enumerate(space.pieces):

@@ -9,16 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sourcelight.core.arrays import Float64Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.bm25 import idf_of
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
-Scores: TypeAlias = NDArray[np.float64]
+Scores: TypeAlias = Float64Array
 
 
 @dataclass(frozen=True, slots=True)

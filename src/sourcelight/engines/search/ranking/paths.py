@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array, UInt8Array
 from sourcelight.engines.search.ranking.tokenizer import terms_of
 from sourcelight.engines.search.scan.corpus import OpenedCommit
 
@@ -91,10 +92,10 @@ class PathWords:
         Of each file's name, and of what stands before the first dot of it, a number that equal texts share.
     """
 
-    kind: NDArray[np.uint8]
+    kind: UInt8Array
     terms: Mapping[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
-    whole: NDArray[np.int64]
-    stems: NDArray[np.int64]
+    whole: Int64Array
+    stems: Int64Array
 
     def named(self, name: str) -> Sequence[int]:
         """Give the files that may bear a name: all that do, and seldom another."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sourcelight.core.arrays import BoolArray
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import IndexFolder, IndexManifest
 from sourcelight.engines.search.index.shard import LooseShard, Shard
@@ -65,7 +65,7 @@ def _fill(
     builder: TermTableBuilder,
     shard: Shard,
     symbols: SymbolTable,
-    prose: NDArray[np.bool_],
+    prose: BoolArray,
     former: Sequence[TermTable],
     order: TableBuildOptions,
 ) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def open_terms(folder: IndexFolder, name: str) -> TermTable | None:
         return None
 
 
-def _prose(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> NDArray[np.bool_]:
+def _prose(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> BoolArray:
     """Tell which documents are texts with headings, by their first path in the newest view."""
     found = np.zeros(shard.documents, dtype=np.bool_)
     for entry in manifest.views:

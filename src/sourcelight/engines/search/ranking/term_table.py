@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.engines.search.ranking import tokenizer
 from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions
 from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
@@ -35,8 +36,8 @@ _FUNCTIONS = frozenset(map(KINDS.index, ("function", "method", "constructor")))
 _CUTS = _FUNCTIONS | frozenset(map(KINDS.index, ("class", "interface", "struct", "enum")))
 _LESSER = frozenset(map(KINDS.index, ("field", "property", "key", "file", "enummember", "variable")))
 
-Array: TypeAlias = NDArray[Any]
-Numbers: TypeAlias = NDArray[np.int64]
+Array: TypeAlias = AnyArray
+Numbers: TypeAlias = Int64Array
 
 
 def rules() -> str:
@@ -182,7 +183,7 @@ class TermTableBuilder:
         self._flushed_chunks = len(self._begin)
         self._packed.append(_merged(term, chunk, times[rows], weights[rows]))
 
-    def _plain(self) -> NDArray[np.bool_]:
+    def _plain(self) -> BoolArray:
         """Which terms count for the length of a chunk: all but joined ones."""
         return np.array([not term.startswith("=") for term in self._terms], dtype=np.bool_)
 
@@ -304,7 +305,7 @@ class TermTable:
         counts = bounds[1:] - bounds[:-1]
         return np.repeat(np.arange(self.documents), counts)
 
-    def texts(self, numbers: NDArray[Any]) -> list[str]:
+    def texts(self, numbers: AnyArray) -> list[str]:
         """Give terms by their numbers."""
         pairs = zip(self._start[numbers].tolist(), self._start[numbers + 1].tolist(), strict=True)
         return [str(self._terms[low : high - 1], "utf-8") for low, high in pairs]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.tools.analyses import COMMITS_BEHIND, CommitsBehindArguments
-from sourcelight.engines.history.search.find import commits_passing, newest_first
+from sourcelight.engines.history.search.find import filter_commits, newest_first
 from sourcelight.engines.history.search.query import CommitFilter
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
@@ -36,7 +36,7 @@ def _gather(arguments: CommitsBehindArguments, context: ToolContext) -> PartialR
         mask: NDArray[np.bool_] = np.zeros(len(opened.history.commits), np.bool_)
         mask[_ROWS[arguments.of](opened, arguments, (after, before), context)] = True
         try:
-            mask &= commits_passing(opened.history, which, lambda: context.cancellation.cancelled)
+            mask &= filter_commits(opened.history, which, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise

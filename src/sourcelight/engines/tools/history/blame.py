@@ -21,7 +21,7 @@ from sourcelight.core.tools.blame import (
     OwnershipArguments,
     SurvivalArguments,
 )
-from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
+from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, line_ownership
 from sourcelight.engines.history.people import BOT_RULE, is_bot
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
@@ -216,7 +216,7 @@ def _files(
     history, commit = opened.history, opened.commits[0]
 
     def replayed(*, exact: bool | None) -> Ownership:
-        return own(
+        return line_ownership(
             history,
             opened.repository,
             commit,

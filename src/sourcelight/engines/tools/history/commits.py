@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import ScanStopped
 from sourcelight.core.errors import ToolError
@@ -19,9 +20,8 @@ from sourcelight.core.tools.commits import (
     CommitSearchArguments,
     GetContributorReposArguments,
 )
-from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
-from sourcelight.engines.history.search.find import find_commits, people_passing
+from sourcelight.engines.history.search.find import filter_people, find_commits
 from sourcelight.engines.history.search.query import CommitFilter, CommitQuery
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, Rendered, Split, tail, with_notices
@@ -65,7 +65,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
         changed=one_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    found: list[tuple[OpenedHistory, Ints]] = []
+    found: list[tuple[OpenedHistory, Int64Array]] = []
     for opened in histories.opened:
         try:
             layout = opened.layout(context) if query.files.paths else None
@@ -77,7 +77,7 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
     return histories.part(newest_commits(found, limit_of(arguments.limit, context, DEFAULT_COUNT)), echoed)
 
 
-def newest_commits(found: Sequence[tuple[OpenedHistory, Ints]], limit: int | None) -> dict[str, _CommitMatches]:
+def newest_commits(found: Sequence[tuple[OpenedHistory, Int64Array]], limit: int | None) -> dict[str, _CommitMatches]:
     """Return the newest commits of all repositories, at most `limit`; numbers stand newest first."""
     stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in found]
     counts = newest(stamps, limit)
@@ -133,7 +133,7 @@ def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     return kept
 
 
-def commit_rows(opened: OpenedHistory, numbers: Ints) -> Any:
+def commit_rows(opened: OpenedHistory, numbers: Int64Array) -> Any:
     """Rows of the table ``commits`` for commits of one repository."""
     history = opened.history
     batch = change_tables.commit_batch(history, numbers)
@@ -141,7 +141,7 @@ def commit_rows(opened: OpenedHistory, numbers: Ints) -> Any:
     made["co_authors"] = change_tables.co_author_texts(history, numbers)
     made["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
     prefix = f"{repository_url('', opened.name)}/-/commit/"
-    made["url"] = change_tables.addresses(prefix, history.commits.oid[numbers])
+    made["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
     return columns.table("commits", made, len(numbers))
 
 
@@ -232,7 +232,7 @@ def _gather_repositories(arguments: GetContributorReposArguments, context: ToolC
     found: dict[str, tuple[int, int, int, list[str]]] = {}
     for opened in histories.opened:
         context.cancellation.check()
-        chosen = np.flatnonzero(people_passing(opened.history, wanted)[opened.history.commits.author] & opened.mask)
+        chosen = np.flatnonzero(filter_people(opened.history, wanted)[opened.history.commits.author] & opened.mask)
         if len(chosen) and len(chosen) >= (arguments.min_commits or 1):
             times = opened.history.commits.commit_time[chosen]
             found[opened.name] = len(chosen), int(times.min()), int(times.max()), _who(opened, chosen)

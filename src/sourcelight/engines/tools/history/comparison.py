@@ -54,7 +54,7 @@ def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContex
         first = DEFAULT_FIRST
     total = len(comparison.changes)
     if first is None and not start:
-        diffs = _told(comparison.whole(context.cancellation), total, context)
+        diffs = _told(comparison.all_diffs(context.cancellation), total, context)
     else:
         chosen = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
         diffs = _told(comparison.diffs(chosen, context.cancellation), len(chosen), context)
@@ -226,7 +226,9 @@ def _commit_details(arguments: CommitDetailsArguments, context: ToolContext) -> 
     (row,) = commit_rows(opened, _one(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
     comparison = compare(opened.repository, base, oid, context.cancellation, history=history)
-    made = _of_page(comparison, history, number, context) if context.served else comparison.whole(context.cancellation)
+    made = (
+        _of_page(comparison, history, number, context) if context.served else comparison.all_diffs(context.cancellation)
+    )
     diffs = _told(made, len(comparison.changes), context)
     notices = list(histories.notices)
     long = sum(diff.patch is None for diff in diffs) if context.served else comparison.left_out

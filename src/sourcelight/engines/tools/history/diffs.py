@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import ScanStopped
@@ -23,9 +24,8 @@ from sourcelight.core.tools.commits import DIFF_SEARCH, DiffSearchArguments
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.changes import make_patch
-from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables as change_tables
-from sourcelight.engines.history.search.find import DiffMatches, changes_passing, find_diffs
+from sourcelight.engines.history.search.find import DiffMatches, filter_changes, find_diffs
 from sourcelight.engines.history.search.lines import changes_of, rows_with
 from sourcelight.engines.history.search.query import ChangedFileFilter, CommitFilter, DiffQuery, PatternTerm, Side
 from sourcelight.engines.tools.context import ToolContext
@@ -63,7 +63,7 @@ class _DiffMatches:
 
     rows: Any
     commits: list[str]
-    stamps: Ints
+    stamps: Int64Array
     total: int
     results: list[Any]
 
@@ -85,7 +85,7 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
         "count" if arguments.changes == "count" else "lines",
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    found: list[tuple[OpenedHistory, DiffMatches, Ints]] = []
+    found: list[tuple[OpenedHistory, DiffMatches, Int64Array]] = []
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
@@ -146,13 +146,17 @@ def _first(found: _DiffMatches, count: int) -> _DiffMatches:
     return replace(found, rows=columns.compact(found.rows.filter(kept)), results=results)
 
 
-def diff_rows(opened: OpenedHistory, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:
+def diff_rows(
+    opened: OpenedHistory, rows: Int64Array, changes: Int64Array, patterns: tuple[CompiledPattern, ...]
+) -> Any:
     """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
     batch = change_tables.line_batch(opened.history, rows, changes, patterns)
     return columns.table("diff_lines", dict(zip(batch.schema.names, batch.columns, strict=True)), len(rows))
 
 
-def _results(opened: OpenedHistory, changes: Ints, pattern: CompiledPattern, sides: tuple[Side, ...]) -> Iterator[Any]:
+def _results(
+    opened: OpenedHistory, changes: Int64Array, pattern: CompiledPattern, sides: tuple[Side, ...]
+) -> Iterator[Any]:
     """One object a commit with the hunks of its files that hold matches, as a served answer shows them."""
     history = opened.history
     try:
@@ -316,7 +320,7 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, asked: _Asked, context: 
     changes = changes_of(history, rows)
     commit = history.changes.commit[changes].astype(np.int64)
     kept = chosen(opened, *asked.dates)[commit]
-    passing = changes_passing(history, asked.files)
+    passing = filter_changes(history, asked.files)
     if passing is not None:
         kept = kept & passing[changes]
     rows, commit = rows[kept], commit[kept]

@@ -72,7 +72,7 @@ class FileKinds:
 
 def kinds_of(opened: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
     """The kind of each path of a repository; what is found out is kept as long as its snapshot."""
-    made = opened.history.memory(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
+    made = opened.history.remember(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
     return made.of(paths, context.cancellation)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.errors import PatternError, RevisionNotFound, SearchIndexError, ToolError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -21,7 +22,6 @@ from sourcelight.core.patterns.compiled import PatternKind
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
-from sourcelight.engines.history.history import Mask
 from sourcelight.engines.history.search.query import AnyPattern, ChangedFileFilter, fits_a_line
 from sourcelight.engines.history.subtrees import Layout, layout_of
 from sourcelight.engines.tools.context import ToolContext
@@ -121,7 +121,7 @@ class OpenedHistory:
         return self.repository.name
 
     @cached_property
-    def mask(self) -> Mask:
+    def mask(self) -> BoolArray:
         """Which commits of the history count."""
         reached = [self.history.reachable(commit) for commit in self.commits]
         mask = reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)

@@ -17,8 +17,8 @@ from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import CommitsBehindArguments, CouplingArguments, HotspotsArguments
 from sourcelight.core.tools.tool import Arguments
 from sourcelight.engines.history import History
-from sourcelight.engines.history.blame.line_origins import is_binary, line_count
-from sourcelight.engines.history.search.find import changes_passing
+from sourcelight.engines.history.blame.line_origins import is_binary_text, line_count
+from sourcelight.engines.history.search.find import filter_changes
 from sourcelight.engines.history.search.query import ChangedFileFilter
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.context import ToolContext
@@ -104,7 +104,7 @@ def _counted(
     mask = chosen(opened, *dates)[opened.history.changes.commit]
     layout = opened.layout(context)
     newest, tree, places = _today(opened, layout)
-    passing = changes_passing(opened.history, wanted, layout=layout)
+    passing = filter_changes(opened.history, wanted, layout=layout)
     kept = np.flatnonzero(mask if passing is None else mask & passing)
     kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], file_kinds, context)]
     of = places[newest[layout.path[kept]]]
@@ -263,7 +263,7 @@ def _lines(opened: OpenedHistory, tree: CommitTree, files: Numbers, context: Too
         for at, file in enumerate(files.tolist()):
             context.cancellation.check()
             data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])
-            if data is not None and not is_binary(data):
+            if data is not None and not is_binary_text(data):
                 found[at] = line_count(data)
     return found
 

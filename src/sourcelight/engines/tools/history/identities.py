@@ -10,7 +10,7 @@ import numpy as np
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools import analyses as tools
 from sourcelight.core.tools.analyses import IdentitiesArguments, IdentitySuggestionsArguments
-from sourcelight.engines.history.people import BOT_RULE, IdentityUsage, is_bot, suggest
+from sourcelight.engines.history.people import BOT_RULE, IdentityUsage, is_bot, suggest_identities
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
@@ -158,7 +158,7 @@ def _combine_suggestions(
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails
-    found = suggest([IdentityUsage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
+    found = suggest_identities([IdentityUsage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
     table = tables.table(
         "identity_suggestions",
         {

@@ -158,7 +158,7 @@ class PersonNumbers:
 
     def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
-        commits, places, found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
+        commits, places, found = opened.history.remember("co-authors", lambda: _co_authored(opened, cancellation))
         persons = self.of_identities(opened)
         counted = opened.mask[commits] if len(commits) else np.zeros(0, np.bool_)
         commits, places = commits[counted], places[counted]

@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sourcelight.core.arrays import Int64Array
 from sourcelight.core.batches import Column
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import COLUMNS
 from sourcelight.engines.history import History
-from sourcelight.engines.history.history import UNKNOWN, Ints
+from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.people import is_bot
 from sourcelight.engines.history.search import tables as change_tables
 
@@ -109,17 +110,17 @@ def people(history: History, identities: Any) -> tuple[Array, Array, NDArray[np.
 def bots(history: History, identities: Any) -> NDArray[np.bool_]:
     """Tell for identities by number whether they are bots."""
     known = history.identities
-    found = history.memory("bots", lambda: np.array([
+    found = history.remember("bots", lambda: np.array([
         is_bot(name, email) for name, email in zip(known.person_names, known.person_emails, strict=True)
     ] or [False], np.bool_))  # fmt: skip
     of_each: NDArray[np.bool_] = found[known.person[identities]]
     return of_each
 
 
-def sizes(history: History) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+def sizes(history: History) -> tuple[Int64Array, Int64Array, Int64Array, NDArray[np.bool_]]:
     """For each commit its files, additions and deletions, and whether some of these are not known."""
 
-    def make() -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    def make() -> tuple[Int64Array, Int64Array, Int64Array, NDArray[np.bool_]]:
         changes, starts = history.changes, history.commits.change_starts
         summed = []
         unknown = changes.additions == UNKNOWN
@@ -128,10 +129,10 @@ def sizes(history: History) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
             summed.append(running[starts[1:]] - running[starts[:-1]])
         return np.diff(starts), summed[0], summed[1], (summed[2] > 0) | history.commits.unread
 
-    return history.memory("sizes", make)
+    return history.remember("sizes", make)
 
 
-def line_numbers(history: History, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+def line_numbers(history: History, rows: Int64Array) -> tuple[Int64Array, NDArray[np.bool_]]:
     """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
     blocks = history.blocks
     at = np.searchsorted(blocks.row, rows, side="right") - 1
