@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import sourcelight as sl
 from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
 from sourcelight.client.conversation import AnswerCache
@@ -18,6 +19,8 @@ from sourcelight.core.errors import ConnectFailed, ToolError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.frames.export import write_text
 from sourcelight.display.notebook import AskState
+from sourcelight.display.notebook.views.links import LinkResolver
+from sourcelight.testing import RepositoryBuilder
 
 URL = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"
 HOSTILE = "<script>x</script> [a](javascript:x) [b](/r@1/-/blob/f) [c](https://evil.example/) \u202e"
@@ -128,6 +131,28 @@ def test_only_its_user_reads_what_is_kept(home: Path) -> None:
     assert AnswerCache("b", "q").newest() is None
     file.write_text("{")
     assert cache.newest() is None
+
+
+def test_citations_of_this_process_lead_to_the_code_host(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "lamp")
+    commit = repo.commit({"a.py": "def shine():\n    return 1\n"}, "Begin")
+    repo.git("remote", "add", "origin", "https://github.com/example/lamp.git")
+    with sl.open(tmp_path / "src", progress=False) as code:
+        answer = code.deepsearch("Where is `shine` defined?", progress=False)
+        permalink = f'href="https://github.com/example/lamp/blob/{commit}/a.py#L1"'
+        assert permalink in answer._repr_mimebundle_()["text/html"]
+        assert permalink in answer.to_html()
+
+
+@pytest.mark.parametrize("path", ["../../../evil", "%2e%2e/%2e%2e/%2e%2e/evil", "..%2f..%2f..%2fevil"])
+def test_a_citation_does_not_lead_above_its_repository(path: str) -> None:
+    places = LinkResolver("", {"r": "https://github.com/o/r"})
+    assert [link.href for link in places.of_address("/r@abc/-/blob/a.py?L3-4")] == [
+        "https://github.com/o/r/blob/abc/a.py#L3"
+    ]
+    assert places.of_address(f"/r@abc/-/blob/{path}") == ()
+    assert places.of_address("/nowhere@abc/-/blob/a.py") == ()
+    assert places.of_address("//evil.example/r@abc/-/blob/a.py") == ()
 
 
 def test_views_of_a_hostile_answer_do_nothing() -> None:

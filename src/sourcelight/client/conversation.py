@@ -20,6 +20,8 @@ from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
+from sourcelight.display.notebook.frame_views import places_of
+from sourcelight.display.notebook.views.links import LinkResolver
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -192,7 +194,8 @@ class DeepSearchAnswer:
 
     def _shown(self) -> AnswerView:
         url = self.url if "://" in self.url else ""
-        return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url)
+        places = places_of(self._source) if not self._base_url and self._asker is not None else LinkResolver()
+        return AnswerView(self.status, self.title, self.questions, self._turns, self._base_url, url, places)
 
     def __repr__(self) -> str:
         return answer_text(self._shown())

@@ -6,10 +6,11 @@ What a query means, as HTML for a notebook. Every piece of text is escaped befor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import code, escape, link, one_line, own_address, to_html, visible
+from sourcelight.display.notebook.views.links import LinkResolver
 
 _STYLE = """<style>
 .sl-answer{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100ch}
@@ -44,7 +45,8 @@ class AnswerView:
     """What is shown of an answer.
 
     `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`; `turns` is what was
-    done when there is no answer; `base_url` and `url` are empty in this process.
+    done when there is no answer; `base_url` and `url` are empty in this process, where `places` has the code hosts and
+    directories of repositories.
     """
 
     status: str
@@ -53,6 +55,7 @@ class AnswerView:
     turns: Sequence[tuple[str, str]] = ()
     base_url: str = ""
     url: str = ""
+    places: LinkResolver = field(default_factory=LinkResolver)
 
 
 def answer_markdown(shown: AnswerView) -> str:
@@ -86,7 +89,7 @@ def answer_html(shown: AnswerView) -> str:
         f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS.get(shown.status, "inherit")}">'
         f"<b>{escape(shown.status)}</b>{where}</div>"
     )
-    return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(shown, 3)}</div>'
+    return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(shown, 3, in_notebook=True)}</div>'
 
 
 def answer_page(shown: AnswerView) -> str:
@@ -101,11 +104,14 @@ def answer_page(shown: AnswerView) -> str:
     )
 
 
-def _body(shown: AnswerView, top: int) -> str:
+def _body(shown: AnswerView, top: int, *, in_notebook: bool = False) -> str:
     def resolve(url: str) -> str:
-        # Without a service there is nothing behind a relative address, and the front end has addresses of its own.
-        found = own_address(url, shown.base_url)
-        return "" if found.startswith("/") else found
+        address = own_address(url, shown.base_url)
+        if not address.startswith("/"):
+            return address
+        # Nothing answers a relative address in this process. A link of JupyterLab works beside the notebook only.
+        links = shown.places.of_address(address)
+        return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
 
     parts = []
     for question in shown.questions:

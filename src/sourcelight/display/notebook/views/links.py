@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.markup import escape, link, own_address
@@ -56,6 +57,11 @@ def relative_to_notebook(file: str) -> str:
 
 
 Kind = Literal["service", "host", "lab"]
+_ADDRESS = re.compile(
+    r"/(?P<repository>[^@?#]+?)(?:@(?P<commit>[^/?#]+))?/-/"
+    r"(?:blob/(?P<path>[^?#]+)(?:\?L(?P<line>\d{1,9})(?:-\d{1,9})?)?|commit/(?P<shown_commit>[0-9a-f]{7,64}))"
+)
+"""Paths of `file_url` and of commits, without a service in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +197,22 @@ class LinkResolver:
     def commit(self, repository: str, commit: str) -> tuple[Link, ...]:
         """Places of a commit."""
         return tuple(self._commit(repository, commit, ""))
+
+    def of_address(self, url: str) -> tuple[Link, ...]:
+        """Places of a relative address, as citations of answers in this process have: a file, its lines, or a commit.
+
+        The address may come from anyone: it leads to known repositories, and not above their pages.
+        """
+        match = _ADDRESS.fullmatch(own_address(url))
+        if match is None or self.base_url:
+            return ()
+        repository, commit = unquote(match["repository"]), unquote(match["commit"] or "")
+        if match["shown_commit"]:
+            return self.commit(repository, match["shown_commit"])
+        path = unquote(match["path"])
+        if {".", ".."} & set(re.split(r"[/\\]", path)):  # a browser would leave the repository's pages
+            return ()
+        return tuple(self.file(repository, commit, path, int(match["line"] or 0)))
 
     def request(self, repository: str, number: int) -> str:
         """Address of a pull or merge request at the code host; empty when none is known."""
