@@ -9,7 +9,7 @@ from sourcelight.client.explanation import faceted
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, Pattern, parse
 from sourcelight.core.query.build import regexp, text
-from sourcelight.core.query.narrowing import in_pattern_type, narrowed, replaced, with_timeout, without
+from sourcelight.core.query.narrowing import in_pattern_type, narrowed, replace_filter, with_timeout, without_filters
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
 
@@ -106,14 +106,14 @@ def test_the_time_limit_reaches_every_alternative_and_changes_nothing_else(query
     ],
 )
 def test_a_filter_is_replaced_and_never_text(query: str, expected: str) -> None:
-    assert replaced(parse(query, "keyword"), "timeout", "1m") == expected
+    assert replace_filter(parse(query, "keyword"), "timeout", "1m") == expected
 
 
 def test_filters_are_left_out_and_never_text() -> None:
-    assert without(parse("Foo case:yes lang:go", "keyword"), {"case"}) == "Foo lang:go"
-    assert without(parse('f:"a b" Foo -l:go', "keyword"), {"file", "lang"}) == "Foo"
-    assert without(parse("case:yes", "keyword"), {"case"}) == ""
-    text = without(parse('case:yes "the case:yes filter"', "keyword"), {"case"})
+    assert without_filters(parse("Foo case:yes lang:go", "keyword"), {"case"}) == "Foo lang:go"
+    assert without_filters(parse('f:"a b" Foo -l:go', "keyword"), {"file", "lang"}) == "Foo"
+    assert without_filters(parse("case:yes", "keyword"), {"case"}) == ""
+    text = without_filters(parse('case:yes "the case:yes filter"', "keyword"), {"case"})
     assert [leaf.value for leaf in (parse(text, "keyword").plan[0].pattern,) if isinstance(leaf, Pattern)] == [
         "the case:yes filter"
     ]

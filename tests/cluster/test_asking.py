@@ -17,9 +17,9 @@ from cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.coordinator.requests import NoWorkerAnswered
-from sourcelight.backends.cluster.coordinator.slots import MOST_BYTES, OrderedMerge
+from sourcelight.backends.cluster.coordinator.slots import MAX_BYTES, OrderedMerge
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.messages import ResultPiece, fault_to_plain
+from sourcelight.backends.cluster.messages import ResultPiece, error_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.storage import ShardStorage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
@@ -132,7 +132,7 @@ def test_a_query_that_fails_alike_on_two_workers_is_not_tried_on_a_third(cell: D
     searched(engine)
 
     async def failing(_: Messages) -> Messages:
-        yield {"kind": "fault", **fault_to_plain(ClusterError("the engine fails"))}
+        yield {"kind": "fault", **error_to_plain(ClusterError("the engine fails"))}
 
     harmed(cell, failing)
     _, search = searched(engine)
@@ -153,7 +153,7 @@ def test_storage_that_two_workers_can_not_read_is_asked_for_at_a_third(
     cell: DeskCell, engine: ClusterEngine, whole: list[Line]
 ) -> None:
     async def unreadable(_: Messages) -> Messages:
-        yield {"kind": "fault", **fault_to_plain(StorageError("s3://bucket", "no route"))}
+        yield {"kind": "fault", **error_to_plain(StorageError("s3://bucket", "no route"))}
 
     harmed(cell, unreadable, "w1", "w2")
     found, search = searched(engine)
@@ -240,7 +240,7 @@ def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() ->
     slots = OrderedMerge(["a", "b"])
     first, second = slots.open(["a"]), slots.open(["b"])
     assert not slots.full(first)
-    slots.add(first, ResultPiece(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MOST_BYTES])})))
+    slots.add(first, ResultPiece(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MAX_BYTES])})))
     assert slots.full(first)
     assert slots.full(second)
     slots.complete(first)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, JoinedRows, joined
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, JoinedRows, join_cuts
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge
 from sourcelight.backends.cluster.messages import ResultPiece
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases
@@ -52,7 +52,7 @@ def test_rows_are_joined_as_they_are_in_the_order_given(data: st.DataObject) -> 
     for batch in data.draw(st.lists(st.sampled_from(batches), min_size=1, max_size=5)):
         start = data.draw(st.integers(0, batch.num_rows - 1))
         cuts.append((batch, start, data.draw(st.integers(start + 1, batch.num_rows))))
-    found = joined(cuts)
+    found = join_cuts(cuts)
     assert found.to_pylist() == [row for batch, low, high in cuts for row in batch.slice(low, high - low).to_pylist()]
     for name in ("type", "repository", "language"):
         column = found.column(name)

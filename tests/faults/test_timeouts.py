@@ -17,7 +17,7 @@ import sourcelight as sl
 from core.wire.strict_decoder import read_strictly
 from server.running_service import ScriptedEngine, Service
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
-from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, on_time, within
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline, steps_with_deadline
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -100,7 +100,7 @@ def test_a_step_that_is_late_is_left_behind_and_closes_when_it_ends() -> None:
 
     with ThreadPoolExecutor(1) as worker:
         begin = time.monotonic()
-        assert list(on_time(parts(), Cancellation(1.0), worker)) == [1]
+        assert list(steps_with_deadline(parts(), Cancellation(1.0), worker)) == [1]
         assert time.monotonic() - begin < 1.0 + LATE_S
         go_on.set()
     assert closed.wait(20)
@@ -117,13 +117,13 @@ def test_a_step_that_is_in_time_gives_its_fault_and_closes() -> None:
             closed.set()
 
     with ThreadPoolExecutor(1) as worker:
-        timed = on_time(parts(), Cancellation(20), worker)
+        timed = steps_with_deadline(parts(), Cancellation(20), worker)
         assert next(timed) == 1
         with pytest.raises(LookupError):
             next(timed)
         assert closed.is_set()
         closed.clear()
-        timed = on_time(parts(), Cancellation(20), worker)
+        timed = steps_with_deadline(parts(), Cancellation(20), worker)
         assert next(timed) == 1
         timed.close()
         assert closed.is_set()
@@ -230,10 +230,10 @@ def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: LocalEn
 def test_work_that_looks_at_no_clock_is_left_behind() -> None:
     go_on = threading.Event()
     with pytest.raises(DeadlineExceeded):
-        within(lambda: go_on.wait(20), Cancellation(0.05))
+        run_with_deadline(lambda: go_on.wait(20), Cancellation(0.05))
     go_on.set()
     with pytest.raises(DeadlineExceeded):
-        within(lambda: 1, Cancellation(-1.0))
-    assert within(lambda: 1, Cancellation()) == within(lambda: 1, Cancellation(20)) == 1
+        run_with_deadline(lambda: 1, Cancellation(-1.0))
+    assert run_with_deadline(lambda: 1, Cancellation()) == run_with_deadline(lambda: 1, Cancellation(20)) == 1
     with pytest.raises(ZeroDivisionError):
-        within(lambda: 1 // 0, Cancellation(20))
+        run_with_deadline(lambda: 1 // 0, Cancellation(20))

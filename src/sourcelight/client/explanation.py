@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import visible
 from sourcelight.core.query import parse
-from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.nodes import tree_text
 from sourcelight.core.wire.events import SuggestedFilter
 from sourcelight.core.wire.request import SearchRequest
@@ -108,4 +108,4 @@ def faceted(query: str, chosen: Sequence[SuggestedFilter], pattern_type: str = "
         read = parse(query, pattern_type)
     except QueryError:
         return f"{front} {query}".strip()  # the one who searches is told
-    return conjoined(read, front)
+    return add_filter(read, front)

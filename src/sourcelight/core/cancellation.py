@@ -84,7 +84,7 @@ class DeadlineExceeded(Exception):
     """Raised when work was not done by the end of its time."""
 
 
-def within(work: Callable[[], _Result], cancellation: Cancellation, grace_s: float = GRACE_S) -> _Result:
+def run_with_deadline(work: Callable[[], _Result], cancellation: Cancellation, grace_s: float = GRACE_S) -> _Result:
     """Give what `work` gives, done in a thread of its own; in this one where there is no time limit.
 
     Work that is late is left behind: what it gives, or raises, is dropped when it ends.
@@ -140,7 +140,7 @@ class StepThread:
             self._pool.shutdown(wait=False)
 
 
-def on_time(
+def steps_with_deadline(
     parts: Generator[_Part, None, None],
     cancellation: Cancellation,
     worker: ThreadPoolExecutor | StepThread,
@@ -180,7 +180,7 @@ def on_time(
             parts.close()
 
 
-def watched(work: Callable[[Cancellation], None], cancellation: Cancellation, every_s: float) -> Iterator[None]:
+def run_in_thread(work: Callable[[Cancellation], None], cancellation: Cancellation, every_s: float) -> Iterator[None]:
     """Do `work` in a thread; yield at once and then every `every_s` seconds until it is done.
 
     When `cancellation` stops, or the caller loses interest, the work is asked to end and waited for. What it raises is
@@ -223,7 +223,7 @@ def never() -> bool:
     return False
 
 
-def check(stopped: Stopped) -> None:
+def check_stopped(stopped: Stopped) -> None:
     """Raise `ScanStopped` when it is time to stop."""
     if stopped():
         raise ScanStopped

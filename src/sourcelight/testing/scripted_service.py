@@ -19,7 +19,7 @@ RESET: Literal["reset"] = "reset"
 
 Step = bytes | Literal["silence", "reset"]
 
-_MOST_REQUEST_BYTES = 1 << 20
+_MAX_REQUEST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _read_head(connection: socket.socket) -> ReceivedRequest | None:
     while b"\r\n\r\n" not in data:
         portion = connection.recv(65536)
         data += portion
-        if not portion or len(data) > _MOST_REQUEST_BYTES:
+        if not portion or len(data) > _MAX_REQUEST_BYTES:
             return None
     first, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)

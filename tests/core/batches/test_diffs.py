@@ -14,7 +14,7 @@ from sourcelight.core.batches.diff_text import (
     is_odd,
     quote_name,
     read_diff,
-    unfenced,
+    strip_fence,
     unquote_name,
     write_diff,
 )
@@ -32,7 +32,7 @@ LINES = st.lists(
 def test_lines_of_files_of_any_name_are_read_back(rows: list[tuple[str, str, int, str]]) -> None:
     lines = [DiffLine(path, side, number, text, 1) for path, side, number, text in rows]
     content, positions = write_diff(lines)
-    found = read_diff(unfenced(content), set(positions))
+    found = read_diff(strip_fence(content), set(positions))
     assert [found[position] for position in positions] == lines
 
 
@@ -40,7 +40,7 @@ def test_lines_of_files_of_any_name_are_read_back(rows: list[tuple[str, str, int
 def test_a_line_goes_to_its_file_and_not_to_the_one_before(name: str) -> None:
     lines = [DiffLine(path, "removed", 1, "needle", 1) for path in ("a", name, "z")]
     content, positions = write_diff(lines)
-    assert [one.path for one in read_diff(unfenced(content), set(positions)).values()] == ["a", name, "z"]
+    assert [one.path for one in read_diff(strip_fence(content), set(positions)).values()] == ["a", name, "z"]
 
 
 def test_names_that_other_services_do_not_quote_are_told_by_the_counts_of_hunks() -> None:

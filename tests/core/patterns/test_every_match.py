@@ -19,7 +19,7 @@ from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns import bulk, compile_pattern, compiled, texts
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.ranges import BufferList
-from sourcelight.core.patterns.relaxed import weaker
+from sourcelight.core.patterns.relaxed import weaker_patterns
 
 PINNED = [
     (r"\d$", b"# TODO\nvalue = 1\n"),
@@ -191,15 +191,15 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
         monkeypatch.setattr(compiled, "prefilters", lambda _tree: ())
         monkeypatch.setattr(bulk, "SLOW_S", -1.0)
         monkeypatch.setattr(bulk, "SLOW_BYTES", 10**18)
-        monkeypatch.setattr(bulk, "FIRST", 64)
-        monkeypatch.setattr(bulk, "MOST", 64)
+        monkeypatch.setattr(bulk, "FIRST_CALL_BYTES", 64)
+        monkeypatch.setattr(bulk, "MAX_CALL_BYTES", 64)
     elif request.param == "tiny pieces":
         monkeypatch.setattr(texts, "COMMON", 4)
         monkeypatch.setattr(texts, "SAMPLE", 8)
         monkeypatch.setattr(compiled, "PORTION", 64)
-        monkeypatch.setattr(bulk, "BLOCK", 8)
-        monkeypatch.setattr(bulk, "FIRST", 32)
-        monkeypatch.setattr(bulk, "MOST", 128)
+        monkeypatch.setattr(bulk, "BLOCK_BYTES", 8)
+        monkeypatch.setattr(bulk, "FIRST_CALL_BYTES", 32)
+        monkeypatch.setattr(bulk, "MAX_CALL_BYTES", 128)
         monkeypatch.setattr(texts, "PIECE", 8)
     return str(request.param)
 
@@ -251,7 +251,7 @@ def test_a_weaker_pattern_matches_wherever_the_pattern_does() -> None:
         except PatternError:
             continue
         exact = {at for at, text in enumerate(documents) if pattern.find_document(text)}
-        for weak in weaker(pattern._tree):
+        for weak in weaker_patterns(pattern._tree):
             written += 1
             assert exact <= {at for at, text in enumerate(documents) if re2.search(weak, text)}, (source, weak)
     assert written > 200

@@ -18,7 +18,7 @@ Cut = tuple[Any, int, int]
 """A batch, and where its rows that are meant begin and end."""
 
 
-def joined(cuts: list[Cut]) -> Any:
+def join_cuts(cuts: list[Cut]) -> Any:
     """One batch of all rows, in the order given; the batches have the same columns.
 
     Its dictionaries hold the values that its rows use, in the order in which the rows use them.
@@ -89,12 +89,12 @@ class JoinedRows:
         for kind, cut in cuts:
             large = cut[2] - cut[1] >= LARGE_ROWS
             if together and (large or kind != last or not _alike(cut[0], together[-1][0])):
-                yield joined(together)
+                yield join_cuts(together)
                 together = []
             together.append(cut)
             last = kind if not large else -1
         if together:
-            yield joined(together)
+            yield join_cuts(together)
 
 
 def _alike(batch: Any, previous: Any) -> bool:

@@ -18,9 +18,9 @@ from sourcelight.backends.cluster.connection import ClusterConnection
 from sourcelight.backends.cluster.coordinator.members import ReplicaOrder, WorkerInfo
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import EXPLAIN, WorkerRequest
-from sourcelight.backends.cluster.partial_calls import sentence, waited
-from sourcelight.backends.cluster.search import ClusterPlanCache, ClusterSearch, catalog_of, planned
-from sourcelight.backends.cluster.tool_calls import COORDINATED, counted, route
+from sourcelight.backends.cluster.partial_calls import sentence, wait_for
+from sourcelight.backends.cluster.search import ClusterPlanCache, ClusterSearch, catalog_of, make_cluster_plans
+from sourcelight.backends.cluster.tool_calls import COORDINATED, count_on_workers, route
 from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
@@ -159,7 +159,7 @@ class ClusterEngine(LocalEngine):
     ) -> Any | None:
         """Matches and files by ``repository``, ``language`` or ``path``; see `LocalEngine.count`."""
         self.read(request)
-        return counted(self.snapshot(), request, by, viewer, cancellation)
+        return count_on_workers(self.snapshot(), request, by, viewer, cancellation)
 
     def run_tool(self, handler: ToolHandler[A], arguments: A, context: ToolContext) -> ToolResult:
         """Do the work of a tool on the workers, or here, from the catalog and by searches; see `LocalEngine`."""
@@ -175,17 +175,17 @@ class ClusterEngine(LocalEngine):
 
     def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
         """Do a step of deep search on a worker that has the repositories of the question."""
-        from sourcelight.backends.cluster.tool_calls import carried_out
+        from sourcelight.backends.cluster.tool_calls import run_step
 
-        return carried_out(self.snapshot(), step, asked, context, heard)
+        return run_step(self.snapshot(), step, asked, context, heard)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
         """Say what a query means; the workers say what their indexes leave to be read. See `LocalEngine.explain`."""
-        explanation = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
+        explanation = explain_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
         return super().explain(request, viewer, cancellation) if explanation is None else explanation
 
 
-def explained_by_workers(
+def explain_by_workers(
     engine: ClusterEngine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
 ) -> Explanation | None:
     """Explain a query; None where it chooses no repository.
@@ -198,7 +198,7 @@ def explained_by_workers(
         When no worker answers for any repository.
     """
     query, scoped = engine.parsed(request)
-    _, plans, names = planned(engine, viewer, cancellation, scoped)
+    _, plans, names = make_cluster_plans(engine, viewer, cancellation, scoped)
     if not names:
         return None
     fleet = engine.fleet
@@ -212,7 +212,7 @@ def explained_by_workers(
     )
     turns = ReplicaOrder(fleet.members, engine.holders())
     asking = HolderRequests(turns, engine.generation, order, fleet.silence_s)
-    messages = waited(engine, asking.each(), cancellation)
+    messages = wait_for(engine, asking.each(), cancellation)
     if not messages:
         raise NoWorkerAnswered("explain", [one for name in asking.skipped for one in turns.why(name)])
     explanation = explained(

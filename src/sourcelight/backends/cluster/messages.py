@@ -105,7 +105,7 @@ def versions() -> str:
     return f"sourcelight {sourcelight.__version__} (Python {python}, pyarrow {pa.__version__.partition('.')[0]})"
 
 
-def fault_to_plain(error: BaseException) -> dict[str, Any]:
+def error_to_plain(error: BaseException) -> dict[str, Any]:
     """An error as values; ours keep their kind and facts, others become words."""
     if not isinstance(error, SourcelightError):
         return {"error": "ClusterError", "message": f"{type(error).__name__}: {error}", "facts": {}, "ours": False}
@@ -113,8 +113,8 @@ def fault_to_plain(error: BaseException) -> dict[str, Any]:
     return {"error": type(error).__name__, "message": str(error), "facts": facts, "ours": True}
 
 
-def fault_from_plain(payload: Mapping[str, Any]) -> SourcelightError:
-    """The error that `fault_to_plain` told of."""
+def error_from_plain(payload: Mapping[str, Any]) -> SourcelightError:
+    """The error that `error_to_plain` told of."""
     restored = errors.restore_error(str(payload["error"]), payload["message"], payload["facts"])
     return restored or ClusterError(payload["message"])
 
@@ -141,7 +141,7 @@ def answer_from_plain(payload: Mapping[str, Any]) -> ToolResult:
     )
 
 
-def only_said(record: Any) -> dict[str, Any]:
+def non_default_fields(record: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from what they are by default, by name."""
     values = {}
     for item in fields(record):

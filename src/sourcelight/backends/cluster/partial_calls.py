@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.cluster.coordinator.members import FailedAttempt, ReplicaOrder, reasons
 from sourcelight.backends.cluster.coordinator.requests import HolderRequests, NoWorkerAnswered
 from sourcelight.backends.cluster.messages import PART, RANK, WorkerRequest
-from sourcelight.backends.cluster.search import planned
+from sourcelight.backends.cluster.search import make_cluster_plans
 from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
@@ -75,7 +75,7 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
     # What is asked in words, such as a week ago, is the same moment for every worker.
     call = replace(call, arguments=_dated(call))
     asking = call.holders([repository.name for repository in needed], PART)
-    messages = waited(call.engine, asking.each(), call.context.cancellation)
+    messages = wait_for(call.engine, asking.each(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
     complete_names = [name for name in asking.order.names if name not in skipped]
     part = tools.PartialResult.joined(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
@@ -94,7 +94,7 @@ def ranked(call: ClusterToolCall) -> ToolResult:
     if not names:
         return ranked_answer(text, call.nowhere())
     asking = call.holders(names, RANK)
-    messages = waited(call.engine, asking.together(), call.context.cancellation)
+    messages = wait_for(call.engine, asking.together(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
     return accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
@@ -107,7 +107,7 @@ def chosen(call: ClusterToolCall, text: str) -> list[str]:
     engine = call.engine
     query = filters_query(split_filters(text)[0])
     scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
-    return planned(engine, call.context.viewer, call.context.cancellation, scopes)[2]
+    return make_cluster_plans(engine, call.context.viewer, call.context.cancellation, scopes)[2]
 
 
 def _dated(call: ClusterToolCall) -> Mapping[str, Any]:
@@ -129,10 +129,10 @@ def _skipped(name: str, asking: HolderRequests, messages: Sequence[Any]) -> dict
 
 def sentence(name: str, tried: Sequence[FailedAttempt]) -> str:
     """What is said of a repository that no worker answered for."""
-    return left_out(name, reasons(tried))
+    return reason_left_out(name, reasons(tried))
 
 
-def left_out(name: str, asked: str) -> str:
+def reason_left_out(name: str, asked: str) -> str:
     """What is said of a repository that is not in an answer; `asked` are the workers, and why each has it not."""
     return f"{name} did not answer and is left out. Asked: {asked}. Ask again in a moment."
 
@@ -147,7 +147,7 @@ def accounted(answer: ToolResult, skipped: Mapping[str, str]) -> ToolResult:
     return replace(answer, attributes={**answer.attributes, "skipped": rows}, complete=False)
 
 
-def waited(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> Any:
+def wait_for(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> Any:
     """Wait for work on the fleet's loop; cancelling ends it there."""
     future = engine.fleet.start(work)
     while True:

@@ -59,7 +59,7 @@ def _repositories(entries: Iterable[StoredShard]) -> list[Repository]:
     ]
 
 
-def planned(
+def make_cluster_plans(
     engine: ClusterEngine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[ScopedAlternative]
 ) -> tuple[ScopeResolver, list[Plan], list[str]]:
     """What chose the repositories, plans that name them, and their names; of those that the viewer may see.
@@ -168,7 +168,7 @@ class ClusterSearch(SearchExecution):
         """The repositories that the query names, of those the viewer may see, and what is asked of them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
         self.engine = engine.snapshot()
-        return planned(self.engine, self.viewer, self.cancellation, self.scoped)
+        return make_cluster_plans(self.engine, self.viewer, self.cancellation, self.scoped)
 
     def _batches(self, plans: list[Plan], names: list[str], limit: int) -> Generator[Any, None, None]:
         """All rows, ranked where a search on one machine would rank them."""
@@ -255,7 +255,7 @@ class ClusterSearch(SearchExecution):
     def _left_out(self, plans: list[Plan], scoper: ScopeResolver) -> Iterator[Skipped]:
         del plans
         skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
-        yield from missing(skipped, self.tally.repositories)
+        yield from unanswered_items(skipped, self.tally.repositories)
         yield from notices.not_indexed(self._problems())
         yield from self._left_out_everywhere(scoper)
         if self.viewer.sees_private:
@@ -296,7 +296,7 @@ def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
     return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
 
 
-def missing(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: set[str]) -> Iterator[Skipped]:
+def unanswered_items(skipped: dict[str, tuple[FailedAttempt, ...]], partly_shown: set[str]) -> Iterator[Skipped]:
     """One item for each repository that no worker told whole."""
     for name, tried in sorted(skipped.items()):
         partly = "Some of its matches are shown. " if name in partly_shown else ""

@@ -21,10 +21,10 @@ from sourcelight.backends.cluster.partial_calls import (
     accounted,
     chosen,
     in_parts,
-    left_out,
     ranked,
+    reason_left_out,
     sentence,
-    waited,
+    wait_for,
 )
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
@@ -74,10 +74,10 @@ def route(
     needed = _needed(engine, tool, arguments, context.viewer)
     if isinstance(handler.run, Split) and (len(needed) != 1 or not tool.takes_repos):
         return in_parts(call, tool, handler.run, needed)
-    return _gathered(call, needed)
+    return _gather(call, needed)
 
 
-def _gathered(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult:
+def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult:
     """Answer a call on one worker that has all shards which it needs."""
     engine = call.engine
     total = size_of(engine, needed)
@@ -92,12 +92,12 @@ def _gathered(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResu
     try:
         return _asked(call, call.order(names), candidates_of(engine, repo, needed))
     except NoWorkerAnswered:
-        waited(engine, engine.fleet.members.look(), call.context.cancellation)
+        wait_for(engine, engine.fleet.members.look(), call.context.cancellation)
     # Other workers may hold them now; where none can have all, one answers with what it can have.
     order = call.order(names, "" if len(names) == 1 else REST)
     answer = _asked(call, order, candidates_of(engine, repo, needed))
     facts = dict(answer.attributes)
-    reasons = {name: left_out(name, why) for name, why in sorted(facts.pop("missing", {}).items())}
+    reasons = {name: reason_left_out(name, why) for name, why in sorted(facts.pop("missing", {}).items())}
     return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *reasons.values())), reasons)
 
 
@@ -106,10 +106,10 @@ def _asked(call: ClusterToolCall, order: WorkerRequest, candidates: Sequence[Wor
     work = ask_one(
         fleet.members, CALL, order, candidates, label=call.name, silence_s=fleet.silence_s, on_message=call.heard
     )
-    return answer_from_plain(waited(call.engine, work, call.context.cancellation)["answer"])
+    return answer_from_plain(wait_for(call.engine, work, call.context.cancellation)["answer"])
 
 
-def counted(
+def count_on_workers(
     engine: ClusterEngine, request: SearchRequest, by: Sequence[str], viewer: Viewer, cancellation: Cancellation
 ) -> Any | None:
     """Counts of all workers, summed; None where only a stream can answer, or a worker did not, or a build failed."""
@@ -138,14 +138,14 @@ def counted(
         # The workers of one group hold the same shards first; for the second try any of them will do.
         candidates = list(dict.fromkeys(member for name in repository_names for member in holders[name]))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, label="count", silence_s=fleet.silence_s))
-    for message in waited(engine, _together(work), cancellation):
+    for message in wait_for(engine, _together(work), cancellation):
         if not message["counted"]:
             return None
         tables.append(message["table"])
     if not tables:
         return None
     all_rows = pa.concat_tables([_plain(table) for table in tables])
-    return _summed(all_rows, by)
+    return _sum(all_rows, by)
 
 
 async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
@@ -161,7 +161,7 @@ def _plain(table: Any) -> Any:
     return table.cast(pa.schema(fields)).take(pa.array(range(table.num_rows), pa.int64()))
 
 
-def _summed(table: Any, by: Sequence[str]) -> Any:
+def _sum(table: Any, by: Sequence[str]) -> Any:
     sums = [("matches", "sum"), ("files", "sum")]
     if not by:
         return pa.table({name: pa.array([pa.compute.sum(table[name]).as_py() or 0]) for name, _ in sums})
@@ -208,7 +208,7 @@ _OWN = frozenset({"check", "lines"})
 """Steps that need the repositories of the question alone; others look for uses in all of them."""
 
 
-def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
+def run_step(engine: ClusterEngine, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
     """Do a step of a question: pinning where each repository is, the others on one worker that fetches what it lacks.
 
     Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
@@ -233,14 +233,14 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
     work = ask_one(
         fleet.members, CALL, order, candidates, label="deepsearch", silence_s=fleet.silence_s, on_message=told
     )
-    return waited(engine, work, context.cancellation)["answer"]["attributes"]["found"]
+    return wait_for(engine, work, context.cancellation)["answer"]["attributes"]["found"]
 
 
 def _pinned(call: ClusterToolCall, asked: Any) -> Any:
     """The commits that a question is about; a repository that nobody answers for is one that could not be pinned."""
     names = chosen(call, asked.filters)
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(asked)})
-    messages = waited(call.engine, asking.each(), call.context.cancellation)
+    messages = wait_for(call.engine, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
     unanswered = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
     merged = type(asked).merge(parts)

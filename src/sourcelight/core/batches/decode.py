@@ -40,7 +40,7 @@ from sourcelight.core.wire.decode import decode_matches
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import UnknownMatch
 
-_MOST_RUNS = 32
+_MAX_RUNS = 32
 """Runs of rows of one kind that are batches of their own; a batch takes all who read it some ten microseconds."""
 
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
@@ -67,7 +67,7 @@ class MatchDecoder:
         ProtocolError
             If the data is not JSON, or holds a number that no file can have.
         """
-        kinds: dict[str, _Kind] = {}
+        kinds: dict[str, _KindColumns] = {}
         seen = 0
         try:
             # Each event's records are dropped before the next one is read: memory that is at hand is fast.
@@ -75,10 +75,12 @@ class MatchDecoder:
                 records = _read(data)
                 for kind, (kind_records, positions) in _by_kind(records, seen).items():
                     if kind not in kinds:
-                        kinds[kind] = _Kind(kind)
+                        kinds[kind] = _KindColumns(kind)
                     kinds[kind].add(kind_records, positions, self._described)
                 seen += len(records)
-            batches = [_Made.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None]
+            batches = [
+                _DecodedBatch.of(kind, *rows) for kind in kinds.values() if (rows := kind.rows.columns()) is not None
+            ]
         except (OverflowError, pa.ArrowInvalid) as exc:
             raise ProtocolError(f"a match holds a number out of range: {exc}", event="matches") from exc
         ordered = [(one.batch, one.facts) for one in batches] if len(batches) < 2 else _in_order(batches)
@@ -98,7 +100,7 @@ class _RowDecoder(Protocol):
         ...
 
 
-class _Kind:
+class _KindColumns:
     """Rows in the making of one kind of match, where its records stand, and the facts of their repositories."""
 
     def __init__(self, kind: str) -> None:
@@ -118,7 +120,7 @@ class _Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _DecodedBatch:
     """The rows of one kind, the place of each on the wire, and what is told of their repositories."""
 
     batch: Any
@@ -126,18 +128,18 @@ class _Made:
     facts: dict[str, RepositoryInfo]
 
     @classmethod
-    def of(cls, kind: _Kind, columns: Columns, take: Numbers) -> _Made:
+    def of(cls, kind: _KindColumns, columns: Columns, take: Numbers) -> _DecodedBatch:
         positions = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
         return cls(pa.RecordBatch.from_pydict(columns), positions[take], kind.facts)
 
 
-def _in_order(batches: list[_Made]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
+def _in_order(batches: list[_DecodedBatch]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
     """The rows of several kinds in the order of the wire."""
     kinds = np.repeat(np.arange(len(batches)), [item.batch.num_rows for item in batches])
     order = np.argsort(np.concatenate([item.places for item in batches]), kind="stable")
     kinds = kinds[order]
     bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
-    if len(bounds) - 1 > max(_MOST_RUNS, len(batches)):
+    if len(bounds) - 1 > max(_MAX_RUNS, len(batches)):
         table = conform([item.batch for item in batches])
         names = {name for item in batches for name in item.batch.schema.names}
         table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()
@@ -278,7 +280,7 @@ def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
 
 
 def _message_rows(record: WireRecord) -> list[_CommitRow]:
-    text = diff_text.unfenced(record.content or "")
+    text = diff_text.strip_fence(record.content or "")
     rows: list[_CommitRow] = [
         (None, position, text[position], spans, len(spans), None)
         for position, spans in _spans_by_line(record).items()
@@ -288,7 +290,7 @@ def _message_rows(record: WireRecord) -> list[_CommitRow]:
 
 
 def _diff_rows(record: WireRecord) -> list[_CommitRow]:
-    diff_lines = diff_text.read_diff(diff_text.unfenced(record.content or ""), by_line := _spans_by_line(record))
+    diff_lines = diff_text.read_diff(diff_text.strip_fence(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
     for position, spans in by_line.items():
         line = diff_lines.get(position)

@@ -32,7 +32,7 @@ from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
 from sourcelight.core.errors import ProtocolError
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
-MOST_OVERLAPS = 1 << 23
+MAX_OVERLAPS = 1 << 23
 
 ChunkNumbers = NDArray[np.int64]
 
@@ -184,7 +184,7 @@ class _Parts:
         high = np.minimum(stops - ((stops > begins) & (stop_column == 0)), lines.count[chunk] - 1)
         counts = np.maximum(high - low + 1, 0)
         total = int(counts.sum())
-        if total > MOST_OVERLAPS + len(lines.start):
+        if total > MAX_OVERLAPS + len(lines.start):
             raise ProtocolError("the ranges of a match lie over each other too often", event="matches")
         of = repeats(counts)
         at = low[of] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -80,7 +80,7 @@ def is_diff(content: str) -> bool:
     return content.startswith(DIFF_FENCE)
 
 
-def unfenced(content: str) -> list[str]:
+def strip_fence(content: str) -> list[str]:
     """The lines of fenced text with the opening fence as line 0, so that wire line numbers are positions."""
     lines = content.split("\n")
     if len(lines) > 1 and lines[-1].startswith(_FENCE):

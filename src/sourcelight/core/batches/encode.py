@@ -14,15 +14,15 @@ import numpy as np
 from sourcelight.core.batches import encode_objects
 from sourcelight.core.batches.encode_files import FileEncoder, file_payloads
 from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
-from sourcelight.core.batches.raw_matches import RawMatchBatch, found_payloads, writes_well
+from sourcelight.core.batches.raw_matches import RawMatchBatch, can_encode, raw_payloads
 from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
 
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
 _TEXT_PER_EVENT = 512 * 1024
-_MOST = MAX_EVENT_BYTES - 1024
+_MAX_BYTES = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
-_MOST_SPANS = _MOST // 480
+_MAX_SPANS = _MAX_BYTES // 480
 
 # A pair of numbers, or a range of a chunk, takes at least this many bytes where there are so many of them.
 _MANY_SPANS, _SPAN_BYTES, _RANGE_BYTES = 100_000, 11, 90
@@ -58,8 +58,8 @@ def encode_matches(
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
     chunk says so; one with too many matches is sent several times, each time with other matches.
     """
-    if isinstance(match_batch, RawMatchBatch) and not chunk_matches and writes_well(match_batch.found):
-        yield from found_payloads(match_batch.found, facts)
+    if isinstance(match_batch, RawMatchBatch) and not chunk_matches and can_encode(match_batch.found):
+        yield from raw_payloads(match_batch.found, facts)
         return
     batch = match_batch.batch
     if not batch.num_rows:
@@ -79,12 +79,12 @@ def _of_one_kind(
     if kind in _OF_FILES and not options.chunk_matches and rows.spans() <= _MANY_SPANS:
         payloads = file_payloads(rows, groups, facts)
         for (start, end), data in zip(groups, payloads, strict=True):
-            yield from [data] if len(data) <= _MOST else _in_halves(rows.slice(start, end), facts, options)
+            yield from [data] if len(data) <= _MAX_BYTES else _in_halves(rows.slice(start, end), facts, options)
         return
     for start, end in groups:
         group = rows.slice(start, end)
         spans = group.spans() if kind == "content" else 0
-        if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MOST:
+        if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MAX_BYTES:
             # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
             yield from _in_halves(group, facts, options)
             continue
@@ -95,7 +95,7 @@ def _of_one_kind(
         else:
             objects = encode_objects.matches(group, kind, facts, options)
             data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in objects) + b"]"
-        if len(data) <= _MOST:
+        if len(data) <= _MAX_BYTES:
             yield data
         else:
             yield from _in_halves(group, facts, options)
@@ -109,7 +109,7 @@ def _in_halves(
         middle = next((a for a, _ in rows.files() if a >= len(rows) // 2), 0) or len(rows) // 2
         yield from _of_one_kind(rows.slice(0, middle), facts, options)
         yield from _of_one_kind(rows.slice(middle, len(rows)), facts, options)
-    elif rows.spans() > _MOST_SPANS:
+    elif rows.spans() > _MAX_SPANS:
         for half in rows.halved():
             yield from _of_one_kind(half, facts, options)
     else:
@@ -133,7 +133,7 @@ def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, in
 
 def _shortened(rows: MatchRows, options: encode_objects.EncodeOptions) -> MatchRows:
     """A single row whose texts are cut so that even fully escaped they fit twice into one event."""
-    return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
+    return rows.shortened(_MAX_BYTES // (6 * (3 if options.chunk_matches else 2)))
 
 
 def _chunk_payload(

@@ -80,7 +80,7 @@ class RowEncoder:
 
 
 def _texts(rows: MatchRows, name: str, starts: NDArray[np.int64]) -> list[str]:
-    texts, codes = encode_objects.coded(rows, name, starts)
+    texts, codes = encode_objects.take_codes(rows, name, starts)
     return [texts[code] for code in codes]
 
 
@@ -153,12 +153,12 @@ class FileEncoder:
 
     def __init__(self, rows: MatchRows, facts: Mapping[str, RepositoryInfo]) -> None:
         self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
-        kinds, kind = encode_objects.coded(rows, "type", self.starts)
+        kinds, kind = encode_objects.take_codes(rows, "type", self.starts)
         self.in_content = [kinds[code] == "content" for code in kind]
         openings = [b'{"type":"%b","path":"' % (b"content" if held else b"path") for held in (False, True)]
-        paths = json_texts(encode_objects.taken(rows, "path", self.starts))
+        paths = json_texts(encode_objects.take_column(rows, "path", self.starts))
         place_texts = _places(rows, self.starts, facts)
-        languages, language = encode_objects.coded(rows, "language", self.starts)
+        languages, language = encode_objects.take_codes(rows, "language", self.starts)
         tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
         join = b"".join
         self.before = [
@@ -233,7 +233,7 @@ def json_texts(column: Any) -> list[bytes]:
 
 def _places(rows: MatchRows, rows_of_files: NDArray[np.int64], facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
-    coded = [encode_objects.coded(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
+    coded = [encode_objects.take_codes(rows, column, rows_of_files) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
     by_codes: dict[tuple[int, ...], bytes] = {}
     found = []

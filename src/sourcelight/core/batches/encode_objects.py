@@ -69,7 +69,7 @@ def _file(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dic
     }
 
 
-def taken(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> Any:
+def take_column(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> Any:
     """The texts of a column at some rows, as strings."""
     column = rows.column(name)
     if pa.types.is_dictionary(column.type):
@@ -78,7 +78,7 @@ def taken(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> Any:
     return column.take(pa.array(row_indices)).cast(pa.string())
 
 
-def coded(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
+def take_codes(rows: MatchRows, name: str, row_indices: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
     """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):

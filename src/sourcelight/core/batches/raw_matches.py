@@ -144,7 +144,7 @@ _SEPARATOR = "\x7f"
 _SPLIT = b"\x7f"
 _LONG_BYTES = 1024
 _TEXT_PER_EVENT = 512 * 1024
-_MOST_TEXT, _MOST_SPANS = 1024 * 1024, 100_000
+_MAX_TEXT_BYTES, _MAX_SPANS = 1024 * 1024, 100_000
 """Bytes of lines of one file, and spans of all, that surely fit into one event."""
 
 _CONTENT, _PATH = b'{"type":"content","path":"', b'{"type":"path","path":"'
@@ -155,18 +155,18 @@ _NEXT = b']]},{"line":"'
 _END = b"]]}]"
 
 
-def writes_well(matches: RawMatches) -> bool:
-    """Whether `found_payloads` may be used: long lines, of which each copy counts, go another way."""
+def can_encode(matches: RawMatches) -> bool:
+    """Whether `raw_payloads` may be used: long lines, of which each copy counts, go another way."""
     size = len(matches.data)
-    if size > _LONG_BYTES * len(matches.numbers) or len(matches.starts) > _MOST_SPANS:
+    if size > _LONG_BYTES * len(matches.numbers) or len(matches.starts) > _MAX_SPANS:
         return False
-    if size <= _MOST_TEXT:
+    if size <= _MAX_TEXT_BYTES:
         return True
     lengths = matches.lengths[matches.in_content]
-    return int(np.add.reduceat(matches.sizes, np.cumsum(lengths) - lengths).max()) <= _MOST_TEXT
+    return int(np.add.reduceat(matches.sizes, np.cumsum(lengths) - lengths).max()) <= _MAX_TEXT_BYTES
 
 
-def found_payloads(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
+def raw_payloads(matches: RawMatches, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
     """Yield JSON arrays of matches, each of files of one kind."""
     kinds = matches.in_content
     before, after = _files(matches, facts)

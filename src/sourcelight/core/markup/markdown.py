@@ -66,7 +66,7 @@ _FAMILIES = {
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
 Token = tuple[int, int, str]
-_MOST = 200_000
+_MAX_CHARS = 200_000
 """Characters beyond which nothing is coloured."""
 
 
@@ -84,7 +84,7 @@ def code_html(text: str, language: str) -> str:
 def code_tokens(text: str, language: str) -> list[Token]:
     """Comments, strings, numbers and keywords of a text, in order, as (start, end, class letter); none when unknown."""
     family = _FAMILY_OF.get(language.lower())
-    if family is None or len(text) > _MOST:
+    if family is None or len(text) > _MAX_CHARS:
         return []
     matches = _pattern(family).finditer(text)
     return [(token.start(), token.end(), token.lastgroup) for token in matches if token.lastgroup is not None]
@@ -160,8 +160,8 @@ _DIVIDER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[
 _PLAIN = re.compile(r"[^\\`\[*_]+")
 _TICKS = re.compile(r"`+")
 _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
-_MOST_ADDRESS = 8_000
-_DEEPEST = 8
+_MAX_ADDRESS_CHARS = 8_000
+_MAX_DEPTH = 8
 
 
 def to_html(text: str, resolve: Resolve, *, top: int = 1) -> str:
@@ -205,9 +205,9 @@ class _Blocks:
             elif _RULE.fullmatch(line):
                 out.append("<hr>\n")
                 index += 1
-            elif line.lstrip().startswith(">") and depth < _DEEPEST:
+            elif line.lstrip().startswith(">") and depth < _MAX_DEPTH:
                 index = self._quotation(lines, index, depth, out)
-            elif _BULLET.fullmatch(line) and depth < _DEEPEST:
+            elif _BULLET.fullmatch(line) and depth < _MAX_DEPTH:
                 index = self._list(lines, index, depth, out)
             elif (
                 "|" in line
@@ -407,12 +407,12 @@ class _Line:
         return closing_ticks[0] + len(run[0])
 
     def _link(self, position: int, end: int, depth: int) -> tuple[str, int] | None:
-        if depth >= _DEEPEST:
+        if depth >= _MAX_DEPTH:
             return None
         text, close = self.text, self.partners.get(position, end)
         if close >= end or text[close : close + 2] != "](":
             return None
-        close_paren = text.find(")", close + 2, min(end, close + 2 + _MOST_ADDRESS))
+        close_paren = text.find(")", close + 2, min(end, close + 2 + _MAX_ADDRESS_CHARS))
         if close_paren < 0:
             return None
         parts = text[close + 2 : close_paren].split()
@@ -428,7 +428,7 @@ class _Line:
         marker = letter * 2 if text.startswith(letter * 2, position) else letter
         text_start = position + len(marker)
         before = text[position - 1] if position else " "
-        if depth >= _DEEPEST or marker in missing or text_start >= end or text[text_start].isspace():
+        if depth >= _MAX_DEPTH or marker in missing or text_start >= end or text[text_start].isspace():
             return None
         if letter == "_" and (before.isalnum() or before == "_"):
             return None

@@ -18,16 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.cancellation import Stopped, check
-from sourcelight.core.patterns.ranges import BufferList, Offsets, cut_at_lines, glued
+from sourcelight.core.cancellation import Stopped, check_stopped
+from sourcelight.core.patterns.ranges import BufferList, Offsets, cut_at_lines, join_adjacent
 
-BLOCK = 4096
+BLOCK_BYTES = 4096
 """Bytes of lines that RE2 is asked about together."""
 
-LEAST, MOST = 64 << 10, 4 << 20
+MIN_CALL_BYTES, MAX_CALL_BYTES = 64 << 10, 4 << 20
 """Bytes given to the kernel in one call: it can be stopped only between two."""
 
-FIRST = 512 << 10
+FIRST_CALL_BYTES = 512 << 10
 
 SHORT_S, LONG_S = 0.008, 0.04
 """Seconds of a call below which the next takes twice as much, and above which it takes a quarter."""
@@ -35,10 +35,10 @@ SHORT_S, LONG_S = 0.008, 0.04
 SLOW_S, SLOW_BYTES = 0.005, 40_000_000
 """Seconds of a call, and bytes a second, from which on RE2 is slow: it reads ten times as much where it can."""
 
-TEXT_COST = 64
+TEXT_COST_BYTES = 64
 """Bytes of text that take RE2 as long as to begin with one more text."""
 
-NEAR = 8
+MAX_GAP_BYTES = 8
 """Bytes between two texts, on average, up to which reading these as well is cheaper than to copy all texts."""
 
 NEWLINE = 10
@@ -69,10 +69,10 @@ class BulkMatcher:
     def matches(self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped) -> NDArray[np.bool_]:
         """Tell for each text ``view[start:end]``; raises `Halted`."""
         matched = np.zeros(len(starts), dtype=np.bool_)
-        for first, last in paced(ends - starts, stopped):
+        for first, last in paced_runs(ends - starts, stopped):
             run_starts, run_ends = starts[first:last], ends[first:last]
             gaps = run_starts[1:] - run_ends[:-1]
-            if (gaps >= 0).all() and int(gaps.sum()) <= NEAR * len(run_starts):
+            if (gaps >= 0).all() and int(gaps.sum()) <= MAX_GAP_BYTES * len(run_starts):
                 # What stands between the texts is read as well, and not looked at.
                 bounds = np.stack((run_starts, run_ends), axis=1).ravel() - run_starts[0]
                 matched[first:last] = self._among(view[run_starts[0] : run_ends[-1]], bounds, self._source)[::2]
@@ -86,9 +86,9 @@ class BulkMatcher:
         matched = np.zeros(len(ranges), dtype=np.bool_)
         sizes = ranges[:, 1] - ranges[:, 0]
         source = self._scanned
-        for first, last in paced(sizes, stopped):
+        for first, last in paced_runs(sizes, stopped):
             with source.timed(int(sizes[first:last].sum())) as text:
-                data = _joined(buffers, ranges[first:last])
+                data = _concat(buffers, ranges[first:last])
                 matched[first:last] = self._among(data, _bounds(sizes[first:last]), text)
         return ranges[matched]
 
@@ -97,22 +97,22 @@ class BulkMatcher:
 
         Right for patterns alone that can't match a newline and don't name the ends of the text.
         """
-        blocks = cut_at_lines(buffers, ranges, BLOCK)
+        blocks = cut_at_lines(buffers, ranges, BLOCK_BYTES)
         sizes = blocks[:, 1] - blocks[:, 0]
         source = self._scanned
         line_starts = [np.empty(0, dtype=np.int64)]
-        for first, last in paced(sizes, stopped):
+        for first, last in paced_runs(sizes, stopped):
             run = blocks[first:last]
             with source.timed(int(sizes[first:last].sum())) as text:
-                matched = self._among(_joined(buffers, run), _bounds(sizes[first:last]), text)
+                matched = self._among(_concat(buffers, run), _bounds(sizes[first:last]), text)
             if matched.any():
-                check(stopped)
-                line_starts.append(self._lines(buffers, glued(run[matched]), source.text))
+                check_stopped(stopped)
+                line_starts.append(self._lines(buffers, join_adjacent(run[matched]), source.text))
         return np.concatenate(line_starts)
 
     def _lines(self, buffers: BufferList, ranges: Offsets, source: str) -> Offsets:
         """Ask about every line of the ranges."""
-        data, range_bounds = _joined(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
+        data, range_bounds = _concat(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
         bounds = np.concatenate(([0], np.flatnonzero(raw == NEWLINE) + 1))
         unended = range_bounds[1:][raw[range_bounds[1:] - 1] != NEWLINE]
@@ -150,9 +150,9 @@ def mask_of(values: Any) -> NDArray[np.bool_]:
     return np.unpackbits(bits, count=len(values), bitorder="little").astype(np.bool_)
 
 
-def _joined(buffers: BufferList, ranges: Offsets) -> Any:
+def _concat(buffers: BufferList, ranges: Offsets) -> Any:
     """Give the bytes of ranges one after another; they are copied only where something stands between."""
-    texts = buffers.slices(glued(ranges))
+    texts = buffers.slices(join_adjacent(ranges))
     return texts[0] if len(texts) == 1 else b"".join(texts)
 
 
@@ -160,19 +160,19 @@ def _bounds(sizes: Offsets) -> Offsets:
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
 
 
-def paced(sizes: Offsets, stopped: Stopped) -> Iterator[tuple[int, int]]:
+def paced_runs(sizes: Offsets, stopped: Stopped) -> Iterator[tuple[int, int]]:
     """Cut a list of texts into runs (first, last) for one call each, of as many bytes as take some milliseconds."""
-    ends = np.cumsum(sizes + TEXT_COST)
-    first, budget = 0, FIRST
+    ends = np.cumsum(sizes + TEXT_COST_BYTES)
+    first, budget = 0, FIRST_CALL_BYTES
     while first < len(sizes):
-        check(stopped)
+        check_stopped(stopped)
         end_of_previous = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, end_of_previous + budget, side="right")))
         started_at = time.thread_time()
         yield first, last
         duration_s = time.thread_time() - started_at
         if duration_s > LONG_S:
-            budget = max(LEAST, budget // 4)
+            budget = max(MIN_CALL_BYTES, budget // 4)
         elif duration_s < SHORT_S:
-            budget = min(MOST, 2 * budget)
+            budget = min(MAX_CALL_BYTES, 2 * budget)
         first = last

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.cancellation import Stopped, check, never
+from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
 from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re2, quote
@@ -17,19 +17,19 @@ from sourcelight.core.patterns.ranges import (
     BufferList,
     Offsets,
     as_ranges,
-    bridged,
     count_texts,
     counts_in_each,
     cut_at_lines,
     every_line,
     find_in_all,
     find_texts,
-    glued,
-    inside,
+    join_adjacent,
+    join_near,
     lines_around,
+    offsets_within,
     portions,
 )
-from sourcelight.core.patterns.relaxed import weaker
+from sourcelight.core.patterns.relaxed import weaker_patterns
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import (
     ParsedPattern,
@@ -42,7 +42,7 @@ from sourcelight.core.patterns.syntax import (
     parse,
     plain_text,
 )
-from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest
+from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest_prefilter
 
 PatternKind: TypeAlias = Literal["literal", "regexp"]
 
@@ -126,7 +126,7 @@ class CompiledPattern:
         self._line_is_text = bool(ends)
         # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
         bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
-        self._bulk = BulkMatcher(bulk_source, lambda: weaker(self._tree))
+        self._bulk = BulkMatcher(bulk_source, lambda: weaker_patterns(self._tree))
 
     @functools.cached_property
     def _prefilters(self) -> tuple[Prefilter, ...]:
@@ -176,17 +176,17 @@ class CompiledPattern:
         if not len(byte_ranges):
             return np.empty(0, dtype=np.int64)
         if not self.multi_line:
-            byte_ranges = glued(byte_ranges)
-        passes = byte_ranges if self.multi_line else bridged(byte_ranges)
+            byte_ranges = join_adjacent(byte_ranges)
+        passes = byte_ranges if self.multi_line else join_near(byte_ranges)
         if self.literal is not None:
             offsets = find_in_all(buffers, self.literal, passes)
-            return offsets if passes is byte_ranges else inside(offsets, byte_ranges)
+            return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
         if self._nullable or (self._runs is not None and self._runs.everywhere):
             return every_line(buffers, byte_ranges)
         if self.multi_line:
             return self._documents(buffers, byte_ranges, stopped)[:, 0]
         offsets = self._candidates(buffers, passes, stopped)
-        return offsets if passes is byte_ranges else inside(offsets, byte_ranges)
+        return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
 
     def starts(self, buffers: BufferList, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
         """Give where the matches begin, where all of them have one length and RE2 is not needed; else None.
@@ -199,8 +199,8 @@ class CompiledPattern:
         if not self.folded:
             return None
         batches = [np.empty(0, dtype=np.int64)]
-        for portion in portions(glued(ranges), PORTION):
-            check(stopped)
+        for portion in portions(join_adjacent(ranges), PORTION):
+            check_stopped(stopped)
             offsets = find_lowered(buffers, self.folded, portion, hazards=self.needs_fold_check)
             if offsets is None:
                 return None
@@ -244,10 +244,10 @@ class CompiledPattern:
         view = memoryview(buffer)
         byte_ranges = as_ranges(ranges)
         if self.literal is not None:
-            return count_texts(view, self.literal, byte_ranges if self.multi_line else glued(byte_ranges))
+            return count_texts(view, self.literal, byte_ranges if self.multi_line else join_adjacent(byte_ranges))
         if self.multi_line:
             return sum(len(self._matcher.find(view[low:high])) for low, high in byte_ranges.tolist())
-        byte_ranges = glued(byte_ranges)
+        byte_ranges = join_adjacent(byte_ranges)
         starts, ends = lines_around(view, self.lines(view, byte_ranges), byte_ranges)
         return len(self.spans(view, starts, ends)[0])
 
@@ -284,7 +284,7 @@ class CompiledPattern:
 
     def _candidates(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         blocks = cut_at_lines(buffers, ranges, PORTION)
-        needed = rarest(self._prefilters, buffers, blocks)
+        needed = rarest_prefilter(self._prefilters, buffers, blocks)
         if needed is None:
             return self._matching_lines(buffers, blocks, stopped)
         return _places(needed, buffers, blocks, stopped)
@@ -301,7 +301,7 @@ class CompiledPattern:
 
     def _documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         """Give the ranges in which RE2 finds the pattern."""
-        needed = rarest(self._prefilters, buffers, ranges)
+        needed = rarest_prefilter(self._prefilters, buffers, ranges)
         if needed is not None:
             offsets = _places(needed, buffers, ranges, stopped)
             ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], offsets, side="right") - 1)]
@@ -312,7 +312,7 @@ def _places(needed: Prefilter, buffers: BufferList, ranges: Offsets, stopped: St
     """Give the places of needed texts in ranges, a portion at a time; raises `Halted` between two."""
     offsets = [np.empty(0, dtype=np.int64)]
     for portion in portions(ranges, PORTION):
-        check(stopped)
+        check_stopped(stopped)
         offsets.append(needed.places(buffers, portion))
     return np.concatenate(offsets)
 

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
-from sourcelight.core.cancellation import Stopped, check, never
+from sourcelight.core.cancellation import Stopped, check_stopped, never
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns.bulk import mask_of, paced
+from sourcelight.core.patterns.bulk import mask_of, paced_runs
 from sourcelight.core.patterns.ranges import Offsets
 from sourcelight.core.patterns.syntax import Chars, Concat, Node, Repeat
 
@@ -116,7 +116,7 @@ def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
 
 FEW_ROWS = 64
 """Rows below which a Python loop beats the set-up of Arrow's kernels."""
-MOST_ROUNDS = 8
+MAX_ROUNDS = 8
 """Matches of a line that are looked for in all lines at once; lines with more are finished one by one."""
 
 MATCHES_PER_CHECK = 16
@@ -194,7 +194,7 @@ class ExactMatcher:
                 if position == text_end:
                     return spans
                 position = match_end if match_end > position else position + 1
-            check(stopped)
+            check_stopped(stopped)
 
     def first_start(self, text: Any, low: int, end: int) -> int:
         """Give the start of the first match in ``text[low:high]``, -1 when there is none."""
@@ -209,7 +209,7 @@ class ExactMatcher:
         lows: list[Offsets] = []
         highs: list[Offsets] = []
         chunk = self._chunk if self._runs is None else self._by_runs
-        for first, last in paced(ends - starts, stopped):
+        for first, last in paced_runs(ends - starts, stopped):
             row, match_starts, match_ends = chunk(view, starts[first:last], ends[first:last], stopped)
             rows.append(row + first)
             lows.append(match_starts)
@@ -243,11 +243,11 @@ class ExactMatcher:
             return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
         rounds: list[tuple[Offsets, Offsets, Offsets]] = []
         rows, froms = everything, nowhere
-        for _ in range(1 if self._looks_behind else MOST_ROUNDS):
+        for _ in range(1 if self._looks_behind else MAX_ROUNDS):
             if len(rows) < FEW_ROWS:
                 break
-            check(stopped)
-            texts = gathered(view, starts[rows] + froms, ends[rows])
+            check_stopped(stopped)
+            texts = gather_texts(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
             hit = mask_of(spans.is_valid())
             pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[hit]
@@ -275,13 +275,13 @@ class ExactMatcher:
             zip(rows.tolist(), starts[rows].tolist(), ends[rows].tolist(), froms.tolist(), strict=True)
         ):
             if number % LINES_PER_CHECK == 0:
-                check(stopped)
+                check_stopped(stopped)
             spans += [(row, low, high) for low, high in self.find(bytes(view[start:end]), position, stopped)]
         table = np.array(spans, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
 
-def gathered(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
+def gather_texts(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
     """Copy texts into one Arrow string array; that they are UTF-8 is neither needed nor checked."""
     if (starts[1:] >= ends[:-1]).all():
         # Texts and what stands between them are an array over the bytes themselves: taking every other copies in C.

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from sourcelight.core.boolean import Boolean, fold
 
-SHORTEST_TEXT = 3
+MIN_TEXT_BYTES = 3
 """Bytes below which a text from a regular expression is left out of a formula: it has no trigram."""
 
 FOLD_HAZARDS = ("\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".encode())

@@ -66,7 +66,7 @@ class BufferList:
                 yield text, bounds[text], bounds[text + 1]
 
 
-RANGE_COST = 4096
+RANGE_COST_BYTES = 4096
 """Bytes of scanning that one more range costs about as much as."""
 
 SPARSE = 1024
@@ -90,7 +90,7 @@ def as_ranges(ranges: Any) -> Offsets:
     return np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
 
 
-def glued(ranges: Offsets) -> Offsets:
+def join_adjacent(ranges: Offsets) -> Offsets:
     """Join ranges where one ends at the start of the next."""
     if len(ranges) < 2:
         return ranges
@@ -100,11 +100,11 @@ def glued(ranges: Offsets) -> Offsets:
     return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
 
 
-def bridged(ranges: Offsets) -> Offsets:
+def join_near(ranges: Offsets) -> Offsets:
     """Join ranges between which so little lies that scanning it costs less than one more range."""
     if len(ranges) < 2:
         return ranges
-    apart = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST
+    apart = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST_BYTES
     if apart.all():
         return ranges
     first = np.concatenate(([True], apart))
@@ -112,7 +112,7 @@ def bridged(ranges: Offsets) -> Offsets:
     return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
 
 
-def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
+def offsets_within(offsets: Offsets, ranges: Offsets) -> Offsets:
     """Keep the offsets that lie in `ranges` (ascending, apart)."""
     row = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
     selected: Offsets = offsets[(row >= 0) & (offsets < ranges[row, 1])]

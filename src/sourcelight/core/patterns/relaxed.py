@@ -11,7 +11,7 @@ from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.exact import compile_re2
 from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
 
-LARGEST_COUNT = 2
+MAX_COUNT = 2
 
 _PLACES = {
     "line-start": "(?m:^)",
@@ -27,10 +27,10 @@ class _Unwritable(Exception):
     """A part that has no weaker form here."""
 
 
-def weaker(tree: Node) -> tuple[bytes, ...]:
+def weaker_patterns(tree: Node) -> tuple[bytes, ...]:
     """Give patterns that match wherever the tree does, each weaker than the one before; case is written out."""
     try:
-        sources = [_write(tree, count).encode() for count in (None, LARGEST_COUNT)]
+        sources = [_write(tree, count).encode() for count in (None, MAX_COUNT)]
         for source in sources:
             compile_re2(source, case_sensitive=True, quoted="")
     except (_Unwritable, PatternError, RecursionError):

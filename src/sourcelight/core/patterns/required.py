@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sourcelight.core.boolean import ALWAYS, all_of, any_of
-from sourcelight.core.patterns.formula import FOLD_HAZARDS, SHORTEST_TEXT, RequiredText, RequiredTree, lower_ascii
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, MIN_TEXT_BYTES, RequiredText, RequiredTree, lower_ascii
 from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
 
-MOST_TEXTS = 16
-LONGEST_TEXT = 64
-MOST_MEMBERS = 4
-MOST_COPIES = 4
+MAX_TEXTS = 16
+MAX_TEXT_BYTES = 64
+MAX_MEMBERS = 4
+MAX_COPIES = 4
 
 Texts: TypeAlias = frozenset[bytes]
 
@@ -53,7 +53,7 @@ def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
 
     With `fold_case` these are the folded bytes, with k and s in place of `FOLD_HAZARDS`; else the bytes as they are.
     """
-    return _know(tree, folded=fold_case).whole()
+    return _texts_of(tree, folded=fold_case).whole()
 
 
 def drops_hazards(tree: Node) -> bool:
@@ -66,30 +66,30 @@ def drops_hazards(tree: Node) -> bool:
 
 
 def _one_of(texts: Texts) -> RequiredTree:
-    if any(len(text) < SHORTEST_TEXT for text in texts):
+    if any(len(text) < MIN_TEXT_BYTES for text in texts):
         return ALWAYS
     return any_of(RequiredText(text) for text in sorted(texts))
 
 
-def _know(node: Node, *, folded: bool) -> _KnownTexts:
+def _texts_of(node: Node, *, folded: bool) -> _KnownTexts:
     if isinstance(node, Chars):
-        return _know_chars(node, folded=folded)
+        return _texts_of_chars(node, folded=folded)
     if isinstance(node, Anchor):
         return _NO_TEXT
     if isinstance(node, Concat):
         texts = _NO_TEXT
         for part in node.parts:
-            texts = _join(texts, _know(part, folded=folded))
+            texts = _join(texts, _texts_of(part, folded=folded))
         return texts
     if isinstance(node, Alternate):
-        return _either([_know(part, folded=folded) for part in node.parts])
+        return _either([_texts_of(part, folded=folded) for part in node.parts])
     if isinstance(node, Repeat):
-        return _know_repeat(node, folded=folded)
+        return _texts_of_repeat(node, folded=folded)
     return _ANY_TEXT
 
 
 @functools.lru_cache(maxsize=4096)
-def _know_chars(node: Chars, *, folded: bool) -> _KnownTexts:
+def _texts_of_chars(node: Chars, *, folded: bool) -> _KnownTexts:
     if node.wide is None:
         return _ANY_TEXT
     texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
@@ -99,16 +99,16 @@ def _know_chars(node: Chars, *, folded: bool) -> _KnownTexts:
         # Whatever stands beside it: a set may hold a twin without k or s, and a pattern one twin beside another.
         wide |= {code: twin for code, twin in _TWINS.items() if code in wide}
     texts.update(wide.values())
-    return _exactly(texts) if len(texts) <= MOST_MEMBERS else _ANY_TEXT
+    return _exactly(texts) if len(texts) <= MAX_MEMBERS else _ANY_TEXT
 
 
-def _know_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
+def _texts_of_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
     if node.high == 0:
         return _NO_TEXT
-    single = _know(node.part, folded=folded)
+    single = _texts_of(node.part, folded=folded)
     if node.low == 0:
         return _either([single, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
-    copies = min(node.low, MOST_COPIES)
+    copies = min(node.low, MAX_COPIES)
     texts = single
     for _ in range(copies - 1):
         texts = _join(texts, single)
@@ -118,10 +118,10 @@ def _know_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
 
 
 def _cross(left: Texts, right: Texts) -> Texts | None:
-    if len(left) * len(right) > MOST_TEXTS:
+    if len(left) * len(right) > MAX_TEXTS:
         return None
     texts = frozenset(a + b for a in left for b in right)
-    return None if any(len(text) > LONGEST_TEXT for text in texts) else texts
+    return None if any(len(text) > MAX_TEXT_BYTES for text in texts) else texts
 
 
 def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
@@ -151,7 +151,7 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
     exact: set[bytes] = set()
     for branch in branches:
         exact.update(branch.exact or ())
-        if branch.exact is None or len(exact) > MOST_TEXTS:
+        if branch.exact is None or len(exact) > MAX_TEXTS:
             break
     else:
         return _exactly(exact)
@@ -159,7 +159,7 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
     tails = frozenset().union(*(branch.tails for branch in branches))
     return _KnownTexts(
         None,
-        heads if len(heads) <= MOST_TEXTS else _EMPTY_TEXT,
-        tails if len(tails) <= MOST_TEXTS else _EMPTY_TEXT,
+        heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
+        tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
         any_of(branch.whole() for branch in branches),
     )

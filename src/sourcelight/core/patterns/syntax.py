@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import re2
 
-MOST_WIDE = 16
+MAX_WIDE = 16
 """Non-ASCII members that a class names one by one; a class with more holds "any non-ASCII character"."""
-DEEPEST_NESTING = 100
+MAX_NESTING = 100
 
 AnchorKind: TypeAlias = Literal["line-start", "line-end", "text-start", "text-end", "word", "not-word"]
 
@@ -148,8 +148,8 @@ def _options(*, fold: bool) -> Any:
 
 
 def _characters(run: bytes) -> str:
-    if len(run) > 4 * MOST_WIDE:
-        return " " * (MOST_WIDE + 1)  # many: not decoded only to be counted
+    if len(run) > 4 * MAX_WIDE:
+        return " " * (MAX_WIDE + 1)  # many: not decoded only to be counted
     return run.decode("utf-8", "surrogatepass")
 
 
@@ -157,7 +157,7 @@ def _members(regexp: Any, haystack: bytes) -> tuple[int, ...] | None:
     codes: list[int] = []
     for match in regexp.finditer(haystack):
         codes.extend(map(ord, _characters(match.group())))
-        if len(codes) > MOST_WIDE:
+        if len(codes) > MAX_WIDE:
             return None
     return tuple(codes)
 
@@ -213,7 +213,7 @@ class _SyntaxReader:
         return "".join((*texts, self.source[last:], "\\E" if self.open_quote else ""))
 
     def alternation(self, depth: int) -> Node:
-        if depth > DEEPEST_NESTING:
+        if depth > MAX_NESTING:
             raise _Unreadable
         branches: list[Node] = []
         items: list[Node] = []

@@ -14,13 +14,13 @@ from sourcelight.core.patterns.ranges import DENSE, BufferList, Offsets, find_in
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import Node
 
-MOST_TEXTS = 8
+MAX_TEXTS = 8
 """Texts of which one must stand in a match: with more, RE2 is as quick as one search for each."""
 
-MOST_SPELLINGS = 4
+MAX_SPELLINGS = 4
 """Texts above which one search in lowered text is quicker than a search for each spelling."""
 
-MOST_CHOICES = 4
+MAX_CHOICES = 4
 
 COMMON = 384
 """Bytes for each place of a needed text below which RE2 reads all lines as quickly as those of the places."""
@@ -53,7 +53,9 @@ class Prefilter:
     def places(self, buffers: BufferList, ranges: Offsets) -> Offsets:
         """Give where a match may be: ascending addresses, of which every match in the ranges holds one."""
         if self.folded:
-            offsets = [start for base, folded in lowered(buffers, ranges) for start in self._in_lowered(folded, base)]
+            offsets = [
+                start for base, folded in lowered_blocks(buffers, ranges) for start in self._in_lowered(folded, base)
+            ]
             return np.unique(np.array(offsets, dtype=np.int64))
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
@@ -70,14 +72,14 @@ class Prefilter:
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
     """Give the choices there are, each enough by itself; none for a tree whose matches need no text."""
     spelled = [Prefilter(texts) for texts in _needed(required_texts(tree, fold_case=False))]
-    selected = [one for one in spelled if len(one.texts) <= MOST_SPELLINGS]
+    selected = [one for one in spelled if len(one.texts) <= MAX_SPELLINGS]
     if not selected:
         hazards = drops_hazards(tree)
         selected = [Prefilter(texts, folded=True, hazards=hazards) for texts in _needed(required_texts(tree))]
     return tuple(selected or spelled)
 
 
-def rarest(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets) -> Prefilter | None:
+def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets) -> Prefilter | None:
     """Choose the one whose places are the fewest, by a sample; None when all have so many that RE2 reads as quickly."""
     if not choices:
         return None
@@ -95,7 +97,7 @@ def _needed(tree: RequiredTree) -> list[tuple[bytes, ...]]:
 
 def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ...]]:
     distinct = {texts for texts in choices if texts}
-    return sorted(distinct, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MOST_CHOICES]
+    return sorted(distinct, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MAX_CHOICES]
 
 
 def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
@@ -114,10 +116,10 @@ def _longest_line(leaf: RequiredText) -> tuple[bytes, ...]:
 def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
     branches = list(choices)
     texts = tuple(dict.fromkeys(text for branch in branches for text in branch))
-    return texts if all(branches) and len(texts) <= MOST_TEXTS else ()
+    return texts if all(branches) and len(texts) <= MAX_TEXTS else ()
 
 
-def lowered(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
+def lowered_blocks(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
     """Cut ranges at newlines into pieces of about `PIECE` and give address and text of each, in lower case."""
     for base, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
         position, size = 0, len(text)
@@ -137,7 +139,7 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: 
     """
     starts: list[int] = []
     add, width, done = starts.append, len(text), 0
-    for base, folded in lowered(buffers, ranges):
+    for base, folded in lowered_blocks(buffers, ranges):
         if len(starts) * DENSE > done > PIECE:
             return _find_together(buffers, text, ranges, hazards=hazards)
         find = stringzilla.Str(folded).find

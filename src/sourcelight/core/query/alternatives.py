@@ -12,12 +12,12 @@ from datetime import datetime
 from typing import NoReturn
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, quoted
+from sourcelight.core.query.fields import FIELDS, RESULT_TYPES, quote_text
 from sourcelight.core.query.lexer import WHITE
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.normalize import Normalizer
 from sourcelight.core.query.predicates import InvalidPredicate
-from sourcelight.core.query.regexps import regexp_fault
+from sourcelight.core.query.regexps import regexp_problem
 
 MAX_ALTERNATIVES = 10_000
 _MAX_ALTERNATIVE_PARTS = 1_000_000  # terms of all alternatives together: bounds memory, whatever the shape of the query
@@ -197,13 +197,13 @@ class Validator:
         raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
 
     def _check_regexp(self, pattern: Pattern) -> None:
-        problem = regexp_fault(pattern.value)
+        problem = regexp_problem(pattern.value)
         parts = self._source.values(pattern)
         if problem is None and len(parts) < 2:
             return
         # Terms can hide each other's faults when they are joined: `[a b]` would become `(?:[a).*?(?:b])`.
         for start, value in parts[:_MAX_PARTS]:
-            reason = regexp_fault(value) if problem is not None or _HIDING.search(value) else None
+            reason = regexp_problem(value) if problem is not None or _HIDING.search(value) else None
             if reason is not None:
                 self._blame(problem or reason, reason, start, value, "content:" if pattern.content else "")
         if problem is not None:
@@ -222,7 +222,7 @@ class Validator:
         field = FIELDS[_name(node)]
         if counts[field.name] > 1 and not field.repeat:
             hint = f"put the alternatives in parentheses: ({field.name}:a or {field.name}:b)"
-            self._fail(f"field {quoted(field.name)} may not be used more than once", node, hint)
+            self._fail(f"field {quote_text(field.name)} may not be used more than once", node, hint)
         if id(node) in self._valid:
             return
         owner = f"{'-' if node.negated else ''}{field.name}:"
@@ -233,7 +233,7 @@ class Validator:
             self._fail(node.fault, node)
         if field.name == "g":
             self._fail('unrecognized field "g"', node)
-        negation = f"field {quoted(field.name)} does not support negation"
+        negation = f"field {quote_text(field.name)} does not support negation"
         if node.negated and not field.negatable and not field.value_first:
             self._fail(negation, node)
         if isinstance(node, Filter) and field.check is not None:

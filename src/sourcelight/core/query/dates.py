@@ -11,7 +11,7 @@ ACCEPTED = (
     "accepted: 2024-06-28, 2024-06-28T15:00:00Z, 2024.06.28, 6/28/2024, 28.6.2024, june 28 2024, 28 june 2024, "
     "seconds since 1970, today, yesterday, 5 days ago, last thursday, last month, 3pm"
 )
-_LONGEST = 200
+_MAX_CHARS = 200
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
@@ -65,11 +65,11 @@ def parse_date(text: str, now: datetime) -> datetime:
     now = now.astimezone(UTC)
     stripped = text.strip()
     try:
-        moment = None if len(stripped) > _LONGEST else _absolute(stripped) or _relative(stripped.lower(), now)
+        moment = None if len(stripped) > _MAX_CHARS else _absolute(stripped) or _relative(stripped.lower(), now)
     except (ValueError, OverflowError, OSError) as error:
-        raise ValueError(f"invalid date format: {text[:_LONGEST]!r}; {ACCEPTED}") from error
+        raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}") from error
     if moment is None or moment == now:
-        raise ValueError(f"invalid date format: {text[:_LONGEST]!r}; {ACCEPTED}")
+        raise ValueError(f"invalid date format: {text[:_MAX_CHARS]!r}; {ACCEPTED}")
     return moment.astimezone(UTC)
 
 

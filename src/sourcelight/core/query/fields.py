@@ -47,7 +47,7 @@ _UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z", re.ASCII)
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-_LONGEST_DURATION_S = 2**63 / 1e9
+_MAX_DURATION_S = 2**63 / 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Field:
     check: Callable[[str, datetime], tuple[str, str] | None] | None = None
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return `text` in double quotes, as messages of the reference show values."""
     inner = text.replace("\\", "\\\\").replace('"', '\\"')
     for char, name in (("\n", "n"), ("\r", "r"), ("\t", "t"), ("\0", "x00")):
@@ -91,7 +91,7 @@ def duration_s(value: str) -> float | None:
     if _DURATION.match(value) is None:
         return None
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in _DURATION_PART.findall(value))
-    if seconds >= _LONGEST_DURATION_S:
+    if seconds >= _MAX_DURATION_S:
         return None
     return -seconds if value.startswith("-") else seconds
 
@@ -119,7 +119,7 @@ def _did_you_mean(name: str, value: str, otherwise: str) -> str:
 def _check_case(value: str, _now: datetime) -> tuple[str, str] | None:
     if boolean(value) is not None:
         return None
-    return f"invalid boolean {quoted(value)}", _did_you_mean("case", value, "write case:yes or case:no")
+    return f"invalid boolean {quote_text(value)}", _did_you_mean("case", value, "write case:yes or case:no")
 
 
 def _check_count(value: str, _now: datetime) -> tuple[str, str] | None:
@@ -144,7 +144,7 @@ def _check_yes_no_only(name: str) -> Callable[[str, datetime], tuple[str, str] |
     def check(value: str, _now: datetime) -> tuple[str, str] | None:
         if yes_no_only(value) is not None:
             return None
-        message = f'invalid value {quoted(value)} for field "{name}". Valid values are: yes, only, no'
+        message = f'invalid value {quote_text(value)} for field "{name}". Valid values are: yes, only, no'
         return message, _did_you_mean(name, value, f"write {name}:yes")
 
     return check
@@ -157,7 +157,7 @@ def _check_select(value: str, _now: datetime) -> tuple[str, str] | None:
             names = sorted(allowed) if isinstance(allowed, Mapping) else []
             near = difflib.get_close_matches(part, names, 1)
             hint = f"did you mean {near[0]}?" if near else f"possible: {', '.join(names)}" if names else ""
-            return f"invalid field {quoted(part)} on select path {quoted(value)}", hint
+            return f"invalid field {quote_text(part)} on select path {quote_text(value)}", hint
         allowed = allowed[part]
     return None
 
@@ -167,7 +167,7 @@ def _check_language(value: str, _now: datetime) -> tuple[str, str] | None:
 
     if find_language(value) is not None:
         return None
-    return f"unknown language: {quoted(value)}", _did_you_mean("lang", value, "")
+    return f"unknown language: {quote_text(value)}", _did_you_mean("lang", value, "")
 
 
 def _check_date(value: str, now: datetime) -> tuple[str, str] | None:
@@ -181,9 +181,9 @@ def _check_date(value: str, now: datetime) -> tuple[str, str] | None:
 
 
 def _check_regexp(value: str, _now: datetime) -> tuple[str, str] | None:
-    from sourcelight.core.query.regexps import regexp_fault
+    from sourcelight.core.query.regexps import regexp_problem
 
-    problem = regexp_fault(value)
+    problem = regexp_problem(value)
     return (problem, "put a backslash before characters that should stand for themselves") if problem else None
 
 
@@ -231,6 +231,6 @@ PREDICATE_NAMES: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 
 
-def present() -> datetime:
+def current_time() -> datetime:
     """Return the time that relative dates count from."""
     return datetime.now(tz=UTC)

@@ -14,7 +14,7 @@ from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import PATTERN_TYPES, parse, read_tree
 from sourcelight.core.query.quoting import quote_value
 
-_MOST_PLACES = 20
+_MAX_POSITIONS = 20
 """Occurrences of a text in a query that are tried."""
 
 
@@ -35,10 +35,10 @@ def narrowed(query: Query, filters: Sequence[tuple[str, str]]) -> str:
     """
     if not filters:
         return query.text
-    return conjoined(query, " ".join(f"{name}:{quote_value(value)}" for name, value in filters))
+    return add_filter(query, " ".join(f"{name}:{quote_value(value)}" for name, value in filters))
 
 
-def conjoined(query: Query, addition: str, *, behind: bool = False) -> str:
+def add_filter(query: Query, addition: str, *, behind: bool = False) -> str:
     """Text of `query` and of the filters `addition`, which hold for every alternative.
 
     The text stays as it was typed where that is possible, with the filters in front of it, or `behind` it, where the
@@ -59,8 +59,8 @@ def conjoined(query: Query, addition: str, *, behind: bool = False) -> str:
     return _written(combine("and", nodes), query.pattern_type, (*back, *front))
 
 
-def conjoined_text(text: str, pattern_type: str, addition: str) -> str:
-    """Text of a query and of the filters `addition`, as by `conjoined`, for a text that may mean nothing without them.
+def add_filter_text(text: str, pattern_type: str, addition: str) -> str:
+    """Text of a query and of the filters `addition`, as by `add_filter`, for a text that may mean nothing without them.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def conjoined_text(text: str, pattern_type: str, addition: str) -> str:
         `text` or `addition` can't be read, or no text means both.
     """
     effective, root = read_tree(text, pattern_type)
-    both = conjoined(Query(text, effective, root, ()), addition)
+    both = add_filter(Query(text, effective, root, ()), addition)
     parse(both, pattern_type)
     return both
 
@@ -98,7 +98,7 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
     duration = f"{max(1, round(timeout_s * 1000))}ms"
     limited = [alternative.first("timeout") is not None for alternative in query.plan]
     if not any(limited):
-        return conjoined(query, f"timeout:{duration}", behind=True)
+        return add_filter(query, f"timeout:{duration}", behind=True)
     if all(limited):
         return text
     filters = [() if has else (Filter("timeout", duration),) for has in limited]
@@ -109,7 +109,7 @@ def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: f
     return str(Expression(combine("or", parts)))
 
 
-def replaced(query: Query, name: str, value: str) -> str:
+def replace_filter(query: Query, name: str, value: str) -> str:
     """Text of `query` with the filter ``name:value`` in every alternative, in place of those on the same field.
 
     Raises
@@ -130,7 +130,7 @@ def replaced(query: Query, name: str, value: str) -> str:
     return _written(node, query.pattern_type, [candidate.strip() for candidate in candidates])
 
 
-def without(query: Query, names: Collection[str]) -> str:
+def without_filters(query: Query, names: Collection[str]) -> str:
     """Text of `query` without its filters on the fields `names`; empty when nothing else is in it.
 
     Raises
@@ -167,7 +167,7 @@ def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, replace
     if changed is None or changed == query.root:
         raise QueryError(f"there is no pattern {pattern.value} in this query", query=query.text, stage="parse")
     positions = [found.start() for found in re.finditer(re.escape(typed), query.text)] if typed else []
-    variants = (f"{query.text[:at]}{replacement}{query.text[at + len(typed) :]}" for at in positions[:_MOST_PLACES])
+    variants = (f"{query.text[:at]}{replacement}{query.text[at + len(typed) :]}" for at in positions[:_MAX_POSITIONS])
     return _written(changed, query.pattern_type, (*variants, query.text.replace(typed, replacement)))
 
 

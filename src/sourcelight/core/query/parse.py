@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.query.alternatives import Validator, alternatives
-from sourcelight.core.query.fields import present
+from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate, Query
 from sourcelight.core.query.normalize import Normalizer
@@ -77,7 +77,7 @@ def _parsed(text: str, pattern_type: str | None, version: str, now: datetime | N
     if root is None:
         return Query(text, effective, None, ())
     plan = alternatives(root, text, effective)
-    validator = Validator(text, rewriter, now or present())
+    validator = Validator(text, rewriter, now or current_time())
     for alternative in plan:
         validator.check(alternative)
     return Query(text, effective, root, plan)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import present
+from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.lexer import RawFilter, RawPattern
 from sourcelight.core.query.nodes import Predicate
 from sourcelight.core.query.parser import Group, Raw, parse_tree
-from sourcelight.core.query.regexps import regexp_fault
+from sourcelight.core.query.regexps import regexp_problem
 
 Arguments = dict[str, Any]
 
@@ -69,7 +69,7 @@ def _regexp(key: str, title: str) -> Callable[[str], Arguments]:
     def read(text: str) -> Arguments:
         if not text:
             raise QueryError(f"{title} argument should not be empty")
-        problem = regexp_fault(text)
+        problem = regexp_problem(text)
         if problem:
             raise QueryError(f"{title} argument: {problem}")
         return {key: text}
@@ -82,7 +82,7 @@ def _any_text(key: str) -> Callable[[str], Arguments]:
 
 
 def _contributor(text: str) -> Arguments:
-    problem = regexp_fault(text)
+    problem = regexp_problem(text)
     if problem:
         raise QueryError(f"the file:has.contributor() predicate has invalid argument: {problem}")
     return {"regexp": text}
@@ -93,7 +93,7 @@ def _description(text: str) -> Arguments:
     if not words:
         raise QueryError("empty repo:has.description() predicate parameter")
     expression = words[0] if len(words) == 1 else ".*?".join(f"(?:{word})" for word in words)
-    problem = regexp_fault(expression)
+    problem = regexp_problem(expression)
     if problem:
         raise QueryError(f"invalid repo:has.description() argument: {problem}")
     return {"regexp": expression}
@@ -106,7 +106,7 @@ def _at_time(text: str) -> Arguments:
     if len(parts) > 2:
         raise QueryError("unexpected number of arguments to rev:at.time()")
     try:
-        parse_date(parts[0], present())
+        parse_date(parts[0], current_time())
     except ValueError:
         raise QueryError("invalid date format") from None
     return {"time": parts[0], "rev": parts[1] if len(parts) == 2 and parts[1] else "HEAD"}
@@ -140,7 +140,7 @@ def _file(path_name: str) -> Callable[[str], Arguments]:
         if not args:
             raise QueryError(f"one of {path_name} or content must be set")
         for key, value in args.items():
-            problem = regexp_fault(value)
+            problem = regexp_problem(value)
             if problem:
                 raise QueryError(f"the {key} argument is invalid: {problem}")
         return {key: args[key] for key in ("path", "content") if key in args}
@@ -203,7 +203,7 @@ def _meta_part(text: str, position: int) -> tuple[str, bool, int]:
     if bare is not None:
         return bare.strip(), False, match.end()
     if regexp is not None:
-        problem = regexp_fault(regexp.replace("\\/", "/"))
+        problem = regexp_problem(regexp.replace("\\/", "/"))
         if problem:
             raise QueryError(problem)
         return regexp.replace("\\/", "/"), True, match.end()

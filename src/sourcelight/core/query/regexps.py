@@ -25,7 +25,7 @@ _WORDING = (
 
 
 @lru_cache(maxsize=4096)
-def regexp_fault(text: str) -> str | None:
+def regexp_problem(text: str) -> str | None:
     """Return the message for a regular expression that can't be compiled, None when it can."""
     reason = _re2_reason(text)
     if reason is None:

@@ -25,7 +25,7 @@ _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 DEFAULT_COUNT = "default-count"
 """Parameter of our own service beside those of the wire reference: `SearchRequest.default_matches`."""
-_MOST_CONTEXT_LINES = 2**32 - 1
+_MAX_CONTEXT_LINES = 2**32 - 1
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
@@ -173,7 +173,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _refused(name: str, accepted: str, raw: str, reason: str) -> BadParameter:
+def _bad_parameter(name: str, accepted: str, raw: str, reason: str) -> BadParameter:
     return BadParameter(f"{name} must be {accepted}, got {_quoted(raw)}: {reason}", parameter=name)
 
 
@@ -182,9 +182,9 @@ def _integer(values: dict[str, str], name: str, default: int) -> int:
     if raw is None:
         return default
     if _INTEGER.fullmatch(raw) is None:
-        raise _refused(name, "an integer", raw, "invalid syntax")
+        raise _bad_parameter(name, "an integer", raw, "invalid syntax")
     if len(raw) > 20 or not -(2**63) <= int(raw) < 2**63:
-        raise _refused(name, "an integer", raw, "value out of range")
+        raise _bad_parameter(name, "an integer", raw, "value out of range")
     return int(raw)
 
 
@@ -192,11 +192,11 @@ def _unsigned(values: dict[str, str], name: str, default: int) -> int:
     raw = values.get(name)
     if raw is None:
         return default
-    accepted = f"a number of lines from 0 to {_MOST_CONTEXT_LINES}"
+    accepted = f"a number of lines from 0 to {_MAX_CONTEXT_LINES}"
     if _UNSIGNED.fullmatch(raw) is None:
-        raise _refused(name, accepted, raw, "invalid syntax")
-    if len(raw) > 20 or int(raw) > _MOST_CONTEXT_LINES:
-        raise _refused(name, accepted, raw, "value out of range")
+        raise _bad_parameter(name, accepted, raw, "invalid syntax")
+    if len(raw) > 20 or int(raw) > _MAX_CONTEXT_LINES:
+        raise _bad_parameter(name, accepted, raw, "value out of range")
     return int(raw)
 
 
@@ -205,7 +205,7 @@ def _boolean(values: dict[str, str], name: str) -> bool:
     if raw is None or raw in _FALSE:
         return False
     if raw not in _TRUE:
-        raise _refused(name, "a boolean (true or false)", raw, "invalid syntax")
+        raise _bad_parameter(name, "a boolean (true or false)", raw, "invalid syntax")
     return True
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
-from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, within
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import QueryError, RepositoryError, SearchIndexError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s
@@ -355,7 +355,7 @@ class LocalEngine:
         asked = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
         allowed_s = self.limits.timeout_s(max(asked[-1], 0.0) if asked else None, has_count=True)
         try:
-            return within(read, Cancellation(allowed_s))
+            return run_with_deadline(read, Cancellation(allowed_s))
         except DeadlineExceeded:
             return allowed_s or 0.0
 

@@ -17,7 +17,7 @@ from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
-from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.execution.plan import SUPPORTED, make_plan
 from sourcelight.engines.execution.scope.revisions import scoped
@@ -162,7 +162,7 @@ def _places(
 
 def filters_query(filters: str) -> Query:
     """Read filters as a query of files; raises `QueryError`."""
-    query = parse(conjoined(parse(filters, "regexp"), "type:file", behind=True), "regexp")
+    query = parse(add_filter(parse(filters, "regexp"), "type:file", behind=True), "regexp")
     for part in query.plan:
         refuse_unsupported(part, SUPPORTED)
     return query

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
-from sourcelight.core.query.narrowing import replaced, without
+from sourcelight.core.query.narrowing import replace_filter, without_filters
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery, Skipped
 from sourcelight.engines.execution import advice as advices
 from sourcelight.engines.execution import protocol
@@ -293,7 +293,7 @@ def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]
 def _without(query: Query, names: Collection[str]) -> str:
     """The query without its filters on some fields; empty when no text says so."""
     try:
-        return without(query, names)
+        return without_filters(query, names)
     except QueryError:
         return ""
 
@@ -358,7 +358,7 @@ def _proposals(query: Query, wanted: Iterable[tuple[str, str, str]]) -> tuple[Pr
     proposals = []
     for name, value, title in wanted:
         with suppress(QueryError):
-            proposals.append(ProposedQuery(replaced(query, name, value), title))
+            proposals.append(ProposedQuery(replace_filter(query, name, value), title))
     return tuple(proposals)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 from sourcelight.core.boolean import And
-from sourcelight.core.cancellation import Cancellation, StepThread, on_time
+from sourcelight.core.cancellation import Cancellation, StepThread, steps_with_deadline
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
@@ -239,7 +239,9 @@ class ResultPipeline:
         owning = OwnerSelector(self.ownership, self.request) if selector.path == OWNERS else None
         needs_target = bool(owners or writers or owning)
         of_place = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
-        for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)):
+        for part in steps_with_deadline(
+            self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)
+        ):
             self.note(part)
             whole = not (owners or writers or selector.path)
             for batch in part.batches if whole else (piece for b in part.batches for piece in by_place(b)):

@@ -15,7 +15,7 @@ import numpy as np
 from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, watched, within
+from sourcelight.core.cancellation import Cancellation, DeadlineExceeded, run_in_thread, run_with_deadline
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
@@ -230,7 +230,7 @@ class SearchExecution:
             return plans
 
         try:
-            return make() if takes_a_moment(scopes) else within(make, self.cancellation)
+            return make() if takes_a_moment(scopes) else run_with_deadline(make, self.cancellation)
         except DeadlineExceeded:
             self.unmade = True
             return [unmade_plan(scope) for scope in scopes]
@@ -241,7 +241,7 @@ class SearchExecution:
         targets = scoper.unindexed(scopes)
         if targets:
             state = notices.IndexingNotice(targets)
-            for _ in watched(
+            for _ in run_in_thread(
                 lambda stop: scoper.index(targets, progress=state.note, cancellation=stop),
                 self.cancellation,
                 PROGRESS_EVERY_S,

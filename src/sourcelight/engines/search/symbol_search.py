@@ -14,7 +14,7 @@ import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
 from sourcelight.core.boolean import And, Not, Or
-from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check
+from sourcelight.core.cancellation import Cancellation, ScanStopped, Stopped, check_stopped
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search.model import (
     FileTerm,
@@ -111,7 +111,7 @@ class _SymbolSearch:
         else:
             rows_by_term = []
             for atom in prepared.terms:
-                check(self.stopped)
+                check_stopped(self.stopped)
                 rows_by_term.append(symbols.rows_named(atom.pattern))
             if not prepared.may_match(lambda atom: len(rows_by_term[atom]) > 0):
                 return _NO_ROWS
@@ -215,7 +215,7 @@ def search(
             source = BatchSource(symbol_search.search, group.targets, group.commits)
             position = 0
             while position < len(definitions):
-                check(symbol_search.stopped)
+                check_stopped(symbol_search.stopped)
                 end = int(
                     definitions.file.searchsorted(
                         definitions.file[min(position + batch_rows, len(definitions)) - 1], side="right"
@@ -236,7 +236,7 @@ def search(
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
                 position, batch_rows = end, min(batch_rows * _GROWTH, _MAX_BATCH_ROWS)
-            check(symbol_search.stopped)
+            check_stopped(symbol_search.stopped)
             _tell(pending, symbol_search, skipped, reported, len(group.targets))
             if pending.is_overdue:
                 yield pending.take()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import PatternError, QueryError, ToolError
 from sourcelight.core.query import And, Or, Pattern, parse
-from sourcelight.core.query.regexps import regexp_fault
+from sourcelight.core.query.regexps import regexp_problem
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -110,7 +110,7 @@ def _regexps(node: Any) -> Iterator[str]:
 def _compiled(pattern: str, *, case_sensitive: bool) -> _Grouping:
     import re2
 
-    fault = regexp_fault(pattern)
+    fault = regexp_problem(pattern)
     if fault is not None:
         raise PatternError(pattern, fault.removeprefix("error parsing regexp: "))
     options: Any = re2.Options()

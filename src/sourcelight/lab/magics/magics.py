@@ -15,7 +15,7 @@ import sourcelight
 from sourcelight.client import Client, DeepSearchAnswer, SearchResult
 from sourcelight.core.errors import ClientNotFound, QueryError, ToolError
 from sourcelight.core.query import PATTERN_TYPES
-from sourcelight.core.query.narrowing import conjoined_text
+from sourcelight.core.query.narrowing import add_filter_text
 from sourcelight.display.notebook.cell_errors import whole_in_cells
 from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replaced, split, table
 from sourcelight.lab.magics.client_choice import ClientChoice
@@ -279,7 +279,7 @@ def _text(rest: str, cell: str | None, between: str) -> str:
 
 def _of_type(kind: str, query: str, pattern_type: str) -> str:
     """The query with a type in every alternative: behind an ``or``, a filter in front would not reach."""
-    return conjoined_text(query, pattern_type, f"type:{kind}")
+    return add_filter_text(query, pattern_type, f"type:{kind}")
 
 
 def _number(said: MagicLine, name: str) -> int | None:

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches import MatchBatch, RepositoryInfo
-from sourcelight.core.cancellation import AMPLE_S, Cancellation, DeadlineExceeded, within
+from sourcelight.core.cancellation import AMPLE_S, Cancellation, DeadlineExceeded, run_with_deadline
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -256,7 +256,7 @@ class Producer:
     def _next(self, payloads: Iterator[bytes], *, limited: bool) -> bytes | None:
         if not limited:
             return next(payloads, None)
-        return within(lambda: next(payloads, None), self.cancellation, _GRACE_S)
+        return run_with_deadline(lambda: next(payloads, None), self.cancellation, _GRACE_S)
 
     def _put(self, item: Item, size: int) -> None:
         with self._room:

@@ -74,7 +74,7 @@ def reasons(tried: Iterable[FailedAttempt]) -> str:
     return "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
 
 
-def poisoned(tried: Iterable[FailedAttempt]) -> bool:
+def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
     """Whether two workers failed alike, or died at the work, so that a third would too."""
     attempts = list(tried)
     faults = [one.reason for one in attempts if one.engine]
@@ -300,7 +300,7 @@ class ReplicaOrder:
 
     def next(self, name: str) -> WorkerInfo | None:
         """The next worker to ask; None when all were, or it is no use."""
-        if name in self.tried and poisoned(self.tried[name]):
+        if name in self.tried and is_poisoned(self.tried[name]):
             return None
         asked_workers = self.asked.get(name, ())
         live = self.members.addresses

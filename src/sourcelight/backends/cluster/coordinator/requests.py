@@ -21,10 +21,10 @@ from sourcelight.backends.cluster.coordinator.members import (
     ReplicaOrder,
     WorkerDirectory,
     WorkerInfo,
-    poisoned,
+    is_poisoned,
     reasons,
 )
-from sourcelight.backends.cluster.messages import ADD, CALL, TELL, WorkerRequest, fault_from_plain
+from sourcelight.backends.cluster.messages import ADD, CALL, TELL, WorkerRequest, error_from_plain
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.core.errors import ClusterError
 
@@ -48,7 +48,7 @@ async def messages_of(
     async with contextlib.aclosing(members.connections.ask(member.address, operation, order, silence_s)) as messages:
         async for message in messages:
             if message["kind"] == "fault":
-                raise fault_from_plain(message)
+                raise error_from_plain(message)
             yield message
 
 
@@ -265,10 +265,10 @@ async def ask_one(
     """
     tried: list[FailedAttempt] = []
     for member in candidates:
-        if poisoned(tried):
+        if is_poisoned(tried):
             break
         try:
-            return await _asked(members, operation, order, member, silence_s, on_message)
+            return await _ask_worker(members, operation, order, member, silence_s, on_message)
         except RETRIED as error:
             tried.append(FailedAttempt.of(member.name, error, silence_s))
             if isinstance(error, GONE):
@@ -276,7 +276,7 @@ async def ask_one(
     raise NoWorkerAnswered(label, tried or members.absent)
 
 
-async def _asked(
+async def _ask_worker(
     members: WorkerDirectory,
     operation: str,
     order: WorkerRequest,

@@ -15,7 +15,7 @@ from sourcelight.core.errors import ClusterError
 
 PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)
 _OVER = len(PHASES)
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 """Bytes that wait for their turn, or for the reader; then nothing is read on but what the reader waits for."""
 
 FIRST_S, TOGETHER_S = 0.01, 0.05
@@ -178,7 +178,7 @@ class OrderedMerge:
 
     def full(self, names: Collection[str]) -> bool:
         """Whether a worker that sends these should wait: enough is here, and nobody waits for what it sends."""
-        if self.bytes <= MOST_BYTES:
+        if self.bytes <= MAX_BYTES:
             return False
         turn = self._turn
         return not (self.waiting and turn is not None and turn[1] in names)

@@ -16,7 +16,7 @@ from sourcelight.backends.cluster.coordinator.members import (
     FailedAttempt,
     ReplicaOrder,
     WorkerInfo,
-    poisoned,
+    is_poisoned,
 )
 from sourcelight.backends.cluster.coordinator.slots import OrderedMerge, ReplicaStream
 from sourcelight.backends.cluster.messages import (
@@ -24,7 +24,7 @@ from sourcelight.backends.cluster.messages import (
     RepositoriesDone,
     RepositoriesFailed,
     WorkerRequest,
-    fault_from_plain,
+    error_from_plain,
 )
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
@@ -135,7 +135,7 @@ class WorkerStreams:
     async def _last_try(self, names: Sequence[str]) -> None:
         """Ask once who is there now, and of those who can have these; give up what nobody can."""
         turns = self.turns
-        retried = [name for name in names if name not in self._looked and not poisoned(turns.tried.get(name, ()))]
+        retried = [name for name in names if name not in self._looked and not is_poisoned(turns.tried.get(name, ()))]
         self._looked.update(retried)
         if retried:
             await turns.members.look()
@@ -210,7 +210,7 @@ class WorkerStreams:
     def _take(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
         """Keep what a message says; True for the last one. Raises what the worker says that the order raises."""
         if message["kind"] == "fault":
-            raise fault_from_plain(message)
+            raise error_from_plain(message)
         for piece in message.get("pieces", ()):
             if isinstance(piece, RepositoriesDone):
                 self.slots.passed(stream.copies, piece.repositories)

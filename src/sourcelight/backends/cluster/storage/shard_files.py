@@ -20,7 +20,7 @@ GIT, INDEX, HISTORY = "git", "index", "history"
 
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 _PACKED = frozenset({".pack", ".idx"})
-_MOST_ALTERNATES = 16
+_MAX_ALTERNATES = 16
 _READ_AGAIN = 3
 
 
@@ -193,7 +193,7 @@ def _git_files(repository: Repository, storage: ShardStorage) -> Iterator[tuple[
             if path.is_file() and path.suffix != ".lock":
                 yield path.relative_to(shared).as_posix(), lambda path=path: storage.put(path)  # type: ignore[misc]
         seen: set[str] = set()
-        for path in _object_files(shared / "objects", _MOST_ALTERNATES):
+        for path in _object_files(shared / "objects", _MAX_ALTERNATES):
             name = "/".join(path.parts[-2:])
             if name not in seen:
                 seen.add(name)

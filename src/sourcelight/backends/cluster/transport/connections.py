@@ -15,7 +15,7 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.transport.exchange import Message, WorkerExchange, broken, heard, packed, words
+from sourcelight.backends.cluster.transport.exchange import Message, WorkerExchange, broken, error_text, heard, pack
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
 
@@ -179,7 +179,7 @@ class ConnectionPool:
 
     def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> WorkerExchange:
         """An order that is about to be given."""
-        message: Message = {"op": operation} if order is None else {"op": operation, "order": packed(order)}
+        message: Message = {"op": operation} if order is None else {"op": operation, "order": pack(order)}
         return WorkerExchange(self, address, message)
 
     async def written(self, address: str, message: Message) -> Any:
@@ -217,7 +217,7 @@ class ConnectionPool:
             addresses = {str(one["name"]): str(address) for address, one in reply["workers"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             comm.abort()
-            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({words(reply)})") from error
+            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({error_text(reply)})") from error
         self.keep(scheduler, comm)
         return addresses
 

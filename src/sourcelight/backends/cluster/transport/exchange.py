@@ -34,14 +34,14 @@ _SMALL_BYTES = 1 << 16
 Message = dict[str, Any]
 
 
-def wrapped_message(message: Message) -> Message:
+def wrap_message(message: Message) -> Message:
     """Record batches and tables as frames beside the message."""
     from distributed.protocol import to_serialize
 
     if message["kind"] == "pieces" or "pieces" in message or "outcome" in message:
         large: list[Any] = []
         payloads = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
-        body = packed({"pieces": payloads, "outcome": message.get("outcome")})
+        body = pack({"pieces": payloads, "outcome": message.get("outcome")})
         return {"kind": message["kind"], "said": body, "large": [to_serialize(batch) for batch in large]}
     wrapped = dict(message)
     for name in ("table", "rows"):
@@ -54,13 +54,13 @@ def wrapped_message(message: Message) -> Message:
     return wrapped
 
 
-def packed(payload: Mapping[str, Any]) -> bytes:
+def pack(payload: Mapping[str, Any]) -> bytes:
     """Values in one piece: Dask looks at each value of a message several times before it is sent."""
     return pickle.dumps(payload)
 
 
-def unpacked(encoded: bytes | Message) -> Message:
-    """What `packed` gave; other versions send their orders as they are, and are told that they are others."""
+def unpack(encoded: bytes | Message) -> Message:
+    """What `pack` gave; other versions send their orders as they are, and are told that they are others."""
     if isinstance(encoded, dict):
         return encoded
     message: Message = pickle.loads(encoded)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
@@ -189,9 +189,9 @@ def broken(address: str, error: OSError) -> ConnectionBroke:
 def _answer(address: str, operation: str, message: Any) -> Message:
     """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
-        raise WorkersUnreachable(address, f"it takes no orders ({words(message)})")
+        raise WorkersUnreachable(address, f"it takes no orders ({error_text(message)})")
     if "said" in message:
-        body = unpacked(message["said"])
+        body = unpack(message["said"])
         parts = [piece_from_plain(plain, message["large"]) for plain in body["pieces"]]
         return {"kind": message["kind"], "pieces": parts, "outcome": body["outcome"]}
     if "answer" in message:
@@ -199,7 +199,7 @@ def _answer(address: str, operation: str, message: Any) -> Message:
     return dict(message)
 
 
-def words(message: Any) -> str:
+def error_text(message: Any) -> str:
     """What a server of Dask says where an answer was expected."""
     text = message.get("exception_text") if isinstance(message, dict) else None
     return str(text or f"it answers {type(message).__name__}")
@@ -211,11 +211,11 @@ def serve_orders(worker: Any, desk: Any) -> None:
 
     def handler(operation: str) -> Any:
         async def take(comm: Any, order: bytes) -> Any:
-            messages = desk.messages(operation, unpacked(order))
+            messages = desk.messages(operation, unpack(order))
             try:
                 async with contextlib.aclosing(messages):
                     async for message in messages:
-                        await comm.write(wrapped_message(message), serializers=["dask", "pickle"])
+                        await comm.write(wrap_message(message), serializers=["dask", "pickle"])
                         if comm.stream is not None and comm.stream.writing():
                             await comm.stream.write(b"")  # Dask waits for no socket: what is not read would pile up
             except OSError:
@@ -229,7 +229,7 @@ def serve_orders(worker: Any, desk: Any) -> None:
         return Status.dont_reply
 
     async def keep(comm: Any, order: bytes) -> Any:
-        desk.keep(unpacked(order))
+        desk.keep(unpack(order))
         await comm.write({"kind": "end"})
         return Status.dont_reply
 

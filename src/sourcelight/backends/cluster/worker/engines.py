@@ -22,8 +22,8 @@ from sourcelight.engines.storage.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
 from sourcelight.repos import Catalog, Repository
 
-_MOST_GENERATIONS = 3
-_MOST_ENGINES = 8
+_MAX_GENERATIONS = 3
+_MAX_ENGINES = 8
 
 
 @functools.cache
@@ -97,7 +97,7 @@ class EngineCache:
                 engine = LocalEngine(catalog, self._store, limits=Limits(), history=self._histories)
                 cached = self._engines[key] = engine, tuple(map(engine.target_of, catalog.repositories))
             self._engines.move_to_end(key)
-            while len(self._engines) > _MOST_ENGINES:
+            while len(self._engines) > _MAX_ENGINES:
                 self._engines.popitem(last=False)
         engine, targets = cached
         self._store.all_current(targets)  # a search opens what was looked at a moment ago as it is
@@ -123,7 +123,7 @@ class EngineCache:
         cached = (read, {entry.name: entry for entry in read.searchable})
         with self._guard:
             self._generations[generation] = cached
-            while len(self._generations) > _MOST_GENERATIONS:
+            while len(self._generations) > _MAX_GENERATIONS:
                 evicted, _ = self._generations.popitem(last=False)
                 for key in [key for key in self._engines if key[0] == evicted]:
                     del self._engines[key]

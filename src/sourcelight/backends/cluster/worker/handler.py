@@ -19,8 +19,8 @@ from sourcelight.backends.cluster.messages import (
     RepositoriesFailed,
     ResultPiece,
     WorkerRequest,
-    fault_to_plain,
-    only_said,
+    error_to_plain,
+    non_default_fields,
     versions,
 )
 from sourcelight.backends.cluster.storage.objects import ShardStorage
@@ -28,7 +28,7 @@ from sourcelight.backends.cluster.worker.engines import EngineCache, formats
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import shard_search, viewer_of
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
-from sourcelight.backends.cluster.worker.tool_calls import StatsMailbox, called
+from sourcelight.backends.cluster.worker.tool_calls import StatsMailbox, call_tool
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 
@@ -100,7 +100,7 @@ class RequestHandler:
             try:
                 last = work(WorkerRequest.from_plain(payload), cancellation, outbox)
             except BaseException as error:  # noqa: BLE001 - told to whoever asked
-                last = {"kind": "fault", **fault_to_plain(error)}
+                last = {"kind": "fault", **error_to_plain(error)}
             outbox.close(last)
 
         def unheard(done: Future[None]) -> None:
@@ -120,7 +120,7 @@ class RequestHandler:
             last = False
             while not last:
                 pieces, last = await outbox.take()
-                for message in _joined(pieces):
+                for message in _join_pieces(pieces):
                     yield message
         finally:
             cancellation.cancel()
@@ -160,7 +160,7 @@ class RequestHandler:
             outcome.unfit = dict(missing)
             for name in outcome.failed:
                 self.cache.distrust(name)
-            return {"kind": "end", "outcome": only_said(outcome)}
+            return {"kind": "end", "outcome": non_default_fields(outcome)}
 
     def _count(
         self, order: WorkerRequest, engine: Any, missing: Mapping[str, str], cancellation: Cancellation
@@ -174,14 +174,14 @@ class RequestHandler:
 
     def _call(self, order: WorkerRequest, cancellation: Cancellation, outbox: Outbox) -> Message:
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
-            return called(order, engine, missing, cancellation, outbox, self._posts, self.cache.distrust)
+            return call_tool(order, engine, missing, cancellation, outbox, self._posts, self.cache.distrust)
 
 
 def _stopped() -> Message:
-    return {"kind": "fault", **fault_to_plain(Cancelled("the worker stopped"))}
+    return {"kind": "fault", **error_to_plain(Cancelled("the worker stopped"))}
 
 
-def _joined(pieces: list[Any]) -> list[Message]:
+def _join_pieces(pieces: list[Any]) -> list[Message]:
     """Pieces of a search in one message, the last word in it; others as they are; a proof of life for nothing."""
     if not pieces:
         return [{"kind": "beat"}]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.cancellation import Cancellation
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """Bytes that may wait for the socket; then the search waits."""
 
 REST_S, GATHER_S = 0.01, 0.05
@@ -54,7 +54,7 @@ class Outbox:
         returns: a thread that searched on would keep the loop from sending them.
         """
         with self._changed:
-            while self._bytes > MOST_BYTES and not self._cancellation.cancelled:
+            while self._bytes > MAX_BYTES and not self._cancellation.cancelled:
                 self._changed.wait(_STEP_S)
             self._pieces.append(piece)
             self._bytes += size
@@ -98,7 +98,7 @@ class Outbox:
     @property
     def _due(self) -> bool:
         """Whether what is here is worth sending without waiting for more."""
-        return self.closed or self._urgent or self._bytes >= MOST_BYTES // 2
+        return self.closed or self._urgent or self._bytes >= MAX_BYTES // 2
 
     async def _until(self, moment: float, *, resting: bool) -> None:
         """Wait for what is due, and unless `resting` for anything; not beyond a moment of the loop."""

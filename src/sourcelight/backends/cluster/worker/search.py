@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from sourcelight.backends.cluster.batch_merge import Cut, joined
+from sourcelight.backends.cluster.batch_merge import Cut, join_cuts
 from sourcelight.backends.cluster.messages import RepositoriesDone, RepositoriesFailed, ResultPiece, WorkerRequest
 from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
@@ -226,11 +226,11 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
             cuts += ((name, (batch, at, at + 1)) for at, name in enumerate(names))
             continue
         if cuts:
-            yield joined([cut for _, cut in sorted(cuts, key=itemgetter(0))])
+            yield join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
             cuts = []
         yield batch
     if cuts:
-        yield joined([cut for _, cut in sorted(cuts, key=itemgetter(0))])
+        yield join_cuts([cut for _, cut in sorted(cuts, key=itemgetter(0))])
 
 
 def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancellation) -> ShardSearchExecution:

@@ -94,7 +94,7 @@ class StatsBarrier:
 Message = dict[str, Any]
 
 
-def called(
+def call_tool(
     order: WorkerRequest,
     engine: LocalEngine,
     missing: Mapping[str, str],

@@ -12,7 +12,7 @@ from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import code
 from sourcelight.core.query import parse
-from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.wire.events import Alert, Done, Progress
@@ -32,7 +32,7 @@ def make_queries(work: Work, text: str, *, languages: bool = True) -> list[str]:
     for name in names:
         pattern_text = " ".join(part for part in (f"lang:{quote_value(name)}" if name else "", filters, text) if part)
         scope = f"{_repository_filter_of(work)} {work.inquiry.filters} count:all".strip()
-        queries.append(conjoined(parse(pattern_text, "standard"), scope))
+        queries.append(add_filter(parse(pattern_text, "standard"), scope))
     return queries
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
 from sourcelight.core.query import parse
-from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.tools.catalog import find_tool, mcp_tools
 from sourcelight.core.tools.tool import Scope, Tool
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, EvidenceLedger
@@ -200,7 +200,7 @@ class Toolbox:
             if name != "keyword_search":  # a question, which may hold filters anywhere
                 return {**scoped, "query": f"{self.inquiry.filters} {scoped['query']}"}
             try:
-                scoped["query"] = conjoined(parse(str(scoped["query"]), "keyword"), self.inquiry.filters)
+                scoped["query"] = add_filter(parse(str(scoped["query"]), "keyword"), self.inquiry.filters)
             except QueryError as error:
                 return f"Error: {error.message}"
         return scoped

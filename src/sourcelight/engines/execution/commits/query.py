@@ -14,7 +14,7 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import present
+from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.languages import find_language, path_regex
 from sourcelight.engines.history.search.query import (
     AnyPattern,
@@ -91,7 +91,7 @@ def keeps_no_commits(alternative: Alternative, kind: str) -> str:
 
 
 def _instant(item: Filter) -> float:
-    return parse_date(item.value, present()).timestamp()
+    return parse_date(item.value, current_time()).timestamp()
 
 
 def _tests(alternative: Alternative, name: str, what: str = "") -> tuple[AnyPattern, ...]:

@@ -20,7 +20,7 @@ from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import present
+from sourcelight.core.query.fields import current_time
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp, exact_name
 from sourcelight.core.wire.events import SuggestedFilter
@@ -42,7 +42,7 @@ class CommitCounts:
         Tells the time that ages count from.
     """
 
-    def __init__(self, now: Callable[[], datetime] = present) -> None:
+    def __init__(self, now: Callable[[], datetime] = current_time) -> None:
         moment = now()
         self._bounds = [parse_date(text, moment).timestamp() for _, text, _ in _AGES]
         self._by_age = [0] * len(_AGES)

@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, RepositoryError
 from sourcelight.core.query import Alternative, Filter, Predicate, parse
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.fields import present
+from sourcelight.core.query.fields import current_time
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, is_revision, matching_refs, newest_before, resolve
 
@@ -164,7 +164,7 @@ def _compiled(glob: str) -> re.Pattern[str]:
 
 def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> RevisionRequest:
     """The newest commit before a moment, shown as its hash: so that what is shown names it again."""
-    before_s = parse_date(predicate.args["time"], present()).timestamp()
+    before_s = parse_date(predicate.args["time"], current_time()).timestamp()
     start = predicate.args["rev"]
     try:
         commit = newest_before(repository, resolve(repository, start), before_s, cancellation)

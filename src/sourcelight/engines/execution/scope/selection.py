@@ -17,7 +17,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import ACCEPTED, parse_date
-from sourcelight.core.query.fields import present
+from sourcelight.core.query.fields import current_time
 from sourcelight.engines.search import FileFilter, FileTerm, Searcher, SearchOptions, Target, TextQuery
 from sourcelight.repos import Repository, has_commit_after
 
@@ -53,7 +53,7 @@ def check_dates(alternative: Alternative, query: str) -> None:
     for predicate in predicates_of(alternative):
         if predicate.name == "has.commit.after":
             try:
-                parse_date(predicate.args["time"], present())
+                parse_date(predicate.args["time"], current_time())
             except ValueError as fault:
                 raise QueryError("invalid date format", query=query, hint=ACCEPTED) from fault
 
@@ -132,7 +132,7 @@ class FilePredicates:
         passed, missing = True, 0
         for predicate in predicates:
             if predicate.name == "has.commit.after":
-                after_s = parse_date(predicate.args["time"], present()).timestamp()
+                after_s = parse_date(predicate.args["time"], current_time()).timestamp()
                 held = has_commit_after(target.repository, target.commit, after_s, self.cancellation)
                 lacking = 0
             elif predicate.name in _OF_FILES:

@@ -19,7 +19,7 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array
 from sourcelight.core.caching import Memo
 from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.ranges import RANGE_COST, BufferList
+from sourcelight.core.patterns.ranges import RANGE_COST_BYTES, BufferList
 from sourcelight.engines.search.index.shard import LONG_UNIT_BYTES as LONG_LINE
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, CommitView, DocumentPlacement
@@ -263,7 +263,7 @@ class Corpus(Memo):
         self.line_base = _sums([shard.line_ends for shard in shards])
         # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
         # byte keeps ranges of different shards from touching.
-        self.byte_base = _sums([shard.content_bytes + RANGE_COST + 1 for shard in shards])
+        self.byte_base = _sums([shard.content_bytes + RANGE_COST_BYTES + 1 for shard in shards])
         self.buffers = BufferList(_Contents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.cancellation import Stopped, check
+from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.model import PreparedQuery
@@ -211,7 +211,7 @@ class CorpusSearch:
         position = first_document = 0
         sizer.start(len(all_units))
         while first_document < corpus.documents:
-            check(self.stopped)
+            check_stopped(self.stopped)
             max_bytes = (int(cumulative_bytes[position - 1]) if position else 0) + sizer.units * _EXPECTED_UNIT_BYTES
             units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
             end_position = min(position + sizer.units, units_within_bytes)
@@ -288,7 +288,7 @@ class CorpusSearch:
 
         def units(term_index: int) -> Int64Array:
             if term_index not in units_by_term:
-                check(self.stopped)
+                check_stopped(self.stopped)
                 units_by_term[term_index] = self.candidates_of(term_index)
             return units_by_term[term_index]
 

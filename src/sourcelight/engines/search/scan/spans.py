@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Int64Array
-from sourcelight.core.cancellation import Stopped, check
+from sourcelight.core.cancellation import Stopped, check_stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.scan.corpus import Corpus
 from sourcelight.engines.search.scan.paths import unique_sorted
@@ -91,7 +91,7 @@ def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Int6
     ranges = np.stack((starts, starts + corpus.doc_size[documents]), axis=1)
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
     for document in unique_sorted(corpus.documents_of(offsets)).tolist():
-        check(stopped)
+        check_stopped(stopped)
         tables.append(pattern.document_spans(corpus.text(document), stopped) + int(corpus.doc_start[document]))
     if not tables:
         return NO_SPANS
