@@ -65,7 +65,7 @@ def test_tools_answer_a_client_that_signed_in_and_searches_say_why_they_do_not(f
             assert list(code.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
             with pytest.raises(sl.Forbidden):
                 code.search("x")
-            with pytest.warns(sl.IncompleteResultWarning, match="closed to this credential"):
+            with pytest.warns(sl.IncompleteResultWarning, match="refuses this credential"):
                 assert len(code.keyword_search("e")) > 0
         with sl.connect(flow.url, sign_in=True, open_browser=person) as code:
             assert len(code.list_repos()) > 3

@@ -24,7 +24,7 @@ def _data(frame: bytes) -> list[dict[str, object]]:
 
 
 def _pacer(**more: str) -> Pacer:
-    return Pacer(CADENCE, started=0.0, **more)
+    return Pacer(CADENCE, start_s=0.0, **more)
 
 
 def test_first_matches_go_out_at_once_with_filters_before_and_progress_after() -> None:

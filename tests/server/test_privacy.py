@@ -203,7 +203,7 @@ def test_what_happens_while_the_service_is_down_opens_nothing(world: World, harm
     with world.served():
         assert_private(world.seen())
         held = world.service.client.get("/readyz")
-        assert (held.status_code, "former settings" in held.text) == (200, True)
+        assert (held.status_code, "previous settings" in held.text) == (200, True)
         assert str(world.root) not in held.text
 
 
@@ -213,7 +213,7 @@ def test_held_settings_are_told_and_a_whole_file_ends_that(world: World, caplog:
         remove(world)
         world.seen()
         assert "the former settings stay in force" in caplog.text
-        assert "former settings" in world.service.client.get("/readyz").text
+        assert "previous settings" in world.service.client.get("/readyz").text
         assert "the former settings stay in force" in world.engine.catalog.warnings[-1]
         world.file.write_text(SETTINGS.replace("true", "false"))
         assert SECRET_TEXT in world.seen()

@@ -39,7 +39,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     assert (settings.mcp_enabled, settings.dynamic_client_registration) == (False, False)
     assert (settings.mcp_tools_disabled, settings.deepsearch_sharing) == (("deepsearch",), False)
     assert (settings.deepsearch_model, settings.deepsearch_tool_disabled) == ("m", True)
-    assert settings.given == {*given, DISABLE_DEEPSEARCH}
+    assert settings.set_names == {*given, DISABLE_DEEPSEARCH}
     assert settings.unserved == ()
 
 

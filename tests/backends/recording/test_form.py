@@ -14,12 +14,12 @@ from sourcelight.backends.remote.recording.format import (
     Line,
     RecordedReply,
     RecordedRequest,
-    decoded,
-    encoded,
-    fault_facts,
-    fault_of,
+    encode_line,
+    error_from_json,
+    error_to_json,
     head,
     lines_of,
+    parse_line,
 )
 from sourcelight.core import errors
 
@@ -47,16 +47,16 @@ SAID = st.builds(
 
 @given(ASKED | SAID)
 def test_every_line_comes_back_as_it_was(line: Line) -> None:
-    text = encoded(line)
+    text = encode_line(line)
     assert text.count(b"\n") == 1
     assert text.endswith(b"\n")
-    assert decoded(text) == line
+    assert parse_line(text) == line
 
 
 @given(st.lists(SAID, max_size=6), st.data())
 def test_every_beginning_of_a_file_is_a_shorter_file(said: list[RecordedReply], data: st.DataObject) -> None:
     lines: list[Line] = [*(RecordedRequest(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)), *said]
-    whole = head() + b"".join(encoded(line) for line in lines)
+    whole = head() + b"".join(encode_line(line) for line in lines)
     assert list(lines_of(whole, "f")) == lines
     cut = data.draw(st.integers(len(head()), len(whole)))
     found = list(lines_of(whole[:cut], "f"))
@@ -75,7 +75,7 @@ def test_no_other_line_is_read(value: Any) -> None:
     import json
 
     try:
-        line = decoded(json.dumps(value).encode())
+        line = parse_line(json.dumps(value).encode())
     except ValueError:
         return
     assert line.number >= 1
@@ -85,10 +85,10 @@ def test_no_other_line_is_read(value: Any) -> None:
     ("data", "why"),
     [
         (b"", "is empty"),
-        (b"{}\n", "is no recording"),
+        (b"{}\n", "is not a recording"),
         (b'{"sourcelight":"recording","form":%d}\n' % (FORM + 1), "update sourcelight"),
         (head() + b"nonsense\n", "line 2 can't be read"),
-        (head() + encoded(RecordedReply(1, 1, 0, "end", "done")), "answers request 1, which is not there"),
+        (head() + encode_line(RecordedReply(1, 1, 0, "end", "done")), "answers request 1, which it doesn't have"),
     ],
 )
 def test_a_damaged_file_says_where(data: bytes, why: str) -> None:
@@ -109,14 +109,14 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)
 def test_a_fault_comes_back_with_all_that_it_says(fault: sl.SourcelightError) -> None:
-    line = decoded(encoded(RecordedReply(1, 1, 0, "fault", fault_facts(fault))))
+    line = parse_line(encode_line(RecordedReply(1, 1, 0, "fault", error_to_json(fault))))
     assert isinstance(line, RecordedReply)
-    again = fault_of(line.content)
+    again = error_from_json(line.content)
     assert type(again) is type(fault)
     assert str(again) == str(fault)
     assert vars(again) == vars(fault)
 
 
 def test_an_unknown_fault_is_one_of_ours() -> None:
-    assert type(fault_of({"type": "OfTheFuture", "message": "m"})) is sl.SourcelightError
-    assert type(fault_of({"type": "Mapping", "message": "m"})) is sl.SourcelightError
+    assert type(error_from_json({"type": "OfTheFuture", "message": "m"})) is sl.SourcelightError
+    assert type(error_from_json({"type": "Mapping", "message": "m"})) is sl.SourcelightError

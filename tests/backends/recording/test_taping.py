@@ -146,12 +146,12 @@ def test_what_was_not_recorded_is_named_with_what_was(file: Path) -> None:
         url = service.url
         code.search("foo")
     with sl.replay(file), sl.connect() as code:
-        with pytest.raises(sl.NotRecorded, match=r"no answer to search 'bar'.*; recorded are search 'foo'") as error:
+        with pytest.raises(sl.NotRecorded, match=r"no reply to search 'bar'.*; it has search 'foo'") as error:
             code.search("bar")
         assert error.value.recorded == ("search 'foo' (t=standard)",)
-        with pytest.raises(sl.NotRecorded, match=r"the list of tools.*nothing of this kind is recorded"):
+        with pytest.raises(sl.NotRecorded, match=r"the list of tools.*it has no request of this kind"):
             code.list_repos()
-    wanted = pytest.raises(sl.NotRecorded, match=f"asked of {url}, not of https://elsewhere.example")
+    wanted = pytest.raises(sl.NotRecorded, match=f"recorded from {url}, not from https://elsewhere.example")
     with sl.replay(file), sl.connect("https://elsewhere.example") as code, wanted:
         code.search("foo")
 
@@ -164,7 +164,7 @@ def test_a_search_that_was_stopped_is_replayed_as_far_as_it_came(file: Path) -> 
     with sl.replay(file), sl.connect() as code:
         events = code.stream("foo")
         assert isinstance(next(events), MatchBatch)
-        with pytest.raises(sl.NotRecorded, match="only the beginning"):
+        with pytest.raises(sl.NotRecorded, match="only the start"):
             next(events)
 
 
@@ -193,7 +193,7 @@ def test_tools_are_the_same_without_their_service(file: Path) -> None:
             code.read_file("r", "g")
         with pytest.raises(sl.UnsupportedTool, match="has no tool 'list_files'"):
             code.list_files("r")
-        with pytest.raises(sl.NotRecorded, match=r"no answer to read_file\(repo='r', path='h'\)"):
+        with pytest.raises(sl.NotRecorded, match=r"no reply to read_file\(repo='r', path='h'\)"):
             code.read_file("r", "h")
     assert len(tools.calls) == 3
     assert '"note":["halfway",1,4]' in file.read_text("utf-8")
@@ -241,7 +241,7 @@ def test_a_killed_recording_can_be_replayed(file: Path) -> None:
         torn.write(b'{"of":2,"ms":3,"te')
     with sl.replay(file), sl.connect() as code:
         assert len(code.search("foo")) == 2
-        with pytest.raises(sl.NotRecorded, match="only the beginning"):
+        with pytest.raises(sl.NotRecorded, match="only the start"):
             list(code.stream("bar"))
     with ScriptedService(SEARCH) as service, sl.record(file, append=True) as made, sl.connect(service.url) as code:
         code.search("more")
@@ -254,7 +254,7 @@ def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
     with ScriptedService(SEARCH) as service:
         with sl.record(file), sl.connect(service.url) as code:
             code.search("foo")
-        with pytest.raises(sl.RecordingInvalid, match="is there already"):
+        with pytest.raises(sl.RecordingInvalid, match="already exists"):
             sl.record(file)
         old = file.read_bytes()
         with sl.record(file, replace=True), sl.connect(service.url) as code:
@@ -264,7 +264,7 @@ def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
         assert [each.split(" (")[0] for each in played.requests] == ["search 'bar'"]
     assert [each.name for each in file.parent.iterdir()] == [file.name]
     (file.parent / "other").write_text("else\n")
-    with pytest.raises(sl.RecordingInvalid, match="is no recording"):
+    with pytest.raises(sl.RecordingInvalid, match="is not a recording"):
         sl.record(file.parent / "other", append=True)
     with pytest.raises(sl.RecordingInvalid, match="can't be written"):
         sl.record(file.parent / "none" / "x")
@@ -274,11 +274,11 @@ def test_a_recording_is_never_overwritten_unasked(file: Path) -> None:
 
 def test_one_tape_runs_at_a_time(file: Path) -> None:
     with sl.record(file):
-        with pytest.raises(sl.RecordingError, match="runs: stop"):
+        with pytest.raises(sl.RecordingError, match="is running; stop"):
             sl.record(file.with_name("b"))
-        with pytest.raises(sl.RecordingError, match="runs: stop"):
+        with pytest.raises(sl.RecordingError, match="is running; stop"):
             sl.replay(file)
-    with sl.replay(file), pytest.raises(sl.RecordingError, match="runs: stop"):
+    with sl.replay(file), pytest.raises(sl.RecordingError, match="is running; stop"):
         sl.record(file.with_name("b"))
     with pytest.raises(ValueError, match="positive"):
         sl.replay(file, speed=0)

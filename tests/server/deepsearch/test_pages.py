@@ -11,7 +11,7 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
 from server.deepsearch.conftest import PASSWORD, WAIT_S, World
-from sourcelight.server.http.pages.code import lines_asked
+from sourcelight.server.http.pages.code import requested_lines
 
 QUESTION = "how is the checkout total computed"
 
@@ -65,7 +65,7 @@ def test_a_conversation_is_markdown_too(links: Links, ann: httpx.Client) -> None
 
 def test_the_lines_of_a_citation_are_marked(links: Links, ann: httpx.Client) -> None:
     link = links.files[OPEN]
-    first, last = lines_asked(link.partition("?")[2]) or (0, 0)
+    first, last = requested_lines(link.partition("?")[2]) or (0, 0)
     page = ann.get(link).text
     marked = [int(number) for number in re.findall(r'<tr id="L(\d+)" class=hit>', page)]
     assert marked == list(range(first, last + 1))
@@ -85,7 +85,7 @@ def test_the_lines_of_a_citation_are_marked(links: Links, ann: httpx.Client) -> 
     ],
 )
 def test_lines_in_addresses(query: str, lines: tuple[int, int] | None) -> None:
-    assert lines_asked(query) == lines
+    assert requested_lines(query) == lines
 
 
 def test_a_commit_shows_who_when_why_and_what(links: Links, ann: httpx.Client) -> None:

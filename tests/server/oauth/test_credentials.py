@@ -28,7 +28,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 NONE = (401, "Private mode requires authentication.\n")
 WRONG = (401, "Invalid access token.\n")
 NARROW = (403, "The scope of this credential does not cover this request.\n")
-NO_TRACE = (404, "There is no such trace, or it is no longer kept.\n")
+NO_TRACE = (404, "This trace doesn't exist, or it is no longer stored.\n")
 FORBIDDEN = (403, "forbidden\n")
 GOOD = (200, None)
 

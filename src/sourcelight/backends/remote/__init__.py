@@ -1,6 +1,7 @@
-"""The backend that asks a service over HTTP: the stream endpoint and the MCP tools of any compatible service.
+"""A service over HTTP as a backend: its stream endpoint, its MCP tools and its conversations API.
 
-httpx stands here and nowhere else. Credentials stay inside `Secret` until the moment a header is written.
+Engines and DataFrames live elsewhere. Only this room imports httpx, and a credential stays in a `Secret` until it
+becomes a header. Start with `backend`, then `transport`.
 """
 
 from sourcelight.backends.remote.backend import RemoteBackend

@@ -1,7 +1,7 @@
-"""Bodies of a service's answers, unpacked in small portions and only up to a size.
+"""Bounded decompression of response bodies.
 
-The HTTP libraries unpack each portion whole, through as many codings as an answer names: a few kilobytes become
-gigabytes. Here one coding is undone, a portion at a time, and what comes of it is counted.
+HTTP libraries decompress a whole portion at once, through every coding that a response names, so a few kilobytes can
+become gigabytes. This module undoes one coding in small portions and counts the result.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from sourcelight.core.errors import ProtocolError, StreamBroken
 from sourcelight.core.wire.sse import MAX_EVENT_BYTES, MAX_EVENT_LINES
 
 MAX_BODY_BYTES = 64 << 20
-"""Unpacked bytes of an answer that is no stream, and of each event of one that is."""
+"""Decompressed bytes of a response, or of each event of a stream."""
 
 _PORTION_BYTES = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
-    """Make a hook for answers of an HTTP client, which bounds their bodies before anything is read of them.
+    """Return a response hook for an HTTP client that bounds bodies before anything reads them.
 
     Parameters
     ----------
@@ -31,23 +31,23 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
     Returns
     -------
     callable
-        For ``event_hooks={"response": [...]}``, before other hooks. It raises `ProtocolError` for a coding that was
-        not asked for, and reading an answer does for one that is too large (`StreamBroken` for a damaged one).
+        For ``event_hooks={"response": [...]}``, before other hooks. It raises `ProtocolError` for a coding that the
+        client didn't accept. Reading raises it for a body that is too large, and `StreamBroken` for a damaged one.
     """
 
     class Bounded(stream_base):  # type: ignore[misc]  # the base is that of the library in use
-        def __init__(self, stream: Any, *, packed: bool, by_event: bool, where: str) -> None:
+        def __init__(self, stream: Any, *, packed: bool, by_event: bool, host: str) -> None:
             self._stream = stream
             self._packed = packed
-            self._size = _EventSize(where) if by_event else _BodySize(where)
-            self._where = where
+            self._size = _EventSize(host) if by_event else _BodySize(host)
+            self._host = host
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             unpacker = zlib.decompressobj(_GZIP) if self._packed else None
             async for raw in self._stream:
-                rest = raw
-                while rest:
-                    portion, rest = _unpacked(unpacker, rest, self._where)
+                remaining = raw
+                while remaining:
+                    portion, remaining = _unpack(unpacker, remaining, self._host)
                     self._size.add(portion)
                     if portion:
                         yield portion
@@ -57,35 +57,35 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
 
     async def bound(response: Any) -> None:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
-        where = response.request.url.host
+        host = response.request.url.host
         if coding not in {"", "identity", "gzip", "x-gzip"}:
             await response.aclose()
-            raise ProtocolError(f"{where} answered in a coding that was not asked for: {coding[:40]!r}")
+            raise ProtocolError(f"{host} uses a content coding that the client didn't accept: {coding[:40]!r}")
         if coding:
             del response.headers["Content-Encoding"]
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         response.stream = Bounded(
-            response.stream, packed=coding.endswith("gzip"), by_event=kind == "text/event-stream", where=where
+            response.stream, packed=coding.endswith("gzip"), by_event=kind == "text/event-stream", host=host
         )
 
     return bound
 
 
-def _unpacked(unpacker: Any, raw: bytes, where: str) -> tuple[bytes, bytes]:
-    """A portion of what `raw` unfolds to, and what of it is left."""
+def _unpack(unpacker: Any, raw: bytes, host: str) -> tuple[bytes, bytes]:
+    """Return a decompressed portion of `raw`, and the rest of `raw`."""
     if unpacker is None:
         return raw, b""
     if unpacker.eof:
-        return b"", b""  # what follows the end is padding
+        return b"", b""  # bytes after the end are padding
     try:
         portion = unpacker.decompress(raw, _PORTION_BYTES)
     except zlib.error as error:
-        raise StreamBroken(f"the stream from {where} broke: damaged gzip: {error}") from None
+        raise StreamBroken(f"the stream from {host} broke: damaged gzip: {error}") from None
     return portion, unpacker.unconsumed_tail
 
 
 class _BodySize:
-    """Bytes of an answer that is no stream."""
+    """Size of a response that is not a stream."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -98,13 +98,13 @@ class _BodySize:
     def _grow(self, size: int) -> None:
         self._bytes += size
         if self._bytes > MAX_BODY_BYTES:
-            raise ProtocolError(f"{self._host} answered with more than {MAX_BODY_BYTES:,} bytes at once")
+            raise ProtocolError(f"{self._host} sent more than {MAX_BODY_BYTES:,} bytes at once")
 
 
 class _EventSize(_BodySize):
     """Bytes and lines of a stream since its last event.
 
-    The decoders of events read line by line; here lines are counted by the portion, which costs next to nothing.
+    Decoders read line by line, about a microsecond each. Counting newlines of a portion costs almost nothing.
     """
 
     def __init__(self, host: str) -> None:

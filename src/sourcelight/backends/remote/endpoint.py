@@ -76,7 +76,7 @@ class Endpoint:
         ConfigurationError
             If it is not http or https, has no host, or holds a credential, a query or a fragment.
         """
-        return cls(_checked(url, "the address of a service"))
+        return cls(_check_url(url, "the address of a service"))
 
     @property
     def stream_url(self) -> str:
@@ -84,19 +84,21 @@ class Endpoint:
         return self.url + _STREAM_PATH
 
 
-def _checked(url: str, what: str) -> str:
+def _check_url(url: str, label: str) -> str:
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ConfigurationError(f"{what} can't be read; write it like https://host or http://host:7080/path") from None
+        raise ConfigurationError(
+            f"{label} can't be read; write it like https://host or http://host:7080/path"
+        ) from None
     if "@" in parts.netloc:
         # Nothing of it is quoted: it holds a password.
-        raise ConfigurationError(f"{what} must hold no user name or password; pass the access token by itself")
+        raise ConfigurationError(f"{label} must hold no user name or password; pass the access token by itself")
     if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigurationError(f"{what} must be http or https with a host, like https://host; got {url!r}")
+        raise ConfigurationError(f"{label} must be http or https with a host, like https://host; got {url!r}")
     if parts.query or parts.fragment:
-        raise ConfigurationError(f"{what} must have no query and no fragment, like https://host/path")
+        raise ConfigurationError(f"{label} must have no query and no fragment, like https://host/path")
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
@@ -126,14 +128,16 @@ def resolve_endpoint(
     """
     environ = os.environ if environ is None else environ
     configured = environ.get("SRC_ENDPOINT", "").strip()
-    given = url or configured or replayed_endpoint()
-    if not given:
+    address = url or configured or replayed_endpoint()
+    if not address:
         raise ConfigurationError("no service to connect to: pass its address, or set SRC_ENDPOINT")
-    endpoint = Endpoint(_checked(given, "the address of a service" if url else "SRC_ENDPOINT"))
-    ours = not url or not configured or _host(endpoint.url) == _host(_checked(configured, "SRC_ENDPOINT"))
-    if token is None and ours:
+    endpoint = Endpoint(_check_url(address, "the address of a service" if url else "SRC_ENDPOINT"))
+    matches_environment = (
+        not url or not configured or _host(endpoint.url) == _host(_check_url(configured, "SRC_ENDPOINT"))
+    )
+    if token is None and matches_environment:
         token = environ.get("SRC_ACCESS_TOKEN")
-    headers = tuple(_headers(environ)) if ours else ()
+    headers = tuple(_headers(environ)) if matches_environment else ()
     return Endpoint(endpoint.url, headers, _proxy(environ.get("SRC_PROXY", "").strip())), secret_token(token)
 
 
@@ -156,20 +160,20 @@ def _proxy(value: str) -> Secret | None:
 
 
 def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for setting, value in environ.items():
         if setting.startswith("SRC_HEADER_"):
-            found[setting.removeprefix("SRC_HEADER_").replace("_", "-").lower()] = value
+            headers[setting.removeprefix("SRC_HEADER_").replace("_", "-").lower()] = value
     for line in environ.get("SRC_HEADERS", "").replace("\\n", "\n").strip().strip('"').splitlines():
         if line.strip():
             name, colon, value = line.partition(":")
             if not colon:
                 raise ConfigurationError("SRC_HEADERS must hold lines of the form name: value")
-            found[name.strip().lower()] = value.strip()
-    for name, value in found.items():
+            headers[name.strip().lower()] = value.strip()
+    for name, value in headers.items():
         if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
             raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… holds a name or a value that no header can have")
-    return [(name, Secret(value)) for name, value in found.items()]
+    return [(name, Secret(value)) for name, value in headers.items()]
 
 
 class Credential(Protocol):

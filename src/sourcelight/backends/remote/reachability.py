@@ -1,4 +1,4 @@
-"""One connection that is opened and closed, so that a wrong address fails before the first search. Sends nothing."""
+"""Check that a service is reachable, so that a wrong address fails before the first search."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PORTS = {"http": 80, "https": 443}
 
 
 async def reach(endpoint: Endpoint, timeout_s: float) -> None:
-    """Open a connection to a service and close it again; does nothing behind a proxy and in a replay.
+    """Open and close a connection to a service without sending a byte; skip it behind a proxy and in a replay.
 
     Raises
     ------
     ConnectFailed
-        When nothing listens at the address within `timeout_s` seconds; says what to do.
+        When nothing listens at the address within `timeout_s` seconds.
     """
     parts = urlsplit(endpoint.url)
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
@@ -32,7 +32,7 @@ async def reach(endpoint: Endpoint, timeout_s: float) -> None:
     except TimeoutError:
         raise _failed(endpoint, f"no answer within {timeout_s:g} s") from None
     except OSError as exc:
-        # asyncio words its own errors with addresses, and joins those of several addresses.
+        # asyncio puts addresses into its messages, and joins the errors of several addresses.
         number = exc.errno or 0
         reason = os.strerror(number) if number > 0 else exc.strerror or "no connection"
         raise _failed(endpoint, reason) from None

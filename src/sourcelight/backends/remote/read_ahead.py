@@ -1,8 +1,7 @@
-"""Reading a stream as fast as it comes, however slowly it is used.
+"""Read a stream ahead of its consumer, into memory and then into a temporary file.
 
-A service frees the engine of a reader that takes nothing, and closes its connection in the end. A loop in a notebook
-that looks at each batch for a minute must not be such a reader: what comes is kept, in memory at first and then in a
-file without a name, up to a bound; from there on the service has to wait.
+A service ends the search of a reader that stops reading, and later closes its connection. A notebook loop that spends a
+minute on each batch must not look like such a reader. When the spool is full, the service has to wait.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ MEMORY_BYTES = 8 * 1024 * 1024
 FILE_BYTES = 512 * 1024 * 1024
 _PORTION_BYTES = 1024 * 1024
 _END_S = 0.05
-"""Longest wait for the end of an answer whose last event was read."""
+"""Maximum wait for the end of a response after its last event."""
 
 
 class Spool:
-    """Bytes in the order they came: some in memory, and what goes beyond in a file until all was taken.
+    """A queue of bytes: in memory up to a size, then in a file until it is empty.
 
     Parameters
     ----------
     memory_bytes, file_bytes
-        What each of the two may hold.
+        Capacity of memory and file.
     """
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES, file_bytes: int = FILE_BYTES) -> None:
@@ -44,7 +43,7 @@ class Spool:
         return bool(self._portions) or self._read_offset < self._write_offset
 
     def put(self, portion: bytes) -> bool:
-        """Keep a portion; False when there is no room for it, on the disk either."""
+        """Add a portion; return False when neither memory nor disk has space."""
         is_spilling = self._read_offset < self._write_offset
         if not is_spilling and (not self._portions or self._size + len(portion) <= self._memory_bytes):
             self._portions.append(portion)
@@ -63,7 +62,7 @@ class Spool:
         return True
 
     def take(self) -> bytes:
-        """The next bytes; empty when there are none."""
+        """Remove and return the next bytes; empty without any."""
         if self._portions:
             portion = self._portions.popleft()
             self._size -= len(portion)
@@ -79,7 +78,7 @@ class Spool:
         return portion
 
     def close(self) -> None:
-        """Let everything go."""
+        """Release memory and file."""
         self._portions.clear()
         if self._file is not None:
             self._file.close()
@@ -90,13 +89,13 @@ class Spool:
 async def read_ahead(
     source: AsyncGenerator[bytes, None], spool: Spool | None = None
 ) -> AsyncIterator[AsyncIterator[bytes]]:
-    """Take from `source` in a task of its own; gives what it gave, and raises what it raised, in order."""
+    """Read `source` in its own task; yield its portions and raise its error, in order."""
     spool = Spool() if spool is None else spool
     reader = _StreamReader(source, spool)
     task = asyncio.create_task(reader.run(), name="sourcelight-read-ahead")
     try:
         yield reader.portions()
-        # After its last event a service ends the answer: a connection that is read to its end can be used again.
+        # A service ends the response after its last event; a connection that is read to its end can be reused.
         await asyncio.wait({task}, timeout=_END_S)
     finally:
         reader.stop()
@@ -110,49 +109,49 @@ class _StreamReader:
         self._source = source
         self._spool = spool
         self._scope = anyio.CancelScope()
-        self._arrived, self._taken = asyncio.Event(), asyncio.Event()
+        self._has_data_event, self._space_freed = asyncio.Event(), asyncio.Event()
         self._is_over = False
-        self._fault: Exception | None = None
+        self._error: Exception | None = None
 
     async def run(self) -> None:
-        """Read until the source ends, fails, or nobody wants more, and close it.
+        """Read until the source ends or fails, or until `stop`, and close it.
 
-        The HTTP library shields the closing of a connection from scopes, and from nothing else: a task that is
-        cancelled while it closes leaves its connection in the pool for good.
+        The HTTP library shields the closing of a connection from cancel scopes only: a task that is cancelled while it
+        closes leaves its connection in the pool for good.
         """
         try:
             with self._scope:
                 async for portion in self._source:
                     while not self._spool.put(portion):
-                        self._taken.clear()
-                        await self._taken.wait()
-                    self._arrived.set()
-        except Exception as fault:  # noqa: BLE001 - raised where the portions are taken, after all that came before it
-            self._fault = fault
+                        self._space_freed.clear()
+                        await self._space_freed.wait()
+                    self._has_data_event.set()
+        except Exception as exc:  # noqa: BLE001 - raised to the consumer, after the portions before it
+            self._error = exc
         finally:
             try:
                 await self._source.aclose()
             finally:
                 self._is_over = True
-                self._arrived.set()
+                self._has_data_event.set()
 
     def stop(self) -> None:
-        """Have `run` end soon."""
+        """End `run` soon."""
         self._scope.cancel()
 
     async def portions(self) -> AsyncGenerator[bytes, None]:
-        """What was read, in order."""
+        """Yield the portions in order."""
         while True:
             while portion := self._spool.take():
-                self._taken.set()
+                self._space_freed.set()
                 yield portion
             if self._is_over:
                 if self._spool:
                     continue
-                if self._fault is not None:
-                    fault, self._fault = self._fault, None
-                    raise fault
+                if self._error is not None:
+                    exc, self._error = self._error, None
+                    raise exc
                 return
-            self._arrived.clear()
+            self._has_data_event.clear()
             if not self._spool:
-                await self._arrived.wait()
+                await self._has_data_event.wait()

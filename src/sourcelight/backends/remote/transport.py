@@ -1,7 +1,4 @@
-"""Opening a stream: credentials, retries, redirects, and the service's refusals as typed errors.
-
-What a service's refusals mean: statuses as typed errors, in words that say what to try.
-"""
+"""HTTP requests to a service: credentials, retries, redirects, and statuses as typed errors."""
 
 from __future__ import annotations
 
@@ -37,10 +34,10 @@ from sourcelight.core.errors import (
 _TOO_MANY_REQUESTS = 429
 
 
-def refused(
-    where: str, status: int, text: str, retry_after: str = "", *, missing: str = "has no search stream"
+def refusal_error(
+    address: str, status: int, text: str, retry_after: str = "", *, missing: str = "has no search stream"
 ) -> ServiceError:
-    """The error for an answer with an error status.
+    """Return the error for a response with an error status.
 
     Parameters
     ----------
@@ -49,41 +46,43 @@ def refused(
     status
         HTTP status.
     text
-        Body of the answer, without secrets; its first line is quoted.
+        Body of the response without secrets; the message quotes its first line.
     retry_after
         The header of that name.
     missing
-        What a 404 means here.
+        The meaning of a 404.
     """
     line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
-    said = f": {line}" if line else ""
+    detail = f": {line}" if line else ""
     if status == _TOO_MANY_REQUESTS:
-        return RateLimited(f"{where} asks to slow down{said}", text=text, retry_after_s=seconds(retry_after))
-    known: dict[int, tuple[Callable[..., ServiceError], str]] = {
-        401: (Unauthorized, "wants a valid access token (SRC_ACCESS_TOKEN, or token=…)"),
-        403: (Forbidden, "does not allow this with the given token"),
-        404: (NotFound, f"{missing}; is it the right address?"),
+        return RateLimited(
+            f"{address} limits the request rate{detail}", text=text, retry_after_s=retry_after_seconds(retry_after)
+        )
+    errors: dict[int, tuple[Callable[..., ServiceError], str]] = {
+        401: (Unauthorized, "needs a valid access token; set SRC_ACCESS_TOKEN or pass token="),
+        403: (Forbidden, "doesn't allow this with the given token"),
+        404: (NotFound, f"{missing}; check the address"),
     }
-    error, meaning = known.get(status, (ServiceError, f"answered with status {status}"))
-    return error(f"{where} {meaning}{said}", status=status, text=text)
+    error, meaning = errors.get(status, (ServiceError, f"answered with status {status}"))
+    return error(f"{address} {meaning}{detail}", status=status, text=text)
 
 
-def seconds(retry_after: str) -> float | None:
-    """Seconds that a ``Retry-After`` header asks to wait; None when it says nothing that can be read."""
+def retry_after_seconds(retry_after: str) -> float | None:
+    """Return the seconds of a ``Retry-After`` header; None when it can't be parsed."""
     if retry_after.strip().isdecimal():
         return float(retry_after)
     try:
-        when = parsedate_to_datetime(retry_after)
+        moment = parsedate_to_datetime(retry_after)
     except ValueError:
         return None
-    when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 _BUSY = frozenset({502, 503, 504})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_MOST_REDIRECTS = 5
-_MOST_ERROR_TEXT = 2000
+_MAX_REDIRECTS = 5
+_MAX_ERROR_CHARS = 2000
 
 
 class _Authorization(httpx.Auth):
@@ -96,19 +95,19 @@ class _Authorization(httpx.Auth):
             request.headers["Authorization"] = value.reveal()
         response = yield request
         if value is not None and response.status_code == httpx.codes.UNAUTHORIZED:
-            again = await self._credential.renewed(value)
-            if again is not None:
-                request.headers["Authorization"] = again.reveal()
+            renewed = await self._credential.renewed(value)
+            if renewed is not None:
+                request.headers["Authorization"] = renewed.reveal()
                 yield request
 
 
 class HttpTransport:
-    """One pool of connections to one service; it belongs to the event loop it is first used on."""
+    """A connection pool to one service, bound to the event loop of its first use."""
 
-    def __init__(self, endpoint: Endpoint, credential: Credential, *, patience: RetryPolicy) -> None:
+    def __init__(self, endpoint: Endpoint, credential: Credential, *, retry_policy: RetryPolicy) -> None:
         self._endpoint = endpoint
         self._credential = credential
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._client: httpx.AsyncClient | None = None
 
     async def aclose(self) -> None:
@@ -119,7 +118,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def stream(self, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Ask for a stream; gives its bytes, decompressed. Leaving the context hangs up.
+        """Open a stream and yield its decompressed bytes; leaving the context closes the connection.
 
         Raises
         ------
@@ -129,32 +128,32 @@ class HttpTransport:
         running = tape()
         live = self._live_stream(params)
         if running is not None:
-            live = running.deck.stream(self._endpoint.url, dict(params), live, self._hidden)
+            live = running.deck.stream(self._endpoint.url, dict(params), live, self.hide_secrets)
         async with live as portions:
             yield portions
 
     @asynccontextmanager
     async def _live_stream(self, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        response = await self._answered(params)
+        response = await self._open_response(params)
         try:
             async with read_ahead(self._bytes(response)) as portions:
                 yield portions
         finally:
             await response.aclose()
 
-    def _hidden(self, text: str) -> str:
-        """`text` without any credential that a service may have quoted back."""
+    def hide_secrets(self, text: str) -> str:
+        """Return `text` without any credential that a service may have quoted."""
         return hide(self._credential.hidden(text), *(value for _, value in self._endpoint.headers))
 
     async def ask_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
-        """Ask an API of the service once and give its JSON; None for an answer without a body.
+        """Request an API of the service once and return its JSON; None for an empty body.
 
-        Redirects are not followed.
+        It follows no redirects.
 
         Raises
         ------
         TransportError, ServiceError, ProtocolError
-            As their names say; the text of a `ServiceError` is what the service answered.
+            As their names say; the text of a `ServiceError` is the response of the service.
         """
         running = tape()
         if running is None:
@@ -164,69 +163,71 @@ class HttpTransport:
         async def live(_: Any) -> Any:
             return await self._live_json(method, path, body, params)
 
-        return await running.deck.ask("json", self._endpoint.url, what, live, _untold, self._hidden)
+        return await running.deck.ask("json", self._endpoint.url, what, live, _ignore_progress, self.hide_secrets)
 
     async def _live_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
-        client = self._opened()
+        client = self._http_client()
         headers = {"Accept": "application/json", "X-Requested-With": "sourcelight"}
         content = {} if body is None else {"json": body}
         url = httpx.URL(self._endpoint.url + path)
         request = client.build_request(method, url, params=dict(params), headers=headers, **content)
-        with _mapped(self._endpoint.url, self._patience, answered=False):
+        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
             response = await client.send(request, auth=_Authorization(self._credential), stream=True)
         try:
             if not response.is_success:
                 text = await self._error_text(response)
-                missing = "has no API of deep search"
-                raise refused(
+                missing = "has no deep search API"
+                raise refusal_error(
                     self._endpoint.url, response.status_code, text, response.headers.get("Retry-After", ""),
                     missing=missing,
                 )  # fmt: skip
-            with _mapped(self._endpoint.url, self._patience, answered=True):
+            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
                 data = await response.aread()
         finally:
             await response.aclose()
         try:
             return json.loads(data) if data else None
         except ValueError:
-            raise ProtocolError(f"{self._endpoint.url} answered with something that is not JSON") from None
+            raise ProtocolError(f"{self._endpoint.url} returned a response that is not JSON") from None
 
-    async def _answered(self, params: Mapping[str, str]) -> httpx.Response:
+    async def _open_response(self, params: Mapping[str, str]) -> httpx.Response:
         failure: SourcelightError
-        for attempt in range(self._patience.retries + 1):
-            wait = self._patience.wait_s(attempt)
+        for attempt in range(self._retry_policy.retries + 1):
+            wait = self._retry_policy.wait_s(attempt)
             try:
                 return await self._ask(params)
             except ConnectFailed as exc:
                 failure = exc
             except RateLimited as exc:
                 failure = exc
-                asked = exc.retry_after_s
-                if asked is not None and asked > self._patience.retry_after_limit_s:
+                delay_s = exc.retry_after_s
+                if delay_s is not None and delay_s > self._retry_policy.retry_after_limit_s:
                     break
-                wait = max(wait, asked or 0.0)
+                wait = max(wait, delay_s or 0.0)
             except ServiceError as exc:
                 if exc.status not in _BUSY:
                     raise
                 failure = exc
-            if attempt < self._patience.retries:
+            if attempt < self._retry_policy.retries:
                 await asyncio.sleep(wait)
         raise failure
 
     async def _ask(self, params: Mapping[str, str]) -> httpx.Response:
-        client = self._opened()
+        client = self._http_client()
         auth = _Authorization(self._credential)
         url = httpx.URL(self._endpoint.stream_url, params=dict(params))
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(_MAX_REDIRECTS + 1):
             request = client.build_request("GET", url)
-            with _mapped(self._endpoint.url, self._patience, answered=False):
+            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=False):
                 response = await client.send(request, auth=auth, stream=True)
             if response.status_code not in _REDIRECTS or "Location" not in response.headers:
                 break
             await response.aclose()
             url = self._redirected(url, response)
         else:
-            raise ServiceError(f"{self._endpoint.url} redirects in circles", status=response.status_code)
+            raise ServiceError(
+                f"{self._endpoint.url} redirects more than {_MAX_REDIRECTS} times", status=response.status_code
+            )
         if response.status_code == httpx.codes.OK and _is_stream(response):
             return response
         try:
@@ -235,9 +236,9 @@ class HttpTransport:
             await response.aclose()
         raise self._refusal(response, text)
 
-    def _opened(self) -> httpx.AsyncClient:
+    def _http_client(self) -> httpx.AsyncClient:
         if self._client is None:
-            proxy, patience = self._endpoint.proxy, self._patience
+            proxy, retry_policy = self._endpoint.proxy, self._retry_policy
             headers = {name: value.reveal() for name, value in self._endpoint.headers}
             headers |= {"Accept": "text/event-stream", "Accept-Encoding": "gzip", "User-Agent": "sourcelight"}
             try:
@@ -245,15 +246,17 @@ class HttpTransport:
                     headers=headers,
                     proxy=None if proxy is None else proxy.reveal(),
                     timeout=httpx.Timeout(
-                        patience.connect_timeout_s, read=patience.silence_timeout_s, pool=patience.silence_timeout_s
+                        retry_policy.connect_timeout_s,
+                        read=retry_policy.silence_timeout_s,
+                        pool=retry_policy.silence_timeout_s,
                     ),
                     follow_redirects=False,
                     event_hooks={"response": [bound_bodies(httpx.AsyncByteStream)]},
                 )
             except (ValueError, ImportError, OSError):
-                # Its message may quote a proxy with its password.
+                # The message of the error may quote a proxy with its password.
                 raise ConfigurationError(
-                    "the proxy or certificate settings of the environment can't be used: "
+                    "can't use the proxy or certificate settings of the environment: "
                     "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
                 ) from None
         return self._client
@@ -262,50 +265,50 @@ class HttpTransport:
         try:
             target = url.join(response.headers["Location"])
         except httpx.InvalidURL:
-            raise ProtocolError(f"{self._endpoint.url} redirects to something that is no address") from None
+            raise ProtocolError(f"{self._endpoint.url} redirects to an invalid address") from None
         upgraded = (url.scheme, target.scheme) == ("http", "https")
         same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
         if target.userinfo or not (same_origin or (upgraded and target.host == url.host)):
             raise ServiceError(
                 f"{self._endpoint.url} redirects to {target.scheme}://{target.host}, which is not followed: "
-                "the token belongs to the first; connect to the other by its own address if you trust it",
+                "the token goes to one host only; connect to the other address directly if you trust it",
                 status=response.status_code,
             )
         return target
 
     async def _error_text(self, response: httpx.Response) -> str:
-        found = b""
+        data = b""
         try:
-            with _mapped(self._endpoint.url, self._patience, answered=True):
+            with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
                 async for portion in response.aiter_bytes():
-                    found += portion
-                    if len(found) >= _MOST_ERROR_TEXT:
+                    data += portion
+                    if len(data) >= _MAX_ERROR_CHARS:
                         break
         except SourcelightError:
-            pass  # what came of the text is enough
-        text = found[:_MOST_ERROR_TEXT].decode(errors="replace").strip()
-        # A service that quotes the credential back must not get it into a message.
-        return self._hidden(text)
+            pass  # the text so far is enough
+        text = data[:_MAX_ERROR_CHARS].decode(errors="replace").strip()
+        # A service may quote the credential; it must not get into a message.
+        return self.hide_secrets(text)
 
     def _refusal(self, response: httpx.Response, text: str) -> SourcelightError:
-        where = self._endpoint.url
+        address = self._endpoint.url
         if response.status_code == httpx.codes.OK:
             kind = response.headers.get("Content-Type", "")
             line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
             return ProtocolError(
-                f"{where} answered with {kind} instead of an event stream; is it the right address?",
+                f"{address} answered with {kind} instead of an event stream; check the address",
                 excerpt=line[:120],
             )
-        return refused(where, response.status_code, text, response.headers.get("Retry-After", ""))
+        return refusal_error(address, response.status_code, text, response.headers.get("Retry-After", ""))
 
     async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
-        with _mapped(self._endpoint.url, self._patience, answered=True):
+        with _translated_errors(self._endpoint.url, self._retry_policy, has_response=True):
             async for portion in response.aiter_bytes():
                 yield portion
 
 
-def _untold(progress: Any) -> None:
-    """Tell nobody."""
+def _ignore_progress(progress: Any) -> None:
+    """Ignore progress."""
     del progress
 
 
@@ -314,13 +317,13 @@ def _is_stream(response: httpx.Response) -> bool:
     return not kind or kind.partition(";")[0].strip().lower() == "text/event-stream"
 
 
-class _mapped:  # noqa: N801 - reads as a statement
-    """Turns httpx's errors into ours; their tracebacks are dropped, whose frames hold the headers sent."""
+class _translated_errors:  # noqa: N801 - reads as a statement
+    """Translates errors of httpx and drops their tracebacks, whose frames hold the request headers."""
 
-    def __init__(self, where: str, patience: RetryPolicy, *, answered: bool) -> None:
-        self._where = urlsplit(where).netloc
-        self._patience = patience
-        self._answered = answered
+    def __init__(self, address: str, retry_policy: RetryPolicy, *, has_response: bool) -> None:
+        self._host = urlsplit(address).netloc
+        self._retry_policy = retry_policy
+        self._open_response = has_response
 
     def __enter__(self) -> None:
         return None
@@ -335,9 +338,9 @@ class _mapped:  # noqa: N801 - reads as a statement
     def _error(self, exc: Exception) -> SourcelightError:
         reason = str(exc) or type(exc).__name__
         if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
-            return ConnectFailed(f"no connection to {self._where} within {self._patience.connect_timeout_s:g} s")
+            return ConnectFailed(f"no connection to {self._host} within {self._retry_policy.connect_timeout_s:g} s")
         if isinstance(exc, httpx.TimeoutException):
-            return TimedOut(f"{self._where} sent nothing for {self._patience.silence_timeout_s:g} s")
-        if self._answered:
-            return StreamBroken(f"the stream from {self._where} broke: {reason}")
-        return ConnectFailed(f"no connection to {self._where}: {reason}")
+            return TimedOut(f"{self._host} sent nothing for {self._retry_policy.silence_timeout_s:g} s")
+        if self._open_response:
+            return StreamBroken(f"the stream from {self._host} broke: {reason}")
+        return ConnectFailed(f"no connection to {self._host}: {reason}")

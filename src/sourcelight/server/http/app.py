@@ -1,4 +1,4 @@
-"""The ASGI application: routes, and what stands in front of them."""
+"""The ASGI application: routes and middleware."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sourcelight.server.http.middleware import (
     SecurityHeaders,
     SizeLimits,
     notes_of,
-    plain,
+    plain_response,
 )
 from sourcelight.server.http.pacing import Cadence
 from sourcelight.server.http.pages.routes import Pages
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.http.deepsearch.api import Api
 
-#: What ``src version`` shows as recommended: the release that the service's documents describe.
 DEFAULT_TIMEOUT_S = 20.0
+#: ``src version`` shows it as recommended: the release whose documents the service follows.
 SRC_CLI_VERSION = "7.0.0"
 STREAM_PATH = "/.api/search/stream"
 MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PREFIX + "/{rest:path}")
-_ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
+_ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognized, not bound
 _HOME = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sourcelight</title></head><body>'
     "<h1>sourcelight</h1><p>This is a search service for notebooks and scripts. In Python:</p>"
@@ -57,7 +57,7 @@ _HOME = (
 
 
 class _GetOnly(Route):
-    """A route for GET alone; the framework's own adds HEAD."""
+    """A route for GET only; the framework's own adds HEAD."""
 
     def __init__(self, path: str, endpoint: object) -> None:
         super().__init__(path, endpoint, methods=["GET"])  # type: ignore[arg-type]  # an ASGI app is right, too
@@ -65,27 +65,27 @@ class _GetOnly(Route):
 
 
 class Application(Starlette):
-    """The framework's application, around which requests for `straight` go: what stands in front of it is ours.
+    """The framework's application, with a shortcut for `direct` paths past its middleware.
 
     Parameters
     ----------
-    straight
-        Applications by path, with their guards.
+    direct
+        Applications by path, behind their own guards.
     options
-        Those of the framework.
+        Options of the framework.
     """
 
-    def __init__(self, straight: Mapping[str, ASGIApp], **options: Any) -> None:
+    def __init__(self, direct: Mapping[str, ASGIApp], **options: Any) -> None:
         super().__init__(**options)
-        self._straight = straight
+        self._direct = direct
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        straight = None
+        """Answer a request."""
+        direct = None
         if scope["type"] == "http" and scope["method"] == "GET":
-            straight = self._straight.get(scope["path"])
-        if straight is not None:
-            await straight(scope, receive, send)
+            direct = self._direct.get(scope["path"])
+        if direct is not None:
+            await direct(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
 
@@ -102,44 +102,44 @@ def create_app(
     conversations: Conversations | None = None,
     uses: CredentialUses | None = None,
 ) -> Starlette:
-    """The service over `engine`.
+    """Create the application of a service.
 
     Parameters
     ----------
     engine
-        What searches.
+        The engine that searches.
     settings
         Site configuration.
     state
         Accounts, tokens and clients; None: a new one in memory.
     owner_token
-        A token of the owner that `state` does not keep, or what recognises it.
+        A token of the owner that `state` does not store, or an object that recognizes it.
     bind_host
-        The address it will listen on; requests may name it as their host.
+        The address it binds; a request may name it as its host.
     cadence
         Times and sizes of streams; None: 100 ms ticks, 32 KiB, a heartbeat each 5 s.
     limits
-        Bounds of running searches; None: the defaults.
+        Limits of running searches; None: the defaults.
     conversations
-        Deep search, for the tools about it; None where there is none.
+        Deep search for its tools; None without it.
     uses
-        Where each use of a credential is noted; None: in the access log alone.
+        Records each use of a credential; None: only the access log does.
 
     Returns
     -------
     Starlette
-        ``state.search`` is the stream's endpoint, ``state.mcp`` all MCP endpoints; their `stop` ends what runs there.
-        ``state.authenticator`` tells who asks.
+        ``state.search`` is the stream's endpoint, ``state.mcp`` has all MCP endpoints; their `stop` ends running calls.
+        ``state.authenticator`` identifies the sender of a request.
     """
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
     traces = tracing.TraceLog()
-    kept = state or State()
+    state_store = state or State()
     catalog = getattr(engine, "catalog", None)
     has_places = isinstance(catalog, Catalog) and catalog.has_places
     if isinstance(catalog, Catalog):
-        catalog.share(kept.repositories, settings.default_visibility)
+        catalog.share(state_store.repositories, settings.default_visibility)
     authenticator = Authenticator(
-        kept,
+        state_store,
         owner=owner,
         public=settings.auth_public,
         dynamic_clients=settings.registers_clients,
@@ -147,7 +147,7 @@ def create_app(
         has_places=has_places,
     )
     oauth = OAuthEndpoints(
-        kept,
+        state_store,
         authenticator,
         OAuthOptions(external_url=settings.external_url, registration=settings.registers_clients),
     )
@@ -168,32 +168,33 @@ def create_app(
         conversations=conversations,
         noted=_note_principal,
     )
-    desk = _desk(conversations)
-    api = None if desk is None else _deepsearch(cast("LocalEngine", engine), desk, authenticator, settings)
-    pages = Pages(cast("LocalEngine", engine), desk, authenticator, settings.external_url)
+    service = _served_conversations(conversations)
+    api = None if service is None else _deepsearch_api(cast("LocalEngine", engine), service, authenticator, settings)
+    pages = Pages(cast("LocalEngine", engine), service, authenticator, settings.external_url)
 
     async def read_trace(request: Request) -> Response:
         principal = authenticator.for_search(request.headers)
         if isinstance(principal, Refusal):
-            return plain(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
+            return plain_response(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
         notes_of(request.scope).name(principal)
-        found = traces.read(request.path_params["trace_id"], principal)
-        if found is None:
-            return plain(404, "There is no such trace, or it is no longer kept.")
-        return HTMLResponse(tracing.page(found), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
+        trace = traces.read(request.path_params["trace_id"], principal)
+        if trace is None:
+            return plain_response(404, "This trace doesn't exist, or it is no longer stored.")
+        return HTMLResponse(tracing.page(trace), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
 
     async def version(_: Request) -> Response:
         return JSONResponse({"version": SRC_CLI_VERSION})
 
     async def alive(_: Request) -> Response:
-        return plain(200, "ok")
+        return plain_response(200, "ok")
 
     async def ready(_: Request) -> Response:
         if search.stopping:
-            return plain(503, "stopping")
+            return plain_response(503, "stopping")
         # No path or name here: anyone may ask. The log and `admin` name them.
-        is_held = isinstance(catalog, Catalog) and bool(catalog.settings_problems)
-        return plain(200, "ready\nrepos.toml can't be read: its former settings stay in force" if is_held else "ready")
+        keeps_settings = isinstance(catalog, Catalog) and bool(catalog.settings_problems)
+        warning = "\nrepos.toml can't be read: its previous settings still apply" if keeps_settings else ""
+        return plain_response(200, f"ready{warning}")
 
     async def home(_: Request) -> Response:
         return HTMLResponse(_HOME)
@@ -234,14 +235,14 @@ def create_app(
 
 
 def guarded(app: ASGIApp, guards: Sequence[Middleware]) -> ASGIApp:
-    """`app` behind `guards`, of which the first one is the outermost."""
+    """Return `app` behind `guards`; the first one is the outermost."""
     for cls, args, kwargs in reversed(guards):
         app = cls(app, *args, **kwargs)
     return app
 
 
-def _desk(conversations: Conversations | None) -> ConversationService | None:
-    """The conversations, if they are the ones that have an API and pages, too."""
+def _served_conversations(conversations: Conversations | None) -> ConversationService | None:
+    """Return the conversations if they have an API and pages too."""
     if conversations is None:
         return None
     from sourcelight.engines.deepsearch.conversations import ConversationService
@@ -249,21 +250,21 @@ def _desk(conversations: Conversations | None) -> ConversationService | None:
     return conversations if isinstance(conversations, ConversationService) else None
 
 
-def _deepsearch(
-    engine: LocalEngine, desk: ConversationService, authenticator: Authenticator, settings: Settings
+def _deepsearch_api(
+    engine: LocalEngine, service: ConversationService, authenticator: Authenticator, settings: Settings
 ) -> Api:
     from sourcelight.server.http.deepsearch.api import Api
     from sourcelight.server.http.deepsearch.messages import ConversationAccess
 
-    return Api(ConversationAccess(engine, desk, authenticator, settings.external_url))
+    return Api(ConversationAccess(engine, service, authenticator, settings.external_url))
 
 
 def search_limits(settings: Settings) -> Limits:
-    """What bounds each search of a service: 20 s unless asked otherwise, never more than the configured maximum."""
+    """Return the limits of a search: 20 s by default, at most the configured maximum."""
     from sourcelight.engines.execution import Limits
 
-    longest = float(settings.max_timeout_s)
-    return Limits(default_timeout_s=min(DEFAULT_TIMEOUT_S, longest), max_timeout_s=longest)
+    max_timeout_s = float(settings.max_timeout_s)
+    return Limits(default_timeout_s=min(DEFAULT_TIMEOUT_S, max_timeout_s), max_timeout_s=max_timeout_s)
 
 
 def _note_principal(scope: Scope, principal: Principal) -> None:
@@ -278,13 +279,13 @@ def _names(settings: Settings, bind_host: str) -> Sequence[str]:
 async def _not_found(request: Request, _: Exception) -> Response:
     path = request.scope["path"]
     if path.endswith("/") and any(route.path == path[:-1] for route in request.app.routes):
-        # Relative, so that it holds behind a proxy that adds a path of its own.
+        # Relative, so that it works behind a proxy that adds a path.
         query = request.scope["query_string"].decode("latin-1")
         target = "../" + quote(path[:-1].rpartition("/")[2])
         return RedirectResponse(f"{target}?{query}" if query else target, 307)
-    return plain(404, "no route" if path.startswith("/.api/") else "not found")
+    return plain_response(404, "no route" if path.startswith("/.api/") else "not found")
 
 
-async def _wrong_method(_: Request, fault: Exception) -> Response:
-    allowed = fault.headers if isinstance(fault, HTTPException) else None
+async def _wrong_method(_: Request, exc: Exception) -> Response:
+    allowed = exc.headers if isinstance(exc, HTTPException) else None
     return Response(status_code=405, headers=allowed)

@@ -63,7 +63,7 @@ class ConnectionLimits:
     stall_s: float = 60.0
 
 
-class _Waiting(Protocol):
+class _WaitingConnection(Protocol):
     """A connection, as far as the register knows it."""
 
     def drop(self) -> None:
@@ -88,7 +88,7 @@ class ConnectionRegister:
         self.dropped = 0
         self._is_trusted = is_trusted
         self._open: dict[Any, str] = {}
-        self._waiting: OrderedDict[Any, None] = OrderedDict()
+        self._waiting_connections: OrderedDict[Any, None] = OrderedDict()
         self._by_address: dict[str, OrderedDict[Any, None]] = {}
         self._logged = -_LOG_PERIOD_S
 
@@ -100,43 +100,43 @@ class ConnectionRegister:
         """Whether further requests are answered only where they ask for the service's health."""
         return len(self._open) > self.max_connections
 
-    def add(self, connection: _Waiting, address: str) -> None:
+    def add(self, connection: _WaitingConnection, address: str) -> None:
         """Register a new connection, which waits for a request; others may be closed to make room."""
         self._open[connection] = address
         self.wait(connection)
-        own = self._by_address[address]
-        if len(own) > self.limits.per_address and not self._is_trusted(address):
-            self._drop(next(iter(own)))
-        if len(self._open) > self.max_connections and len(self._waiting) > 1:
-            self._drop(next(iter(self._waiting)))
+        same_address = self._by_address[address]
+        if len(same_address) > self.limits.per_address and not self._is_trusted(address):
+            self._drop(next(iter(same_address)))
+        if len(self._open) > self.max_connections and len(self._waiting_connections) > 1:
+            self._drop(next(iter(self._waiting_connections)))
         if len(self._open) > self.max_connections + self.limits.reserve:
             self._drop(connection)
 
-    def wait(self, connection: _Waiting) -> None:
+    def wait(self, connection: _WaitingConnection) -> None:
         """Note that a connection waits for its peer from now on."""
         address = self._open.get(connection)
-        if address is not None and connection not in self._waiting:
-            self._waiting[connection] = None
+        if address is not None and connection not in self._waiting_connections:
+            self._waiting_connections[connection] = None
             self._by_address.setdefault(address, OrderedDict())[connection] = None
 
-    def work(self, connection: _Waiting) -> None:
+    def work(self, connection: _WaitingConnection) -> None:
         """Note that a whole request of a connection is being answered."""
-        if self._waiting.pop(connection, self) is None:
-            own = self._by_address[self._open[connection]]
-            del own[connection]
-            if not own:
+        if self._waiting_connections.pop(connection, self) is None:
+            same_address = self._by_address[self._open[connection]]
+            del same_address[connection]
+            if not same_address:
                 del self._by_address[self._open[connection]]
 
-    def remove(self, connection: _Waiting) -> None:
+    def remove(self, connection: _WaitingConnection) -> None:
         """Forget a connection that is closed."""
         self.work(connection)
         self._open.pop(connection, None)
 
     def _drop(self, connection: Any) -> None:
         self.dropped += 1
-        now = time.monotonic()
-        if now - self._logged >= _LOG_PERIOD_S:
-            self._logged = now
+        now_s = time.monotonic()
+        if now_s - self._logged >= _LOG_PERIOD_S:
+            self._logged = now_s
             log.warning(
                 "too many connections: %d are open, %d were closed so far because they waited for longest",
                 len(self._open), self.dropped,
@@ -167,9 +167,9 @@ def raise_descriptor_limit() -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        limit = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+        if soft != resource.RLIM_INFINITY and soft < limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _connections_by_descriptors() -> int:
@@ -191,14 +191,14 @@ class AcceptFaults:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Handle a fault as `asyncio.loop.set_exception_handler` has it."""
-        fault = context.get("exception")
-        if not isinstance(fault, OSError):
+        exc = context.get("exception")
+        if not isinstance(exc, OSError):
             loop.default_exception_handler(context)
             return
-        now = time.monotonic()
-        if now - self._last >= _LOG_PERIOD_S:
-            self._last = now
-            log.error("%s: %s", context.get("message", "connection fault"), fault.strerror or fault)
+        now_s = time.monotonic()
+        if now_s - self._last >= _LOG_PERIOD_S:
+            self._last = now_s
+            log.error("%s: %s", context.get("message", "connection fault"), exc.strerror or exc)
 
 
 _MAX_HEADER_BYTES = 4_096
@@ -212,10 +212,10 @@ class TrustedProxies:
 
     def __contains__(self, address: object) -> bool:
         try:
-            found = ipaddress.ip_address(str(address))
+            parsed = ipaddress.ip_address(str(address))
         except ValueError:
             return False
-        return any(found in network for network in self._networks)
+        return any(parsed in network for network in self._networks)
 
     def client_of(self, forwarded: str) -> str:
         """The last address of an ``X-Forwarded-For`` header that is no proxy of ours; empty where there is none.
@@ -245,6 +245,6 @@ class ForwardedAddress:
         if scope["type"] == "http" and client and client[0] in self._proxies:
             values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
             text = b",".join(values)[-_MAX_HEADER_BYTES:].decode("latin-1")
-            if found := self._proxies.client_of(text):
-                scope["client"] = (found, 0)
+            if client_address := self._proxies.client_of(text):
+                scope["client"] = (client_address, 0)
         await self._app(scope, receive, send)

@@ -65,7 +65,7 @@ class CredentialUses:
         self._lock = threading.Lock()
         self._file = -1
         self._identity = (0, 0)
-        self._failed = -_LOG_PERIOD_S
+        self._failed_at_s = -_LOG_PERIOD_S
 
     def append(self, line: str) -> None:
         """Append one line."""
@@ -74,26 +74,26 @@ class CredentialUses:
         try:
             with self._lock:
                 os.write(self._descriptor(), f"{line}\n".encode())
-        except OSError as fault:
-            now = time.monotonic()
-            if now - self._failed >= _LOG_PERIOD_S:
-                self._failed = now
-                log.error("uses of credentials can't be written to %s: %s", USES_FILE_NAME, fault.strerror)  # noqa: TRY400 - in words
+        except OSError as exc:
+            now_s = time.monotonic()
+            if now_s - self._failed_at_s >= _LOG_PERIOD_S:
+                self._failed_at_s = now_s
+                log.error("uses of credentials can't be written to %s: %s", USES_FILE_NAME, exc.strerror)  # noqa: TRY400 - in words
 
     def _descriptor(self) -> int:
-        found = self._stat()
-        if found is not None and found.st_size >= self._max_bytes:
-            self._let_go()
+        status = self._stat()
+        if status is not None and status.st_size >= self._max_bytes:
+            self._close_file()
             # A file that can't be locked or renamed goes on growing: lines count for more than its size.
             with contextlib.suppress(OSError, IndexWriteFailed):
                 self._rotate()
-            found = self._stat()
-        identity = (0, 0) if found is None else (found.st_dev, found.st_ino)
+            status = self._stat()
+        identity = (0, 0) if status is None else (status.st_dev, status.st_ino)
         if self._file < 0 or identity != self._identity:
-            self._let_go()
+            self._close_file()
             self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            opened = os.fstat(self._file)
-            self._identity = (opened.st_dev, opened.st_ino)
+            file_status = os.fstat(self._file)
+            self._identity = (file_status.st_dev, file_status.st_ino)
         return self._file
 
     def _stat(self) -> os.stat_result | None:
@@ -106,20 +106,20 @@ class CredentialUses:
         """Give all files the next number, unless another process did so in between."""
         deadline = time.monotonic() + _LOCK_S
 
-        def stop() -> None:
+        def check_deadline() -> None:
             if time.monotonic() > deadline:
                 raise TimeoutError
 
-        with open_private(f"{self._path}.lock", "a+b") as file, held(file, stop):
-            found = self._stat()
-            if found is None or found.st_size < self._max_bytes:
+        with open_private(f"{self._path}.lock", "a+b") as file, held(file, check_deadline):
+            status = self._stat()
+            if status is None or status.st_size < self._max_bytes:
                 return
             for number in range(self._max_files, 0, -1):
-                former = f"{self._path}.{number - 1}" if number > 1 else self._path
+                source = f"{self._path}.{number - 1}" if number > 1 else self._path
                 with contextlib.suppress(FileNotFoundError):
-                    os.replace(former, f"{self._path}.{number}")  # noqa: PTH105 - names of one folder
+                    os.replace(source, f"{self._path}.{number}")  # noqa: PTH105 - names of one folder
 
-    def _let_go(self) -> None:
+    def _close_file(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -127,10 +127,10 @@ class CredentialUses:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._let_go()
+            self._close_file()
 
 
-def plain(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
+def plain_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
     """A line of plain text; for 401 with the challenge that HTTP asks for."""
     extra = {"WWW-Authenticate": 'Bearer realm="sourcelight"'} if status == 401 else {}
     return PlainTextResponse(f"{text}\n" if text else "", status, {**extra, **(headers or {})})
@@ -146,7 +146,7 @@ _SECURITY = (
     (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_KNOWN_HOSTS = 100
+_MAX_ACCEPTED_HOSTS = 100
 _TOKEN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 access_log = logging.getLogger("sourcelight.access")
@@ -202,11 +202,11 @@ class AccessLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = time.monotonic()
+        start_s = time.monotonic()
         notes = notes_of(scope)
         status = size = 0
 
-        async def counting(message: Message) -> None:
+        async def send_counted(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -215,7 +215,7 @@ class AccessLog:
             await send(message)
 
         try:
-            await self._app(scope, receive, counting)
+            await self._app(scope, receive, send_counted)
         except ClientDisconnect:
             # Nobody is left to answer; each of a thousand such connections would else leave a traceback in the log.
             notes.outcome = notes.outcome or "disconnected"
@@ -228,7 +228,7 @@ class AccessLog:
                 "path": _TOKEN.sub(lambda found: self._hash(found[0].lower()), scope["path"])[:200],
                 "status": status,
                 "bytes": size,
-                "duration_ms": round((time.monotonic() - started) * 1000),
+                "duration_ms": round((time.monotonic() - start_s) * 1000),
             }
             if notes.viewer:
                 line["viewer"] = notes.viewer
@@ -259,13 +259,13 @@ class HostCheck:
         self._app = app
         self._names = LOOPBACK_NAMES | {name.lower().strip("[]") for name in names}
         self._any_address = any_address
-        self._known: set[bytes] = set()
+        self._accepted_hosts: set[bytes] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what names this service."""
         if scope["type"] == "http":
             headers = [value for name, value in scope["headers"] if name == b"host"]
-            if len(headers) != 1 or headers[0] not in self._known:
+            if len(headers) != 1 or headers[0] not in self._accepted_hosts:
                 refused = self._refused(headers)
                 if refused is not None:
                     await refused(scope, receive, send)
@@ -275,12 +275,12 @@ class HostCheck:
     def _refused(self, headers: list[bytes]) -> ASGIApp | None:
         name = host_name(headers[0].decode("latin-1")) if len(headers) == 1 else ""
         if not name:
-            return plain(400, "A request needs one Host header that names this service.")
+            return plain_response(400, "A request needs one Host header that names this service.")
         if not (name in self._names or (self._any_address and _is_address(name))):
             text = "This service does not answer for the host name of this request; externalURL sets another one."
-            return plain(421, text)
-        if len(self._known) < _KNOWN_HOSTS:
-            self._known.add(headers[0])
+            return plain_response(421, text)
+        if len(self._accepted_hosts) < _MAX_ACCEPTED_HOSTS:
+            self._accepted_hosts.add(headers[0])
         return None
 
 
@@ -295,9 +295,9 @@ class SizeLimits:
         Paths that start with this have a limit of their own; the MCP endpoints do.
     """
 
-    def __init__(self, app: ASGIApp, *, own_limit: str = "/.api/mcp") -> None:
+    def __init__(self, app: ASGIApp, *, exempt_prefix: str = "/.api/mcp") -> None:
         self._app = app
-        self._own_limit = own_limit
+        self._exempt_prefix = exempt_prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is within the limits, and stop reading a body that grows beyond them."""
@@ -305,24 +305,24 @@ class SizeLimits:
             await self._app(scope, receive, send)
             return
         if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
-            await plain(414, f"The address is longer than {MAX_ADDRESS_BYTES} bytes.")(scope, receive, send)
+            await plain_response(414, f"The address is longer than {MAX_ADDRESS_BYTES} bytes.")(scope, receive, send)
             return
-        if scope["path"].startswith(self._own_limit):
+        if scope["path"].startswith(self._exempt_prefix):
             await self._app(scope, receive, send)
             return
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if not length.isdigit() or int(length) > MAX_BODY_BYTES:
-            await plain(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")(scope, receive, send)
+            await plain_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")(scope, receive, send)
             return
-        taken = 0
+        size = 0
 
-        async def counted() -> Message:
-            nonlocal taken
+        async def receive_counted() -> Message:
+            nonlocal size
             message = await receive()
-            taken += len(message.get("body", b""))
-            return message if taken <= MAX_BODY_BYTES else {"type": "http.disconnect"}
+            size += len(message.get("body", b""))
+            return message if size <= MAX_BODY_BYTES else {"type": "http.disconnect"}
 
-        await self._app(scope, counted, send)
+        await self._app(scope, receive_counted, send)
 
 
 class SecurityHeaders:
@@ -334,14 +334,14 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, with the headers added."""
 
-        async def adding(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message["headers"])
-                given = {name for name, _ in headers}
-                message["headers"] = headers + [header for header in _SECURITY if header[0] not in given]
+                present = {name for name, _ in headers}
+                message["headers"] = headers + [header for header in _SECURITY if header[0] not in present]
             await send(message)
 
-        await self._app(scope, receive, adding)
+        await self._app(scope, receive, send_with_headers)
 
 
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255}))(?::([0-9]{1,5}))?")

@@ -1,8 +1,8 @@
-"""When to send what: the cadence of a stream, without a clock or a socket of its own.
+"""Pacing of a stream: decides which events to send now, without a clock or a socket.
 
-The first matches go out at once; later ones when 32 KiB have gathered or a tick has passed. Within a flush the order
-is filters, matches, progress; a newer ``filters`` or ``progress`` replaces one that has not gone out yet. Silence is
-broken by the last progress, with its duration brought up to date, every five seconds.
+The first matches go out at once; later ones after 32 KiB or a tick. Within a flush the order is filters, matches,
+progress; a newer ``filters`` or ``progress`` replaces an unsent one. A quiet stream repeats its last progress every
+five seconds, with the current duration.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class EncodedMatches:
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """Times in seconds and sizes in bytes: `tick_s` between flushes, `heartbeat_s` of longest silence."""
+    """Times and sizes: `tick_s` between flushes, `heartbeat_s` between progress events of a quiet stream."""
 
     tick_s: float = 0.1
     flush_bytes: int = 32 * 1024
@@ -34,21 +34,21 @@ class Cadence:
 
 
 class Pacer:
-    """Decides what of a stream goes out now; the caller says what time it is (seconds, monotonic).
+    """Decides which events of a stream to send; the caller passes the time (seconds, monotonic).
 
     Parameters
     ----------
     cadence
         Ticks, sizes and the heartbeat.
-    started
-        When the request began.
+    start_s
+        Start of the request.
     trace_url
-        Where the trace of this request stands; empty without one. It is added to each progress.
+        Address of the trace of this request, for each progress; empty without a trace.
     """
 
-    def __init__(self, cadence: Cadence, *, started: float, trace_url: str = "") -> None:
+    def __init__(self, cadence: Cadence, *, start_s: float, trace_url: str = "") -> None:
         self._cadence = cadence
-        self._started = started
+        self._start_s = start_s
         self._trace_url = trace_url
         self._filters: Filters | None = None
         self._progress: Progress | None = None
@@ -60,12 +60,12 @@ class Pacer:
         self._first_sent = False
         self._latest = Progress(done=False, match_count=0, duration_ms=0)
         self._latest_is_new = False
-        self._progressed = started
+        self._progressed = start_s
         self.oversized = 0
         self.has_done = False
 
     def add(self, item: EncodedMatches | Event) -> None:
-        """Take an event; nothing after ``done`` is taken."""
+        """Add an event; ignores events after ``done``."""
         if self.has_done:
             return
         match item:
@@ -82,31 +82,31 @@ class Pacer:
                 self._gather()
                 self._close(item)
             case _:
-                raise TypeError(f"no event of this stream: {type(item).__name__}")
+                raise TypeError(f"not an event of this stream: {type(item).__name__}")
 
-    def wait_s(self, now: float) -> float:
-        """Seconds until something is due; 0 when it already is."""
+    def wait_s(self, now_s: float) -> float:
+        """Return the seconds until an event is due; 0 when one is due already."""
         if self._ready or self._urgent:
             return 0.0
         due = self._progressed + self._cadence.heartbeat_s
         if self._matches or self._filters is not None or self._progress is not None:
             due = min(due, self._flushed + self._cadence.tick_s)
-        return max(0.0, due - now)
+        return max(0.0, due - now_s)
 
-    def take(self, now: float) -> list[bytes]:
-        """The events that are due, as bytes on the wire; an empty list when nothing is."""
-        if self.wait_s(now) > 0:
+    def take(self, now_s: float) -> list[bytes]:
+        """Return the events that are due, as bytes on the wire; empty without one."""
+        if self.wait_s(now_s) > 0:
             return []
         if not self._ready:
             self._gather()
         if not self._ready:
-            elapsed = max(self._latest.duration_ms, round((now - self._started) * 1000))
+            elapsed = max(self._latest.duration_ms, round((now_s - self._start_s) * 1000))
             self._write(self._traced(replace(self._latest, duration_ms=elapsed)))
-            self._progressed = now
+            self._progressed = now_s
         ready, self._ready = self._ready, []
-        self._flushed = now
+        self._flushed = now_s
         if self._latest_is_new:
-            self._progressed, self._latest_is_new = now, False
+            self._progressed, self._latest_is_new = now_s, False
         return ready
 
     def _gather(self) -> None:
@@ -164,7 +164,7 @@ class Pacer:
 def _too_large(count: int) -> Alert:
     return Alert(
         title="Some matches could not be sent",
-        description=f"{count} {'match takes' if count == 1 else 'groups of matches take'} more than the 10 MiB "
-        "that one event may have. Ask with a smaller `cl` or with `max-line-len`.",
+        description=f"{count:,} {'group' if count == 1 else 'groups'} of matches exceeded the 10 MiB "
+        "of one event. Pass a smaller `cl`, or `max-line-len`.",
         kind="warning",
     )

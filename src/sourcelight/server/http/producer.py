@@ -1,9 +1,7 @@
-"""One search in a thread of its own, its events in a bounded buffer that the event loop empties.
+"""Run a search in its own thread and hand its events to the event loop through a bounded buffer.
 
-The engine's generator is started, advanced and closed in that one thread, so that whatever it holds (object readers,
-index files) is released there. A full buffer makes the engine wait: a slow reader costs a bounded amount of memory.
-
-Threads for searches: one for each, kept for the next one when it is over.
+One thread starts, advances and closes the engine's generator, so that it releases object readers and index files where
+it opened them. A full buffer makes the engine wait: a slow reader costs a bounded amount of memory.
 """
 
 from __future__ import annotations
@@ -30,14 +28,14 @@ from sourcelight.repos import Viewer
 from sourcelight.server.http.pacing import EncodedMatches
 from sourcelight.server.http.trace import Trace
 
-_KEPT = 2
+_MAX_IDLE_THREADS = 2
 
 
 class SearchThreads:
-    """Runs each piece of work in a thread at once, in an idle one if there is one.
+    """Runs each task in a thread at once, in an idle one if possible.
 
-    Starting a thread, and waiting until it runs, takes longer than a short search. At most two idle threads are kept;
-    they end with the process, or with `stop`.
+    Starting a thread, and waiting until it runs, takes longer than a short search. At most two idle threads stay; they
+    end with the process, or with `stop`.
     """
 
     def __init__(self) -> None:
@@ -56,7 +54,7 @@ class SearchThreads:
         threading.Thread(target=self._serve, args=(work,), daemon=True).start()
 
     def stop(self) -> None:
-        """Let idle threads end, and others when their work is over."""
+        """End idle threads now, and busy ones after their task."""
         with self._guard:
             self._stopped = True
             for _ in range(self._idle):
@@ -68,11 +66,11 @@ class SearchThreads:
         while work is not None:
             thread.name = "sourcelight-search"
             work()
-            # What the work held is let go of before the thread waits.
+            # Release what the task refers to before the thread waits.
             work = None
             with self._guard:
                 thread.name = "sourcelight-idle"
-                if self._stopped or self._idle >= _KEPT:
+                if self._stopped or self._idle >= _MAX_IDLE_THREADS:
                     return
                 self._idle += 1
             work = self._orders.get()
@@ -82,7 +80,7 @@ log = logging.getLogger("sourcelight.service")
 
 Item = EncodedMatches | Event
 EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryInfo]], Iterator[bytes]]
-# What an event other than matches is taken to need: at most 256 of them wait.
+# Estimate for an event without matches: at most 256 of them wait.
 _EVENT_BYTES = 16 * 1024
 # A batch of fewer bytes is encoded in some milliseconds; a line of megabytes may take seconds.
 _LARGE_BYTES = 4 * 1024 * 1024
@@ -91,36 +89,36 @@ _GRACE_S = 0.2
 
 
 class SearchEngine(Protocol):
-    """What the service needs of the engine."""
+    """The part of the engine that the service uses."""
 
     def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[EngineEvent]:
-        """The events of a search over the repositories as they are now; raises `QueryError` before the first one."""
+        """Yield the events of a search over the current repositories; raise `QueryError` before the first one."""
         ...
 
 
 @dataclass(slots=True)
 class EventCounts:
-    """What a search has produced so far, for the access log."""
+    """Counts of a search so far, for the access log."""
 
     events: int = 0
     rows: int = 0
-    fault: str = ""
+    error: str = ""
 
 
 @dataclass(slots=True, eq=False)
 class Producer:
-    """Runs one search; `take` gives what it has found.
+    """Runs one search; `take` returns its new events.
 
     Parameters
     ----------
     engine, request, viewer
-        What to search, for whom.
+        The engine, the search, and whose repositories exist.
     cancellation
         Stops the engine; `stop` uses it.
     encode_batch
         Renders a batch as JSON arrays of matches.
     trace
-        Where to note timings; None without a trace.
+        Receives timings; None without a trace.
     buffer_bytes
         Encoded bytes that may wait for the reader before the engine has to.
 
@@ -129,7 +127,7 @@ class Producer:
     is_waiting
         Whether the engine waits for the reader.
     ended_by
-        Why the search was ended before its end, for its reader; empty when it was not.
+        The reason for an early end, for the reader; empty without one.
     """
 
     engine: SearchEngine
@@ -146,39 +144,39 @@ class Producer:
     _progress: Progress | None = None
     _items: deque[tuple[Item, int]] = field(default_factory=deque)
     _size: int = 0
-    _room: threading.Condition = field(default_factory=threading.Condition)
+    _space: threading.Condition = field(default_factory=threading.Condition)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _quiet_until: float = 0.0
     _loop: asyncio.AbstractEventLoop | None = None
 
-    def start(self, threads: SearchThreads, ended: Callable[[], Any], *, quiet_s: float = 0.0) -> None:
-        """Start in one of `threads`; `ended` is called on the event loop once it is over.
+    def start(self, threads: SearchThreads, on_end: Callable[[], Any], *, quiet_s: float = 0.0) -> None:
+        """Start in one of `threads`; `ended` is called on the event loop afterwards.
 
-        For `quiet_s` seconds what is found wakes nobody before the search has ended: the first `take` must wait as
+        For `quiet_s` seconds, events don't wake the reader before the search has ended; the first `take` must wait as
         long. Two threads that take turns cost a short search more than its own work.
         """
         self._quiet_until = time.monotonic() + quiet_s
         self._loop = asyncio.get_running_loop()
-        threads.run(lambda: self._run(ended))
+        threads.run(lambda: self._run(on_end))
 
     def stop(self) -> None:
-        """Ask the engine to stop, and let it out of a full buffer. Callable from any thread, more than once."""
+        """Stop the engine, even one that waits for a full buffer. Callable from any thread, more than once."""
         self.cancellation.cancel()
-        with self._room:
-            self._room.notify_all()
+        with self._space:
+            self._space.notify_all()
         self.wake()
 
     def end(self, reason: str) -> None:
-        """As `stop`; `reason` is what the reader is told."""
+        """Stop, and give `reason` to the reader."""
         self.ended_by = self.ended_by or reason
         self.stop()
 
     def wake(self) -> None:
-        """Let a waiting `take` return. Callable from any thread."""
+        """Make a waiting `take` return. Callable from any thread."""
         self._tell(self._wake.set)
 
     async def take(self, timeout_s: float) -> list[Item]:
-        """What has been found since the last call, after waiting for it at most `timeout_s`."""
+        """Return the events since the last call, after waiting for them at most `timeout_s`."""
         if not self._items and not self.finished and timeout_s > 0:
             # As `asyncio.timeout` does, without a task to cancel: each search comes by here.
             overdue = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
@@ -187,51 +185,51 @@ class Producer:
             finally:
                 overdue.cancel()
         self._wake.clear()
-        with self._room:
+        with self._space:
             items = [item for item, _ in self._items]
             self._items.clear()
             self._size = 0
-            self._room.notify_all()
+            self._space.notify_all()
         return items
 
-    def _run(self, ended: Callable[[], Any]) -> None:
+    def _run(self, on_end: Callable[[], Any]) -> None:
         try:
             self._search()
         except Cancelled:
-            self.counts.fault = self.counts.fault or "cancelled"
-        except (QueryError, PatternError) as fault:
-            self.counts.fault = "query"
-            self._end(query_fault(fault))
-        except Exception as fault:  # noqa: BLE001 - the last stop: the reader gets an id, the log the fault
-            self.counts.fault = type(fault).__name__
-            self._end(internal_fault(fault))
+            self.counts.error = self.counts.error or "cancelled"
+        except (QueryError, PatternError) as exc:
+            self.counts.error = "query"
+            self._end(query_error_events(exc))
+        except Exception as exc:  # noqa: BLE001 - the last handler: the reader gets an id, the log the error
+            self.counts.error = type(exc).__name__
+            self._end(internal_error_events(exc))
         finally:
             self.finished = True
-            self._tell(self._ended, ended)
+            self._tell(self._finish, on_end)
 
-    def _ended(self, ended: Callable[[], Any]) -> None:
+    def _finish(self, on_end: Callable[[], Any]) -> None:
         self._wake.set()
-        ended()
+        on_end()
 
     def _tell(self, work: Callable[..., Any], *given: Any) -> None:
-        """Do something on the event loop."""
-        # The loop is closed when the process is about to end: nobody is left to tell.
+        """Call something on the event loop."""
+        # A closed loop means that the process is about to end: no reader is left.
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(work, *given)
 
     def _search(self) -> None:
         self._mark("search thread started")
-        facts: dict[str, RepositoryInfo] = {}
+        infos: dict[str, RepositoryInfo] = {}
         stream: Any = self.engine.stream(self.request, self.viewer, self.cancellation)
         with contextlib.closing(stream):
             for event in stream:
                 self.counts.events += 1
                 if isinstance(event, MatchBatch):
-                    facts.update((known.name, known) for known in event.repositories)
+                    infos.update((info.name, info) for info in event.repositories)
                     self.counts.rows += event.rows
                     self._mark(f"batch of {event.rows} rows found")
-                    self._encode(event, facts)
+                    self._encode(event, infos)
                 else:
                     self._mark(f"{type(event).__name__.lower()} event")
                     if isinstance(event, Progress):
@@ -239,9 +237,9 @@ class Producer:
                     self._put(event, _EVENT_BYTES)
         self._mark("search ended")
 
-    def _encode(self, event: MatchBatch, facts: Mapping[str, RepositoryInfo]) -> None:
-        """Put the matches of a batch; what there is no time to encode is told to the engine, which says so."""
-        payloads = self.encode_batch(event, facts)
+    def _encode(self, event: MatchBatch, infos: Mapping[str, RepositoryInfo]) -> None:
+        """Put the matches of a batch; report repositories to the engine when there is no time to encode them."""
+        payloads = self.encode_batch(event, infos)
         remaining_s = self.cancellation.remaining_s
         limited = event.nbytes > _LARGE_BYTES and remaining_s is not None and remaining_s < AMPLE_S
         try:
@@ -259,12 +257,12 @@ class Producer:
         return run_with_deadline(lambda: next(payloads, None), self.cancellation, _GRACE_S)
 
     def _put(self, item: Item, size: int) -> None:
-        with self._room:
+        with self._space:
             self.cancellation.check()
             while self._size and self._size + size > self.buffer_bytes:
                 self.is_waiting = True
                 self.wake()
-                self._room.wait(1.0)
+                self._space.wait(1.0)
                 self.cancellation.check()
             self.is_waiting = False
             self._items.append((item, size))
@@ -273,35 +271,35 @@ class Producer:
             self.wake()
 
     def closing(self, ending: list[Event]) -> list[Event]:
-        """What ends a stream that was stopped: the final progress, when the search had begun, and then `ending`."""
+        """Return the end of a stopped stream: the final progress, if the search had begun, and then `ending`."""
         last = self._progress or Progress(done=False, match_count=0, duration_ms=0)
         return ending if last.done or not self.counts.events else [replace(last, done=True), *ending]
 
     def _end(self, ending: list[Event]) -> None:
-        with self._room:
+        with self._space:
             self._items.extend((item, _EVENT_BYTES) for item in self.closing(ending))
 
-    def _mark(self, what: str) -> None:
+    def _mark(self, label: str) -> None:
         if self.trace is not None:
-            self.trace.mark(what)
+            self.trace.mark(label)
 
 
-def stopped(title: str, message: str) -> list[Event]:
-    """The end of a stream that a fault stopped: for readers of alerts and of errors alike, then ``done``."""
+def stop_events(title: str, message: str) -> list[Event]:
+    """Return the end of a stream after an error: an alert, an ``error`` event for other readers, ``done``."""
     return [Alert(title, message, kind="error"), ErrorEvent(message), Done()]
 
 
-def query_fault(fault: QueryError | PatternError) -> list[Event]:
-    """The end of a stream whose query can't be run."""
-    message = str(fault)
+def query_error_events(exc: QueryError | PatternError) -> list[Event]:
+    """Return the end of a stream whose query can't run."""
+    message = str(exc)
     if message.startswith("expected operand at "):
         message = "I'm having trouble understanding that query. Putting parentheses around the search pattern may help."
-    title = "Bad Parameter" if isinstance(fault, BadParameter) else "Unable To Process Query"
-    return stopped(title, message[:1].upper() + message[1:])
+    title = "Bad Parameter" if isinstance(exc, BadParameter) else "Unable To Process Query"
+    return stop_events(title, message[:1].upper() + message[1:])
 
 
-def internal_fault(fault: BaseException) -> list[Event]:
-    """The end of a stream that failed in a way its reader can't help; what happened stands in the log alone."""
-    fault_id = secrets.token_hex(6)
-    log.error("search failed, id %s", fault_id, exc_info=fault)
-    return stopped(SEARCH_FAILED, f"internal error, id {fault_id}: the log of the service says more")
+def internal_error_events(exc: BaseException) -> list[Event]:
+    """Return the end of a stream after an internal error; only the log has the details."""
+    error_id = secrets.token_hex(6)
+    log.error("search failed, id %s", error_id, exc_info=exc)
+    return stop_events(SEARCH_FAILED, f"internal error, id {error_id}: see the log of the service")

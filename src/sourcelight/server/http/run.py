@@ -1,6 +1,6 @@
-"""Requests read by httptools, whose parser is written in C, within bounds of ours: of size, of time and of number.
+"""Bind a socket and run the service on it, with limits on the size, time and number of requests.
 
-Binding a socket and running the service on it until it is told to stop.
+The parser is httptools, which is written in C and sets no limits itself.
 """
 
 from __future__ import annotations
@@ -35,18 +35,17 @@ from sourcelight.server.http.connections import (
 from sourcelight.server.http.middleware import LOOPBACK_NAMES
 from sourcelight.server.http.producer import SearchEngine
 
-#: Far above what is answered, so that over-long addresses get their 414 in place of the parser's bare 400.
+#: Far above the accepted size, so that an address that is too long gets a 414 and not the parser's bare 400.
 MAX_HEAD_BYTES = 512 * 1024
 # The parser of addresses counts in 16 bits.
 _LONGEST_PARSED = 0xFFFF
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """HTTP/1.1 on one connection, ended when what comes beside bodies grows beyond `MAX_HEAD_BYTES`.
+    """HTTP/1.1 on one connection, which closes when the bytes outside of bodies exceed `MAX_HEAD_BYTES`.
 
-    The parser itself sets no bound to a request line, to headers, or to the headers that may follow a body sent in
-    chunks; nothing here reads those last ones, so they are dropped. Neither does it bound the time that a peer takes
-    to send a request or to read an answer.
+    The parser sets no limit on a request line, on headers, or on the trailers after a chunked body; trailers are
+    ignored here. It also doesn't limit the time that a peer takes to send a request or to read a response.
     """
 
     register: ConnectionRegister
@@ -60,18 +59,18 @@ class BoundedHttp(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # A server of our own has one for all its connections; elsewhere each connection is bounded by itself.
+        # `HttpServer` has one register for all connections; under another server each connection has its own.
         register = getattr(self.server_state, "register", None)
         self.register = ConnectionRegister(ConnectionLimits()) if register is None else register
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
-        """A connection was opened: its peer has to send a request now."""
+        """Register a new connection; its peer must send a request now."""
         super().connection_made(transport)
         self.register.add(self, self.client[0] if self.client else "")
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed."""
+        """Forget a closed connection."""
         self.register.remove(self)
         for timer in (self._deadline, self._stall):
             if timer is not None:
@@ -80,12 +79,12 @@ class BoundedHttp(HttpToolsProtocol):
         self._unset_keepalive_if_required()
 
     def drop(self) -> None:
-        """Close at once, without waiting for what was not read yet."""
+        """Close at once, without waiting for unread bytes."""
         if self.transport is not None:
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless too much was read already."""
+        """Parse bytes, unless there were too many already."""
         if self._phase == "idle":
             self._phase = "head"
         if self._beside_body <= MAX_HEAD_BYTES:
@@ -98,7 +97,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._watch()
 
     def _watch(self) -> None:
-        """Set a deadline for the part of a request that has begun; a later part has a later one."""
+        """Set a deadline for the current part of a request; the next part gets a new one."""
         phase = self._phase
         if self._deadline is not None and self._deadline_of != phase:
             self._deadline.cancel()
@@ -109,26 +108,26 @@ class BoundedHttp(HttpToolsProtocol):
             self._deadline = self.loop.call_later(limits.head_s if phase == "head" else limits.body_s, self.drop)
 
     def on_response_complete(self) -> None:
-        """An answer has gone out: the connection waits for the next request."""
+        """Note a sent response: the connection waits for the next request."""
         super().on_response_complete()
         if self._phase == "idle" and (self.cycle is None or self.cycle.response_complete):
             self.register.wait(self)
 
     def pause_writing(self) -> None:
-        """The peer takes less than there is for it; it has to take something."""
+        """Start to watch a peer that reads slower than the service writes; it must read something."""
         super().pause_writing()
         self._unsent = self._pending_bytes()
         self._look_again()
 
     def resume_writing(self) -> None:
-        """The peer has taken most of it."""
+        """Stop watching: the peer has read most bytes."""
         super().resume_writing()
         if self._stall is not None:
             self._stall.cancel()
             self._stall = None
 
     def _pending_bytes(self) -> int:
-        """Bytes that the peer has not taken: those that wait here, and those that the system holds for it."""
+        """Return the bytes that the peer has not read: in the write buffer and in the system."""
         return self.transport.get_write_buffer_size() + bytes_in_system(self.transport)
 
     def _look_again(self) -> None:
@@ -143,19 +142,19 @@ class BoundedHttp(HttpToolsProtocol):
         self._look_again()
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Start a request."""
         self._in_head, self._beside_body, self._phase = True, 0, "head"
         super().on_message_begin()
         self.scope["extensions"] = {PENDING_BYTES: self._pending_bytes}  # type: ignore[dict-item]
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header has been read."""
+        """Store a header."""
         if self._in_head:
-            # The parser keeps blanks behind a value, which are no part of it (RFC 9110, 5.5).
+            # The parser keeps spaces after a value, which are not part of it (RFC 9110, 5.5).
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """The head has been read."""
+        """Finish the head; refuse the request when there are too many connections."""
         self._in_head, self._beside_body, self._phase = False, 0, "body"
         address = self.url
         app = self.app
@@ -167,7 +166,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.app = app
 
     def on_message_complete(self) -> None:
-        """The whole request has been read."""
+        """Finish the request: the connection now works on it."""
         self._phase = "idle"
         self.register.work(self)
         super().on_message_complete()
@@ -180,13 +179,13 @@ class BoundedHttp(HttpToolsProtocol):
             return
         self.url = b"/"
         super().on_headers_complete()
-        # The application has not been called yet.
+        # The application is not called before this returns.
         path, _, query = address.partition(b"#")[0].partition(b"?")
         self.scope["path"], self.scope["raw_path"] = unquote(path.decode("latin-1")), path
         self.scope["query_string"] = query
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body has been read."""
+        """Take bytes of the body."""
         self._beside_body = 0
         super().on_body(body)
 
@@ -195,7 +194,7 @@ DEFAULT_PORT = 7080
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens on `host`."""
+    """Tell whether only this machine can reach `host`."""
     if host.lower() in LOOPBACK_NAMES:
         return True
     try:
@@ -205,20 +204,20 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one.
+    """Return a listening socket; port 0 selects a free one.
 
     Raises
     ------
     ConfigurationError
-        When the port is taken, needs more rights, or the host is no address of this machine.
+        When the port is in use or needs more permissions, or this machine doesn't have the address.
     """
     name = host.strip("[]")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-    except (socket.gaierror, OverflowError) as fault:
-        raise ConfigurationError(f"--host {host} --port {port}: no such address ({fault})") from fault
+    except (socket.gaierror, OverflowError) as exc:
+        raise ConfigurationError(f"--host {host} --port {port}: can't resolve this address ({exc})") from exc
     listener = socket.socket(family, kind, protocol)
     try:
         # On Windows this option would let two processes share a port.
@@ -226,31 +225,31 @@ def bind(host: str, port: int) -> socket.socket:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(128)
-    except OSError as fault:
+    except OSError as exc:
         listener.close()
         raise ConfigurationError(
-            f"can't listen on {host}:{port}: {fault.strerror or fault}; choose another with --port (0: any free one)"
-        ) from fault
+            f"can't listen on {host}:{port}: {exc.strerror or exc}; choose another port with --port (0: any free port)"
+        ) from exc
     return listener
 
 
 def address_of(listener: socket.socket) -> str:
-    """The address of a bound socket, such as ``http://127.0.0.1:7080``."""
+    """Return the address of a bound socket, such as ``http://127.0.0.1:7080``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class HttpServer(uvicorn.Server):
-    """A server that ends running streams before it waits for them, and returns instead of dying by the signal.
+    """A server that ends running streams before it waits for them, and returns on a signal.
 
     Parameters
     ----------
     app
         As `create_app` makes it.
     grace_s
-        Seconds that answers may take to end once it is told to stop.
+        Seconds that responses may take to end after a stop.
     connections
-        Bounds of connections; None: the defaults, with what `app` was configured with.
+        Limits of connections; None: those of `app`.
     """
 
     def __init__(self, app: Starlette, *, grace_s: float = 8.0, connections: ConnectionLimits | None = None) -> None:
@@ -277,7 +276,7 @@ class HttpServer(uvicorn.Server):
         self.received: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; faults of connections are logged in one line each, and not each of them."""
+        """Listen; log errors of connections in one line, at a limited rate."""
         asyncio.get_running_loop().set_exception_handler(AcceptFaults())
         await super().startup(sockets)
 
@@ -295,11 +294,11 @@ class HttpServer(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        former = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        previous = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for number, handler in former.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler)
 
     def _note(self, number: int, _: object) -> None:
@@ -309,16 +308,16 @@ class HttpServer(uvicorn.Server):
 
 
 def warm_up(engine: SearchEngine) -> None:
-    """Load what a first search would have to wait for (0.3 s measured): scanners, codecs, the views of the index.
+    """Load what a first search would wait for (0.3 s measured): scanners, codecs, commit views.
 
-    What is there by then stays. No collection of garbage looks through it any more: one that did stopped all threads
-    for 60 ms over 95,000 objects.
+    These objects stay, so the garbage collector skips them from now on: one pass over 95,000 objects stopped all
+    threads for 60 ms.
     """
     from sourcelight.core.cancellation import Cancellation
     from sourcelight.core.wire.request import SearchRequest
     from sourcelight.repos import Viewer
 
-    # Patterns that match nearly everywhere, so that text is really read.
+    # Patterns that match nearly everywhere, so that the searches read text.
     for pattern in ("e", "/[aeiou]/"):
         request = SearchRequest(f"{pattern} count:1")
         for _ in engine.stream(request, Viewer.owner(), Cancellation(2.0)):

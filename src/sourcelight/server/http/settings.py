@@ -94,7 +94,7 @@ class Settings:
     credential_uses_files: int = 9
     default_visibility: Literal["", "private", "public"] = ""
     trusted_paths: tuple[str, ...] = ()
-    given: frozenset[str] = field(default_factory=frozenset)
+    set_names: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def registers_clients(self) -> bool:
@@ -104,7 +104,7 @@ class Settings:
     @property
     def unserved(self) -> tuple[str, ...]:
         """Names that are set although they govern parts that this version has not got."""
-        return tuple(sorted(n for n in self.given if n != DISABLE_DEEPSEARCH and not _KEYS[n].served))
+        return tuple(sorted(n for n in self.set_names if n != DISABLE_DEEPSEARCH and not _KEYS[n].served))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,10 @@ def _text(value: Any) -> str:
     return value
 
 
-def _whole(low: int, high: int) -> Callable[[Any], int]:
+def _whole_number(minimum: int, maximum: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         # bool is an int in Python, but not in JSON.
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
             raise TypeError
         return value
 
@@ -153,9 +153,9 @@ def _tool_names(value: Any) -> tuple[str, ...]:
 
 
 def _networks(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(network, str) for network in value):
         raise TypeError
-    return tuple(str(ipaddress.ip_network(each)) for each in value)
+    return tuple(str(ipaddress.ip_network(network)) for network in value)
 
 
 def _paths(value: Any) -> tuple[str, ...]:
@@ -199,19 +199,19 @@ _KEYS: dict[str, _SettingKey] = {
     ),
     "search.diffMatchType": _SettingKey("diff_match_type", '"diff" or "commit"', _choice("diff", "commit")),
     "search.limits.maxTimeoutSeconds": _SettingKey(
-        "max_timeout_s", "a whole number of seconds from 1 to 86400", _whole(1, 86_400)
+        "max_timeout_s", "a whole number of seconds from 1 to 86400", _whole_number(1, 86_400)
     ),
     "search.maxFileSize": _SettingKey(
-        "max_file_size_bytes", "a whole number of bytes from 1 to 1073741824", _whole(1, 1 << 30)
+        "max_file_size_bytes", "a whole number of bytes from 1 to 1073741824", _whole_number(1, 1 << 30)
     ),
     "service.credentialUses.maxFileBytes": _SettingKey(
-        "credential_uses_bytes", "a whole number of bytes from 65536 to 1073741824", _whole(1 << 16, 1 << 30)
+        "credential_uses_bytes", "a whole number of bytes from 65536 to 1073741824", _whole_number(1 << 16, 1 << 30)
     ),
     "service.credentialUses.maxFiles": _SettingKey(
-        "credential_uses_files", "a whole number from 1 to 1000", _whole(1, 1_000)
+        "credential_uses_files", "a whole number from 1 to 1000", _whole_number(1, 1_000)
     ),
     "service.readerTimeoutSeconds": _SettingKey(
-        "reader_timeout_s", "a whole number of seconds from 1 to 3600", _whole(1, 3_600)
+        "reader_timeout_s", "a whole number of seconds from 1 to 3600", _whole_number(1, 3_600)
     ),
     "service.trustedProxies": _SettingKey(
         "trusted_proxies", 'a list of addresses or networks, such as ["127.0.0.1", "10.0.0.0/8"]', _networks
@@ -241,47 +241,47 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
     60
     """
     values: dict[str, Any] = {}
-    given: set[str] = set()
+    set_names: set[str] = set()
     if path is not None:
         for name, value, line in _read_file(path):
-            where = f"{path}:{line}"
+            location = f"{path}:{line}"
             key = _KEYS.get(name)
             if key is None:
-                raise ConfigurationError(f"{where}: unknown setting {name!r}; accepted are {', '.join(_KEYS)}")
-            if name in given:
-                raise ConfigurationError(f"{where}: {name} is set twice; keep one")
+                raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted are {', '.join(_KEYS)}")
+            if name in set_names:
+                raise ConfigurationError(f"{location}: {name} is set twice; keep one")
             try:
                 values[key.attribute] = key.read(value)
             except (TypeError, ValueError):
-                found = json.dumps(value, ensure_ascii=False)
-                shown = found if len(found) <= 80 else found[:77] + "..."
-                raise ConfigurationError(f"{where}: {name} is {shown}; accepted: {key.accepted}") from None
-            given.add(name)
+                text = json.dumps(value, ensure_ascii=False)
+                shown = text if len(text) <= 80 else text[:77] + "..."
+                raise ConfigurationError(f"{location}: {name} is {shown}; accepted: {key.accepted}") from None
+            set_names.add(name)
     word = (environ or {}).get(DISABLE_DEEPSEARCH, "")
     if word:
         if word.lower() not in {"true", "1", "false", "0"}:
             raise ConfigurationError(f"environment variable {DISABLE_DEEPSEARCH} is {word!r}; accepted: true or false")
         values["deepsearch_tool_disabled"] = word.lower() in {"true", "1"}
-        given.add(DISABLE_DEEPSEARCH)
-    return Settings(**values, given=frozenset(given))
+        set_names.add(DISABLE_DEEPSEARCH)
+    return Settings(**values, set_names=frozenset(set_names))
 
 
 def _read_file(path: str) -> list[tuple[str, Any, int]]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as fault:
-        raise ConfigurationError(f"{path}: can't be read: {fault.strerror or fault}") from fault
-    except UnicodeDecodeError as fault:
-        raise ConfigurationError(f"{path}: is not UTF-8 text (byte {fault.start})") from fault
+    except OSError as exc:
+        raise ConfigurationError(f"{path}: can't be read: {exc.strerror or exc}") from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigurationError(f"{path}: is not UTF-8 text (byte {exc.start})") from exc
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as fault:
+    except json.JSONDecodeError as exc:
         raise ConfigurationError(
-            f"{path}:{fault.lineno}: not JSON: {fault.msg} (column {fault.colno}); accepted: one JSON object, "
+            f"{path}:{exc.lineno}: not JSON: {exc.msg} (column {exc.colno}); accepted: one JSON object, "
             "without comments or final commas"
-        ) from fault
-    except (ValueError, RecursionError) as fault:
-        raise ConfigurationError(f"{path}:1: not JSON: {fault}") from fault
+        ) from exc
+    except (ValueError, RecursionError) as exc:
+        raise ConfigurationError(f"{path}:1: not JSON: {exc}") from exc
     if not isinstance(value, dict):
         raise ConfigurationError(f'{path}:1: holds no JSON object; accepted: an object such as {{"auth.public": true}}')
     return _members(text)
@@ -294,19 +294,19 @@ def _refuse_constant(word: str) -> Any:
 def _members(text: str) -> list[tuple[str, Any, int]]:
     """Key, value and 1-based line of each member of the JSON object in `text`, which is known to be right."""
     decoder = json.JSONDecoder()
-    found = []
-    at = _past_blank(text, 0) + 1
-    while text[at := _past_blank(text, at)] != "}":
-        if text[at] == ",":
-            at = _past_blank(text, at + 1)
-        line = text.count("\n", 0, at) + 1
-        name, at = decoder.raw_decode(text, at)
-        at = _past_blank(text, _past_blank(text, at) + 1)
-        value, at = decoder.raw_decode(text, at)
-        found.append((name, value, line))
-    return found
+    members = []
+    position = _past_blank(text, 0) + 1
+    while text[position := _past_blank(text, position)] != "}":
+        if text[position] == ",":
+            position = _past_blank(text, position + 1)
+        line = text.count("\n", 0, position) + 1
+        name, position = decoder.raw_decode(text, position)
+        position = _past_blank(text, _past_blank(text, position) + 1)
+        value, position = decoder.raw_decode(text, position)
+        members.append((name, value, line))
+    return members
 
 
-def _past_blank(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
+def _past_blank(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position

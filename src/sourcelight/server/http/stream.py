@@ -28,9 +28,16 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.server.http.connections import PENDING_BYTES
-from sourcelight.server.http.middleware import notes_of, plain
+from sourcelight.server.http.middleware import notes_of, plain_response
 from sourcelight.server.http.pacing import Cadence, Pacer
-from sourcelight.server.http.producer import EncodeBatch, Producer, SearchEngine, SearchThreads, query_fault, stopped
+from sourcelight.server.http.producer import (
+    EncodeBatch,
+    Producer,
+    SearchEngine,
+    SearchThreads,
+    query_error_events,
+    stop_events,
+)
 from sourcelight.server.http.settings import Settings
 from sourcelight.server.http.trace import PATH as TRACE_PATH
 from sourcelight.server.http.trace import Trace, TraceLog
@@ -146,16 +153,16 @@ class SearchStream:
         principal = self._authenticator.for_search(headers)
         notes = notes_of(scope)
         if isinstance(principal, Refusal):
-            await plain(principal.status, principal.text)(scope, receive, send)
+            await plain_response(principal.status, principal.text)(scope, receive, send)
             return
         notes.name(principal)
         if self.stopping:
-            await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
+            await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
         reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
         if self._streams[reader] >= self._limits.streams_per_account:
             text = f"As many searches as may be ({self._limits.streams_per_account}) are open for you"
-            await plain(429, f"{text}; read or close one first.", {"Retry-After": "1"})(scope, receive, send)
+            await plain_response(429, f"{text}; read or close one first.", {"Retry-After": "1"})(scope, receive, send)
             return
         self._streams[reader] += 1
         try:
@@ -170,24 +177,24 @@ class SearchStream:
         wire = _Wire(send, zipped=_accepts_gzip(headers.get("accept-encoding", "")))
         try:
             request = _request(scope["query_string"])
-        except QueryError as fault:
+        except QueryError as exc:
             notes.query = next((value for name, value in _pairs(scope["query_string"]) if name == "q"), "")
             notes.outcome = "query"
-            await _answer(wire, query_fault(fault), self._cadence)
+            await _answer(wire, query_error_events(exc), self._cadence)
             return
         notes.query = request.query
-        asked = headers.get("x-sourcegraph-should-trace")
-        if asked is not None:
-            request = replace(request, trace=_WORDS.get(asked.lower(), request.trace))
+        trace_header = headers.get("x-sourcegraph-should-trace")
+        if trace_header is not None:
+            request = replace(request, trace=_WORDS.get(trace_header.lower(), request.trace))
         try:
             await self._queue.acquire(reader, self._limits.queue_s)
         except QueueFull:
             text = f"As many searches as may be ({self._limits.searches}) are running; try again in a moment."
-            await plain(429, text, {"Retry-After": "1"})(scope, receive, send)
+            await plain_response(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
         if self.stopping:
             self._queue.release(reader)
-            await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
+            await plain_response(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
         trace = self._traces.open(principal, request.query) if request.trace else None
         await self._search(request, principal, trace, wire, scope, receive, reader)
@@ -200,7 +207,7 @@ class SearchStream:
         wire: _Wire,
         scope: Scope,
         receive: Receive,
-        slot_of: str,
+        slot_owner: str,
     ) -> None:
         started = time.monotonic()
         notes = notes_of(scope)
@@ -213,15 +220,15 @@ class SearchStream:
             trace,
         )
         url = f"{self._base(scope)}{TRACE_PATH}{trace.id}" if trace is not None else ""
-        pacer = Pacer(self._cadence, started=started, trace_url=url)
+        pacer = Pacer(self._cadence, start_s=started, trace_url=url)
         wire.head({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
         self._running.add(producer)
 
-        def ended() -> None:
+        def on_end() -> None:
             self._running.discard(producer)
-            self._queue.release(slot_of)
+            self._queue.release(slot_owner)
 
-        producer.start(self._threads, ended, quiet_s=_SHORT_S)
+        producer.start(self._threads, on_end, quiet_s=_SHORT_S)
         reader = _RequestReader(receive, producer)
         wire.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
         access = _Access(self._authenticator, Headers(scope=scope), principal, self._limits.recheck_s)
@@ -233,8 +240,8 @@ class SearchStream:
         finally:
             await reader.let_go()
             producer.stop()
-            gone = "disconnected" if reader.gone and not pacer.has_done else ""
-            notes.outcome = notes.outcome or gone or producer.counts.fault or "done"
+            disconnected = "disconnected" if reader.is_gone and not pacer.has_done else ""
+            notes.outcome = notes.outcome or disconnected or producer.counts.error or "done"
             notes.events, notes.rows = producer.counts.events, producer.counts.rows
             if trace is not None:
                 trace.mark(f"{wire.sent} bytes sent, outcome {notes.outcome}")
@@ -256,43 +263,43 @@ class SearchStream:
             reader.watch()
             await wire.start()
         frames: list[bytes] = []
-        ended = False
+        has_ended = False
         while not pacer.has_done:
             if items and not access.holds():
                 producer.end("your access has ended or has changed; this answer is not complete")
-                items, ended = [], True
+                items, has_ended = [], True
             for item in items:
                 pacer.add(item)
             overdue = self._stop_by is not None and time.monotonic() >= self._stop_by
-            if (overdue or (ended and not items)) and not pacer.has_done:
+            if (overdue or (has_ended and not items)) and not pacer.has_done:
                 for event in producer.closing(self._early_end(producer.ended_by)):
                     pacer.add(event)
             if (frames := pacer.take(time.monotonic())) and not pacer.has_done:
                 await wire.write(frames)
-            if reader.gone:
+            if reader.is_gone:
                 return
             if not pacer.has_done:
-                ended = producer.finished
-                items = await producer.take(0.0 if ended else self._wait_s(pacer))
+                has_ended = producer.finished
+                items = await producer.take(0.0 if has_ended else self._wait_s(pacer))
         await wire.end(frames)
 
     def _wait_s(self, pacer: Pacer) -> float:
-        now = time.monotonic()
-        wait_s = pacer.wait_s(now)
-        return wait_s if self._stop_by is None else min(wait_s, max(0.0, self._stop_by - now))
+        now_s = time.monotonic()
+        wait_s = pacer.wait_s(now_s)
+        return wait_s if self._stop_by is None else min(wait_s, max(0.0, self._stop_by - now_s))
 
     def _early_end(self, reason: str) -> list[Event]:
         if reason:
-            return stopped(SEARCH_ENDED_EARLY, f"the search was ended: {reason}")
+            return stop_events(SEARCH_ENDED_EARLY, f"the search was ended: {reason}")
         if self.stopping:
-            return stopped(SERVICE_STOPPING, "the service is stopping: this answer is not complete, ask again")
-        return stopped(SEARCH_ENDED_EARLY, "the search ended early: this answer is not complete")
+            return stop_events(SERVICE_STOPPING, "the service is stopping: this answer is not complete, ask again")
+        return stop_events(SEARCH_ENDED_EARLY, "the search ended early: this answer is not complete")
 
     def _encoder(self, request: SearchRequest) -> EncodeBatch:
-        def encode_batch(batch: MatchBatch, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
+        def encode_batch(batch: MatchBatch, infos: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
             yield from encode_matches(
                 batch,
-                facts,
+                infos,
                 chunk_text=self._settings.chunk_text,
                 chunk_matches=request.chunk_matches,
                 diff_type=self._settings.diff_match_type,
@@ -372,7 +379,7 @@ class _Wire:
         except StopIteration:
             return
         if not self._unread_s:
-            await _Rest(sending, waits_for)
+            await _RemainingAwait(sending, waits_for)
             return
         loop, timer, pending = asyncio.get_running_loop(), None, self._pending_bytes()
 
@@ -386,12 +393,12 @@ class _Wire:
 
         timer = loop.call_later(self._unread_s, look)
         try:
-            await _Rest(sending, waits_for)
+            await _RemainingAwait(sending, waits_for)
         finally:
             timer.cancel()
 
 
-class _Rest:
+class _RemainingAwait:
     """What is left to wait for of something that was begun."""
 
     def __init__(self, begun: Generator[Any, Any, Any], waits_for: Any) -> None:
@@ -441,7 +448,7 @@ def _portions(frames: list[bytes]) -> Iterator[bytes]:
 
 async def _answer(wire: _Wire, events: list[Event], cadence: Cadence) -> None:
     now = time.monotonic()
-    pacer = Pacer(cadence, started=now)
+    pacer = Pacer(cadence, start_s=now)
     for event in events:
         pacer.add(event)
     await wire.end(pacer.take(now))
@@ -478,7 +485,7 @@ class _RequestReader:
         self._receive = receive
         self._producer = producer
         self._task: asyncio.Task[None] | None = None
-        self.gone = False
+        self.is_gone = False
 
     def watch(self) -> None:
         """Begin to look whether the reader is still there."""
@@ -493,7 +500,7 @@ class _RequestReader:
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        self.gone = True
+        self.is_gone = True
         self._producer.stop()
 
 

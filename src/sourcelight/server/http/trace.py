@@ -1,4 +1,4 @@
-"""Timings of single requests, kept in memory for those who asked for a trace."""
+"""Timings of requests that asked for a trace, in memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from sourcelight.core.markup import escape
+from sourcelight.core.markup.counts import count_of
 from sourcelight.server.identity import Principal
 
 PATH = "/-/debug/trace/"
@@ -18,9 +19,9 @@ _QUERY_CHARACTERS = 2_000
 
 @dataclass(slots=True)
 class Trace:
-    """One request's timings: marks of milliseconds since its start, with what had happened by then.
+    """Timings of one request: labels with their milliseconds since its start.
 
-    Marks may come from several threads. Beyond 500 they are counted, not kept.
+    Marks may come from several threads. Beyond 500 they are only counted.
     """
 
     id: str
@@ -31,16 +32,16 @@ class Trace:
     marks: list[tuple[float, str]] = field(default_factory=list)
     left_out: int = 0
 
-    def mark(self, what: str) -> None:
+    def mark(self, label: str) -> None:
         """Note that `what` has happened now."""
         if len(self.marks) < _MARKS:
-            self.marks.append(((time.monotonic() - self.started) * 1000, what))
+            self.marks.append(((time.monotonic() - self.started) * 1000, label))
         else:
             self.left_out += 1
 
 
 class TraceLog:
-    """The most recent traces; the oldest goes when there are more than `size`."""
+    """The most recent traces, at most `size`."""
 
     def __init__(self, size: int = 200) -> None:
         self._size = size
@@ -48,7 +49,7 @@ class TraceLog:
         self._lock = threading.Lock()
 
     def open(self, principal: Principal, query: str) -> Trace:
-        """Start the trace of a request; only the same account and administrators can read it."""
+        """Start the trace of a request. Only the same account and administrators can read it."""
         trace = Trace(secrets.token_hex(16), principal.account, query[:_QUERY_CHARACTERS])
         with self._lock:
             self._traces[trace.id] = trace
@@ -57,7 +58,7 @@ class TraceLog:
         return trace
 
     def read(self, trace_id: str, principal: Principal) -> Trace | None:
-        """The trace, or None when there is none or `principal` may not read it: the two can't be told apart."""
+        """Return the trace; None when it doesn't exist or `principal` may not read it, without a difference."""
         with self._lock:
             trace = self._traces.get(trace_id)
         if trace is None:
@@ -66,19 +67,19 @@ class TraceLog:
 
 
 def page(trace: Trace) -> str:
-    """The trace as an HTML page; everything that came from outside is escaped."""
+    """Render a trace as an HTML page; escapes all text of the request."""
     rows = []
     before = 0.0
-    for at, what in list(trace.marks):
-        rows.append(f"<tr><td>{at:.1f}</td><td>{at - before:.1f}</td><td>{escape(what)}</td></tr>")
-        before = at
-    more = f"<p>{trace.left_out} later marks were not kept.</p>" if trace.left_out else ""
+    for elapsed_ms, label in list(trace.marks):
+        rows.append(f"<tr><td>{elapsed_ms:.1f}</td><td>{elapsed_ms - before:.1f}</td><td>{escape(label)}</td></tr>")
+        before = elapsed_ms
+    remaining = f"<p>{count_of(trace.left_out, 'later mark')} not recorded.</p>" if trace.left_out else ""
     who = escape(trace.account or "anonymous")
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(trace.started_at))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Trace of a search</title></head><body>'
         f"<h1>Trace of a search</h1><p>Started {when} by {who}.</p>"
         f"<pre>{escape(trace.query)}</pre>"
-        "<table><thead><tr><th>ms since start</th><th>ms since the mark before</th><th>mark</th></tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>{more}</body></html>\n"
+        "<table><thead><tr><th>ms since start</th><th>ms since the previous mark</th><th>mark</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>{remaining}</body></html>\n"
     )

@@ -1,7 +1,7 @@
-"""The tools of a service, asked over MCP: the connection, arguments fitted to what the server takes, answers read.
+"""The tools of a service over MCP: connections, arguments in the server's shape, results as tables.
 
-The MCP SDK and its HTTP library stand here and nowhere else in this room, and are loaded with the first call: that
-takes about a second.
+Streams and conversations are in the parent room. Only this room loads the MCP SDK and its HTTP library, with the first
+call, which takes about a second. Start with `tools`.
 """
 
 from sourcelight.backends.remote.mcp.tools import RemoteTools

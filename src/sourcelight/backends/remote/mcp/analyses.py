@@ -1,4 +1,4 @@
-"""`contributors` and `churn` of a service, computed here from its commits.
+"""`contributors` and `churn` of a service, computed from its commits.
 
 Services have no tool for them, but `commit_search` gives every commit with its author and size. What needs the files of
 each commit can't be had so, and is refused by name.
@@ -25,15 +25,15 @@ _CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailm
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
 _APART = "Each name and address is a person of its own: join_addresses is False."
 _JOINED = (
-    "People who write under several names with one address ({count:,} here) count once, under the name with the most "
-    "commits; join_addresses=False tells the names apart."
+    "People with several names and one address ({count:,}) count once, under the name with the most "
+    "commits; pass join_addresses=False to separate the names."
 )
 _NO_MERGES = "Merges are left out: they have no changed lines of their own."
 
 
 @dataclass(slots=True)
 class _Sum:
-    """What is added up for one group."""
+    """Sums of one group."""
 
     commits: int = 0
     merges: int = 0
@@ -47,34 +47,34 @@ class _Sum:
     last: datetime | None = None
 
     def seen(self, moment: datetime) -> None:
-        """Widen the time from the first to the last commit."""
+        """Extend the period of the group to a commit."""
         self.first = moment if self.first is None else min(self.first, moment)
         self.last = moment if self.last is None else max(self.last, moment)
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupKey:
-    """What a row is about; None where it is not grouped by that."""
+    """The key of a row; None for columns that it isn't grouped by."""
 
     repository: str | None
     period: tuple[datetime, datetime] | None
     author: tuple[str, str] | None
 
 
-async def _contributors(asked: ToolRequest) -> ToolResult:
-    by = _grouping(asked, (), ("repository",))
-    commits = await _commits(asked)
+async def _contributors(request: ToolRequest) -> ToolResult:
+    by = _grouping(request, (), ("repository",))
+    commits = await _commits(request)
     sums: dict[_GroupKey, _Sum] = {}
-    people = _People(asked, commits)
+    people = _People(request, commits)
     for row in commits.table.to_pylist():
         moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
-        own = sums.setdefault(_key(row, by, writer), _Sum())
-        own.seen(moment)
-        own.commits += 1
-        own.merges += len(row["parents"]) > 1
-        own.additions += row["additions"] or 0
-        own.deletions += row["deletions"] or 0
-        own.bot = people.bots.get(writer, row["bot"])
+        arguments = sums.setdefault(_key(row, by, writer), _Sum())
+        arguments.seen(moment)
+        arguments.commits += 1
+        arguments.merges += len(row["parents"]) > 1
+        arguments.additions += row["additions"] or 0
+        arguments.deletions += row["deletions"] or 0
+        arguments.bot = people.bots.get(writer, row["bot"])
         for helper in people.co_authors(row["co_authors"]):
             person = people.person(*helper)
             if person != writer:
@@ -88,41 +88,41 @@ async def _contributors(asked: ToolRequest) -> ToolResult:
     rows = [
         {
             **_key_columns(key),
-            "commits": found.commits,
-            "merges": found.merges,
-            "co_authored": found.co_authored,
-            "additions": found.additions,
-            "deletions": found.deletions,
-            "first_date": found.first,
-            "last_date": found.last,
-            "bot": found.bot,
+            "commits": pages.commits,
+            "merges": pages.merges,
+            "co_authored": pages.co_authored,
+            "additions": pages.additions,
+            "deletions": pages.deletions,
+            "first_date": pages.first,
+            "last_date": pages.last,
+            "bot": pages.bot,
         }
-        for key, found in order
+        for key, pages in order
     ]
-    said = (
+    notices_text = (
         *commits.notices,
         _MERGES,
         *people.notices,
         _CO_AUTHORS,
-        "The files that a person changed can't be told from commits alone.",
+        "Commits alone don't say which files a person changed.",
     )
-    return _answer("contributors", rows, commits, said, people)
+    return _answer("contributors", rows, commits, notices_text, people)
 
 
-async def _churn(asked: ToolRequest) -> ToolResult:
-    by = _grouping(asked, ("directory",), ("repository", "author"))
-    commits = await _commits(asked)
+async def _churn(request: ToolRequest) -> ToolResult:
+    by = _grouping(request, ("directory",), ("repository", "author"))
+    commits = await _commits(request)
     sums: dict[_GroupKey, _Sum] = {}
-    people = _People(asked, commits)
+    people = _People(request, commits)
     for row in commits.table.to_pylist():
         if row["files"]:
             writer = people.person(row["author"], row["author_email"])
-            own = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
-            own.commits += 1
-            own.changes += row["files"]
-            own.additions += row["additions"] or 0
-            own.deletions += row["deletions"] or 0
-            own.authors.add(writer)
+            arguments = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
+            arguments.commits += 1
+            arguments.changes += row["files"]
+            arguments.additions += row["additions"] or 0
+            arguments.deletions += row["deletions"] or 0
+            arguments.authors.add(writer)
     order = sorted(
         sums.items(),
         key=lambda item: (_start(item[0]), -(item[1].additions + item[1].deletions), tie_key(_key_columns(item[0]))),
@@ -130,55 +130,55 @@ async def _churn(asked: ToolRequest) -> ToolResult:
     rows = [
         {
             **_key_columns(key),
-            "additions": found.additions,
-            "deletions": found.deletions,
-            "changes": found.changes,
-            "commits": found.commits,
-            "authors": len(found.authors),
+            "additions": pages.additions,
+            "deletions": pages.deletions,
+            "changes": pages.changes,
+            "commits": pages.commits,
+            "authors": len(pages.authors),
         }
-        for key, found in order
+        for key, pages in order
     ]
     notices = (*commits.notices, _NO_MERGES, *(people.notices if "author" in by else ()))
     return _answer("churn", rows, commits, notices, people)
 
 
-async def _commits(asked: ToolRequest) -> ToolResult:
-    """All commits that the analysis is of, with their sizes."""
-    if asked.arguments.get("mailmap"):
+async def _commits(request: ToolRequest) -> ToolResult:
+    """Return all commits of the analysis, with their sizes."""
+    if request.arguments.get("mailmap"):
         raise UnsupportedTool(
-            f"{asked.name}: a mailmap can only be applied to repositories on this machine", tool=asked.name
+            f"{request.name}: a mailmap applies to repositories on this machine only", tool=request.name
         )
-    if asked.arguments.get("fileKinds"):
+    if request.arguments.get("fileKinds"):
         raise UnsupportedTool(
-            f"{asked.name}: file_kinds needs the files of every commit, which services don't tell; on this machine it "
-            "works with sourcelight.open",
-            tool=asked.name,
+            f"{request.name}: file_kinds needs the files of every commit, which a service doesn't list; open a clone "
+            "with sourcelight.open",
+            tool=request.name,
             argument="file_kinds",
         )
-    given = {name: asked.arguments[name] for name in _PASSED_ON if asked.arguments.get(name)}
-    search = replace(asked, name="commit_search", arguments={"repos": [], **given})
+    arguments = {name: request.arguments[name] for name in _PASSED_ON if request.arguments.get(name)}
+    search = replace(request, name="commit_search", arguments={"repos": [], **arguments})
     commits = await history.ANSWERS["commit_search"](search)
     for name in ("files", "additions", "parents", "commit_date"):
         column = commits.table.column(name)
         if len(column) and column.null_count == len(column):
-            raise UnsupportedTool(f"{asked.name}: this service does not tell the {name} of commits", tool=asked.name)
+            raise UnsupportedTool(f"{request.name}: this service doesn't list the {name} of commits", tool=request.name)
     return commits
 
 
-def _grouping(asked: ToolRequest, usual: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
-    by = asked.arguments.get("by") or usual
+def _grouping(request: ToolRequest, usual: tuple[str, ...], accepted: tuple[str, ...]) -> tuple[str, ...]:
+    by = request.arguments.get("by") or usual
     by = (by,) if isinstance(by, str) else tuple(by)
-    other = [name for name in by if name not in known and name not in _PERIODS]
-    if other:
+    unsupported = [name for name in by if name not in accepted and name not in _PERIODS]
+    if unsupported:
         raise UnsupportedTool(
-            f"{asked.name} by {other[0]} needs the files of every commit, which services don't tell; over a service it "
-            f"can be had by {', '.join((*known, *_PERIODS))}, and on this machine with sourcelight.open",
-            tool=asked.name,
+            f"{request.name} by {unsupported[0]} needs the files of every commit, which a service doesn't list; use "
+            f"{', '.join((*accepted, *_PERIODS))}, or open a clone on this machine with sourcelight.open",
+            tool=request.name,
             argument="by",
-            accepted=(*known, *_PERIODS),
+            accepted=(*accepted, *_PERIODS),
         )
     if sum(name in _PERIODS for name in by) > 1:
-        raise ToolError(f"{asked.name}: by names two periods", tool=asked.name, argument="by")
+        raise ToolError(f"{request.name}: by names two periods", tool=request.name, argument="by")
     return by
 
 
@@ -192,7 +192,7 @@ def _key(row: Mapping[str, Any], by: tuple[str, ...], author: tuple[str, str] | 
 
 
 def _period(moment: datetime, period: str) -> tuple[datetime, datetime]:
-    """Start and end of the period of a moment, UTC; a week begins on Monday."""
+    """Return start and end of the period of a moment, in UTC; a week starts on Monday."""
     day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     if period in {"day", "week"}:
         day -= timedelta(days=day.weekday() if period == "week" else 0)
@@ -207,10 +207,10 @@ def _month(number: int) -> datetime:
 
 
 class _People:
-    """Persons of commits: identities with one address are one, as at home, under the name with the most commits."""
+    """People of commits: identities with one address are one person, under the name with the most commits."""
 
-    def __init__(self, asked: ToolRequest, commits: ToolResult) -> None:
-        self._joining = asked.arguments.get("joinAddresses", True) is not False
+    def __init__(self, request: ToolRequest, commits: ToolResult) -> None:
+        self._joining = request.arguments.get("joinAddresses", True) is not False
         self.bots: dict[Pair, bool] = {}
         counts: dict[Pair, dict[Pair, int]] = {}
         columns = (commits.table.column(name).to_pylist() for name in ("author", "author_email", "bot"))
@@ -219,22 +219,22 @@ class _People:
             spellings = counts.setdefault(self._key(name, email), {})
             spellings[name, email] = spellings.get((name, email), 0) + 1
             marks[name, email] = bot
-        self._shown = {key: shown_pair(spellings) for key, spellings in counts.items()}
-        self.bots = {pair: marks[pair] for pair in self._shown.values()}
-        several = {self._shown[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
-        self.aliases = {_text(pair): [_text(pair), *(_text(other) for other in others if other != pair)]
-                        for pair, others in several.items()}  # fmt: skip
+        self._display_names = {key: shown_pair(spellings) for key, spellings in counts.items()}
+        self.bots = {pair: marks[pair] for pair in self._display_names.values()}
+        several = {self._display_names[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
+        self.aliases = {_text(pair): [_text(pair), *(_text(alias) for alias in aliases if alias != pair)]
+                        for pair, aliases in several.items()}  # fmt: skip
         self.notices = tuple([_APART] if not self._joining else [_JOINED.format(count=len(several))] if several else [])
 
     def _key(self, name: str, email: str) -> Pair:
         return person_key(name, email) if self._joining else (name, email)
 
     def person(self, name: str, email: str) -> Pair:
-        """The name and address under which someone is counted."""
-        return self._shown.setdefault(self._key(name, email), (name, email))
+        """Return the name and address that stand for a person."""
+        return self._display_names.setdefault(self._key(name, email), (name, email))
 
     def co_authors(self, texts: list[str]) -> Iterator[Pair]:
-        """The distinct people of trailers."""
+        """Yield the distinct people of trailers."""
         pairs = (text.rpartition(" <") for text in texts)
         yield from dict.fromkeys(self.person(name, email.removesuffix(">")) for name, _, email in pairs)
 
@@ -254,11 +254,11 @@ def _key_columns(key: _GroupKey) -> dict[str, Any]:
 
 
 def _answer(
-    columns: str, rows: list[dict[str, Any]], commits: ToolResult, said: tuple[str, ...], people: _People
+    columns: str, rows: list[dict[str, Any]], commits: ToolResult, notices_text: tuple[str, ...], people: _People
 ) -> ToolResult:
     table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in COLUMNS[columns]})
-    facts = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
-    return ToolResult(columns, table, facts, commits.complete, said)
+    info = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
+    return ToolResult(columns, table, info, commits.complete, notices_text)
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {"contributors": _contributors, "churn": _churn}

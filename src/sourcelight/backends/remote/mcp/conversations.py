@@ -1,4 +1,4 @@
-"""`deepsearch` and `deepsearch_read` of a service: what was asked, answered and cited."""
+"""`deepsearch` and `deepsearch_read` of a service: questions, answers and citations."""
 
 from __future__ import annotations
 
@@ -20,44 +20,48 @@ _STILL = "The question is still being worked on; read the conversation later wit
 Facts = Mapping[str, Any]
 
 
-async def _deepsearch(asked: ToolRequest) -> ToolResult:
-    value = (await asked.ask(asked.arguments)).read(("readToken", "url", "answer"))
+async def _deepsearch(request: ToolRequest) -> ToolResult:
+    value = (await request.ask(request.arguments)).read(("readToken", "url", "answer"))
     if isinstance(value, str):
         link = _LINK.search(value)
-        url, told = (link[1], value[link.end() :].strip()) if link else ("", value.strip())
+        url, fields = (link[1], value[link.end() :].strip()) if link else ("", value.strip())
         # Services of this form answer with the text itself, or with nothing but where to read it later.
-        answered = _sources_of(told)
-        status = "completed" if answered or not link else "processing"
-        value = {"url": url, "status": status, "answer": told if status == "completed" else "", "sources": answered}
+        payload = _sources_of(fields)
+        status = "completed" if payload or not link else "processing"
+        value = {"url": url, "status": status, "answer": fields if status == "completed" else "", "sources": payload}
     status = str(value.get("status") or "completed")
-    question = {"question": asked.arguments["question"], "sources": value.get("sources") or (), **_said(value)}
-    facts = {
+    question = {
+        "question": request.arguments["question"],
+        "sources": value.get("sources") or (),
+        **_follow_up_text(value),
+    }
+    info = {
         "status": status,
         "title": value.get("title", ""),
         "url": value.get("url", ""),
         "read_token": value.get("readToken", ""),
         "answer": value.get("answer", ""),
         "sources": [dict(source) for source in question["sources"]],
-        **_said(value),
+        **_follow_up_text(value),
     }
-    return _answer(asked, [question], facts, notices(value))
+    return _answer(request, [question], info, notices(value))
 
 
-async def _deepsearch_read(asked: ToolRequest) -> ToolResult:
-    value = (await asked.ask(asked.arguments)).read(("questions",))
+async def _deepsearch_read(request: ToolRequest) -> ToolResult:
+    value = (await request.ask(request.arguments)).read(("questions",))
     if isinstance(value, str):
         value = _conversation(value)
     questions = [
         {
-            "question": one.get("question", ""),
-            "answer": one.get("answer", ""),
-            "status": one.get("status", "completed"),
-            "sources": [dict(source) for source in one.get("sources") or ()],
-            **_said(one),
+            "question": question.get("question", ""),
+            "answer": question.get("answer", ""),
+            "status": question.get("status", "completed"),
+            "sources": [dict(source) for source in question.get("sources") or ()],
+            **_follow_up_text(question),
         }
-        for one in value.get("questions") or ()
+        for question in value.get("questions") or ()
     ]
-    facts = {
+    info = {
         "status": str(value.get("status") or "completed"),
         "title": value.get("title", ""),
         "share_url": value.get("shareUrl", ""),
@@ -65,11 +69,11 @@ async def _deepsearch_read(asked: ToolRequest) -> ToolResult:
         "updated_at": value.get("updatedAt", ""),
         "questions": questions,
     }
-    return _answer(asked, questions, facts, notices(value))
+    return _answer(request, questions, info, notices(value))
 
 
-def _said(value: Facts) -> dict[str, Any]:
-    """What services of ours say beside what all say."""
+def _follow_up_text(value: Facts) -> dict[str, Any]:
+    """Return the fields that only sourcelight services have."""
     return {
         "suggested_followups": list(value.get("suggestedFollowups") or ()),
         "stats": dict(value.get("stats") or {}),
@@ -84,22 +88,22 @@ def _said(value: Facts) -> dict[str, Any]:
 
 
 def _conversation(text: str) -> dict[str, Any]:
-    """What a conversation's Markdown says; a heading in an answer is taken for a question only at its top level."""
+    """Parse the Markdown of a conversation; only a top-level heading starts a question."""
     front = _FRONT.match(text.lstrip())
     body = text.lstrip()[front.end() :] if front else text
-    named = dict(line.partition(": ")[::2] for line in front[1].split("\n")) if front else {}
+    fields = dict(line.partition(": ")[::2] for line in front[1].split("\n")) if front else {}
     heads = list(_QUESTION.finditer(body))
-    ends = [head.start() for head in heads[1:]] + [len(body)]
+    section_ends = [head.start() for head in heads[1:]] + [len(body)]
     questions = []
-    for head, end in zip(heads, ends, strict=True):
-        told = body[head.end() : end]
-        answer = told.partition("\n## Sources\n")[0].strip()
-        questions.append({"question": head[1], "answer": answer, "sources": _sources_of(told)})
+    for head, end in zip(heads, section_ends, strict=True):
+        section = body[head.end() : end]
+        answer = section.partition("\n## Sources\n")[0].strip()
+        questions.append({"question": head[1], "answer": answer, "sources": _sources_of(section)})
     return {
-        "title": named.get("title", ""),
-        "shareUrl": named.get("share_url", ""),
-        "createdAt": named.get("created", ""),
-        "updatedAt": named.get("updated", ""),
+        "title": fields.get("title", ""),
+        "shareUrl": fields.get("share_url", ""),
+        "createdAt": fields.get("created", ""),
+        "updatedAt": fields.get("updated", ""),
         "questions": questions,
     }
 
@@ -117,7 +121,7 @@ def _type_of(link: str) -> str:
     return "search" if link.startswith("/search?") else "repository"
 
 
-def _rows(asked: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
+def _rows(request: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
     for number, question in enumerate(questions, 1):
         for source in (*question["sources"], *question["rejected"]):
             link = str(source.get("link") or "")
@@ -133,23 +137,25 @@ def _rows(asked: ToolRequest, questions: Sequence[Facts]) -> Iterator[dict[str, 
                 "role": source.get("role") or None,
                 "status": source.get("status") or None,
             }
-            where = asked.blob(link)
-            if where.repository:
-                lines = _LINES.fullmatch(where.lines)
-                row |= {"repository": where.repository, "commit": where.commit or None, "path": where.path}
+            blob = request.blob(link)
+            if blob.repository:
+                lines = _LINES.fullmatch(blob.lines)
+                row |= {"repository": blob.repository, "commit": blob.commit or None, "path": blob.path}
                 if lines:
                     row |= {"start_line": int(lines[1]), "end_line": int(lines[2] or lines[1])}
             elif kind == "repository":
-                row["repository"] = row["repository"] or asked.relative(link).strip("/").partition("@")[0] or None
+                row["repository"] = row["repository"] or request.relative(link).strip("/").partition("@")[0] or None
             yield row
 
 
-def _answer(asked: ToolRequest, questions: Sequence[Facts], facts: dict[str, Any], said: tuple[str, ...]) -> ToolResult:
-    rows = list(_rows(asked, questions))
+def _answer(
+    request: ToolRequest, questions: Sequence[Facts], info: dict[str, Any], notices: tuple[str, ...]
+) -> ToolResult:
+    rows = list(_rows(request, questions))
     names = [column.name for column in COLUMNS["conversation"]]
     table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
-    complete = facts["status"] == "completed"
-    return ToolResult("conversation", table, facts, complete, said or (() if complete else (_STILL,)))
+    complete = info["status"] == "completed"
+    return ToolResult("conversation", table, info, complete, notices or (() if complete else (_STILL,)))
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

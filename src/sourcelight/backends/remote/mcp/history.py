@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, everything, instant
-from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
+from sourcelight.backends.remote.mcp.paging import DatedPages, Entry, instant, read_pages
+from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, limits_of, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import PatternError, ProtocolError, RepositoryError, RevisionNotFound, ToolError
+from sourcelight.core.markup.counts import count_of
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.tools.catalog import COLUMNS, table_of
@@ -60,19 +61,19 @@ class LineFilter:
         return cls(pattern, signs, files, arguments.get("changes") == "count")
 
     def wants(self, *paths: str) -> bool:
-        """Whether a file under these names is asked for."""
+        """Tell whether the request includes a file with one of these names."""
         return not self.files or any(file.find(path.encode()) for file in self.files for path in paths)
 
     def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Matching lines of a file's hunks."""
-        found = [row for hunk in hunks for row in self._of_hunk(hunk)]
+        """Return the matching lines of a file's hunks."""
+        rows = [row for hunk in hunks for row in self._of_hunk(hunk)]
         if self.by_count:
             counts = {"added": 0, "removed": 0}
-            for row in found:
+            for row in rows:
                 counts[row["side"]] += len(row["start"])
             if counts["added"] == counts["removed"]:
                 return []
-        return [row for row in found if ("+" if row["side"] == "added" else "-") in self.signs]
+        return [row for row in rows if ("+" if row["side"] == "added" else "-") in self.signs]
 
     def _of_hunk(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
@@ -96,20 +97,20 @@ class LineFilter:
 
 
 def hunks_of(patch: str) -> list[dict[str, Any]]:
-    """Hunks of a file's patch."""
-    found: list[dict[str, Any]] = []
+    """Return the hunks of a file's patch."""
+    hunks: list[dict[str, Any]] = []
     for line in patch.split("\n"):
         if head := _HUNK.match(line):
-            found.append({"oldStart": int(head[1]), "newStart": int(head[2]), "lines": []})
-        elif found and line[:1] in {"+", "-", " "}:
-            found[-1]["lines"].append(line)
-    return found
+            hunks.append({"oldStart": int(head[1]), "newStart": int(head[2]), "lines": []})
+        elif hunks and line[:1] in {"+", "-", " "}:
+            hunks[-1]["lines"].append(line)
+    return hunks
 
 
-_MOST_PAGES = 10_000
+_MAX_PAGES = 10_000
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
-_MOST_FILES = 100  # of a page, as services document it
-_MOST_REPOSITORIES = 100
+_MAX_FILES = 100  # of a page, as services document it
+_MAX_REPOSITORIES = 100
 # Names of payloads that are not the camelCase of a column.
 _COLUMNS = {
     "repo": "repository",
@@ -131,7 +132,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
 def _row(entry: Entry, columns: str) -> dict[str, Any]:
-    """Values of an entry by column, dates as moments in UTC."""
+    """Return the values of an entry by column, dates as moments in UTC."""
     row: dict[str, Any] = {}
     for column in COLUMNS[columns]:
         row[column.name] = None
@@ -153,14 +154,16 @@ def _commit_date(entry: Entry) -> datetime | None:
     return instant(entry.get("committerDate") or entry.get("commitDate"))
 
 
-async def _commit_search(asked: ToolRequest) -> ToolResult:
-    found = await everything(asked, "commits", _commit_date)
-    rows = [_commit(asked, entry) for entry in found.entries]
+async def _commit_search(request: ToolRequest) -> ToolResult:
+    pages = await read_pages(request, "commits", _commit_date)
+    rows = [_commit(request, entry) for entry in pages.entries]
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
-    return ToolResult("commits", _table("commits", rows), _facts(asked, found), found.complete, tuple(found.notices))
+    return ToolResult(
+        "commits", _table("commits", rows), _scope_info(request, pages), pages.complete, tuple(pages.notices)
+    )
 
 
-def _commit(asked: ToolRequest, entry: Entry) -> dict[str, Any]:
+def _commit(request: ToolRequest, entry: Entry) -> dict[str, Any]:
     row = _row(entry, "commits")
     subject, body = str(entry.get("subject") or ""), str(entry.get("body") or "").strip("\n")
     row["message"] = row["message"] or (f"{subject}\n\n{body}" if body else subject)
@@ -171,130 +174,133 @@ def _commit(asked: ToolRequest, entry: Entry) -> dict[str, Any]:
             row[offset] = int(moment.utcoffset().total_seconds() // 60)
     if isinstance(row["files"], list):
         row["files"] = len(row["files"])
-    row["url"] = asked.relative(str(entry.get("url") or ""))
+    row["url"] = request.relative(str(entry.get("url") or ""))
     row["co_authors"] = row["co_authors"] or []
     return row
 
 
-async def _diff_search(asked: ToolRequest) -> ToolResult:
-    wanted = LineFilter.of(asked.arguments)
-    found = await everything(asked, "results", _commit_date)
+async def _diff_search(request: ToolRequest) -> ToolResult:
+    line_filter = LineFilter.of(request.arguments)
+    pages = await read_pages(request, "results", _commit_date)
     rows: list[dict[str, Any]] = []
-    for done, entry in enumerate(found.entries):
-        if _is_cut(entry):
-            asked.tell("reading whole diffs", done, len(found.entries), str(entry.get("repo") or ""))
-            files = await _whole_diff(asked, entry, found)
+    for done, entry in enumerate(pages.entries):
+        if _is_truncated(entry):
+            request.report("reading whole diffs", done, len(pages.entries), str(entry.get("repo") or ""))
+            files = await _whole_diff(request, entry, pages)
             entry = {**entry, "files": files}  # noqa: PLW2901 - the same commit with all of its files
-        rows += _lines(entry, wanted)
-    rows = _newest_first(rows, asked)
-    facts = {"pattern": asked.arguments["pattern"], **_facts(asked, found)}
-    return ToolResult("diff_lines", _table("diff_lines", rows), facts, found.complete, tuple(found.notices))
+        rows += _lines(entry, line_filter)
+    rows = _newest_first(rows, request)
+    info = {"pattern": request.arguments["pattern"], **_scope_info(request, pages)}
+    return ToolResult("diff_lines", _table("diff_lines", rows), info, pages.complete, tuple(pages.notices))
 
 
-def _is_cut(entry: Entry) -> bool:
+def _is_truncated(entry: Entry) -> bool:
     files = entry.get("files") or ()
     return bool(entry.get("filesLeftOut")) or any(
         file.get("hunksLeftOut") or any(hunk.get("truncated") for hunk in file.get("hunks") or ()) for file in files
     )
 
 
-async def _whole_diff(asked: ToolRequest, entry: Entry, found: DatedPages) -> list[Mapping[str, Any]]:
-    """Files of a commit with all of their hunks; those that the search gave where these can't be had."""
+async def _whole_diff(request: ToolRequest, entry: Entry, pages: DatedPages) -> list[Mapping[str, Any]]:
+    """Return the files of a commit with all hunks; those of the search when the service has no more."""
     oid = str(entry["oid"])
-    given = {"repo": entry["repo"], "head": oid}
+    arguments = {"repo": entry["repo"], "head": oid}
     try:
         try:
-            rows, value = await _compared(asked, {**given, "base": f"{oid}~1"})
+            rows, value = await _compare(request, {**arguments, "base": f"{oid}~1"})
         except (RevisionNotFound, ToolError):  # a first commit
-            rows, value = await _compared(asked, {**given, "base": _EMPTY_TREE})
+            rows, value = await _compare(request, {**arguments, "base": _EMPTY_TREE})
     except (ToolError, RepositoryError) as exc:
         files = list(entry.get("files") or ())
         hunks = sum(int(file.get("hunksLeftOut") or 0) for file in files)
-        cut = sum(bool(hunk.get("truncated")) for file in files for hunk in file.get("hunks") or ())
-        found.complete = False
-        found.notices[
-            f"{entry['repo']}@{oid[:7]} has more matching lines than the service gives: it leaves out "
-            f"{int(entry.get('filesLeftOut') or 0):,} files and {hunks:,} hunks, and cuts {cut:,} hunks ({exc})."
+        truncated_hunks = sum(bool(hunk.get("truncated")) for file in files for hunk in file.get("hunks") or ())
+        pages.complete = False
+        pages.notices[
+            f"{entry['repo']}@{oid[:7]} has more matching lines than the service returns. It leaves out "
+            f"{count_of(int(entry.get('filesLeftOut') or 0), 'file')} and {count_of(hunks, 'hunk')}, and truncates "
+            f"{count_of(truncated_hunks, 'hunk')} ({exc})."
         ] = None
         return files
-    short = [row for row in rows if row["truncated"] or (row["patch"] is None and not row["binary"])]
-    if short:
-        changed = sum((row["additions"] or 0) + (row["deletions"] or 0) for row in short)
-        found.complete = False
-        found.notices[
-            f"{entry['repo']}@{oid[:7]}: the service cuts the patches of {len(short):,} of {len(rows):,} files, which "
-            f"have {changed:,} changed lines; matching lines may be missing."
+    incomplete = [row for row in rows if row["truncated"] or (row["patch"] is None and not row["binary"])]
+    if incomplete:
+        changed = sum((row["additions"] or 0) + (row["deletions"] or 0) for row in incomplete)
+        pages.complete = False
+        pages.notices[
+            f"{entry['repo']}@{oid[:7]}: the service truncates the patches of {len(incomplete):,} of "
+            f"{count_of(len(rows), 'file')} with {count_of(changed, 'changed line')}; matching lines may be missing."
         ] = None
     if (value.get("pageInfo") or {}).get("hasNextPage"):
-        found.complete = False
-        found.notices[f"{entry['repo']}@{oid[:7]} has more than {len(rows):,} files, the rest was not read."] = None
+        pages.complete = False
+        pages.notices[
+            f"{entry['repo']}@{oid[:7]} has more than {count_of(len(rows), 'file')}; the others were not read."
+        ] = None
     return [{"oldPath": row["old_path"], "newPath": row["path"], "hunks": hunks_of(row["patch"] or "")} for row in rows]
 
 
-def _lines(entry: Entry, wanted: LineFilter) -> Iterator[dict[str, Any]]:
-    """Matched lines of a commit's diff."""
+def _lines(entry: Entry, line_filter: LineFilter) -> Iterator[dict[str, Any]]:
+    """Yield the matched lines of a commit's diff."""
     commit = _row(entry, "diff_lines")
     for file in entry.get("files") or ():
         path = str(file.get("newPath") or file.get("path") or file.get("oldPath"))
         old_path = str(file.get("oldPath") or path)
-        if wanted.wants(path, old_path):
-            place = {**commit, "path": path, "old_path": old_path}
-            for line in wanted.rows(file.get("hunks") or ()):
-                yield {**place, **line}
+        if line_filter.wants(path, old_path):
+            location = {**commit, "path": path, "old_path": old_path}
+            for line in line_filter.rows(file.get("hunks") or ()):
+                yield {**location, **line}
 
 
-def _newest_first(rows: list[dict[str, Any]], asked: ToolRequest) -> list[dict[str, Any]]:
-    """Rows in the order in which the repositories were asked for; the service gives its newest first over all."""
-    repos = asked.arguments.get("repos") or ()
-    order = {name: at for at, name in enumerate([repos] if isinstance(repos, str) else repos)}
+def _newest_first(rows: list[dict[str, Any]], request: ToolRequest) -> list[dict[str, Any]]:
+    """Sort rows by the requested order of repositories; the service sorts all by date."""
+    repos = request.arguments.get("repos") or ()
+    order = {name: index for index, name in enumerate([repos] if isinstance(repos, str) else repos)}
     return sorted(rows, key=lambda row: order.get(str(row["repository"]), len(order)))
 
 
-async def _compare_revisions(asked: ToolRequest) -> ToolResult:
-    rows, value = await _compared(asked, dict(asked.arguments))
+async def _compare_revisions(request: ToolRequest) -> ToolResult:
+    rows, value = await _compare(request, dict(request.arguments))
     page = value.get("pageInfo") or {}
     base, head, totals = (value.get(name) or {} for name in ("base", "head", "totals"))
-    facts = {
-        "repository": asked.arguments["repo"],
+    info = {
+        "repository": request.arguments["repo"],
         "base": base.get("oid", ""),
         "head": head.get("oid", ""),
-        "base_revision": asked.arguments["base"],
-        "head_revision": asked.arguments["head"],
+        "base_revision": request.arguments["base"],
+        "head_revision": request.arguments["head"],
         "relation": value.get("relation", ""),
         "total_files": totals.get("files"),
         "end_cursor": page.get("endCursor"),
         "total_additions": totals.get("additions"),
         "total_deletions": totals.get("deletions"),
     }
-    missing = any(row["patch"] is None and not row["binary"] for row in rows)
-    complete = not page.get("hasNextPage") and not missing and not any(row["truncated"] for row in rows)
-    said = notices(value)
-    if asked.arguments.get("first") is None and not page.get("hasNextPage"):
-        said = tuple(text for text in said if "endCursor" not in text)  # of a page, and this is all of them
-    return ToolResult("file_diffs", _table("file_diffs", rows), facts, complete, said)
+    lacks_patches = any(row["patch"] is None and not row["binary"] for row in rows)
+    complete = not page.get("hasNextPage") and not lacks_patches and not any(row["truncated"] for row in rows)
+    messages = notices(value)
+    if request.arguments.get("first") is None and not page.get("hasNextPage"):
+        messages = tuple(text for text in messages if "endCursor" not in text)  # about a page, and these are all files
+    return ToolResult("file_diffs", _table("file_diffs", rows), info, complete, messages)
 
 
-async def _compared(asked: ToolRequest, given: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
-    """File diffs, page after page unless a number is wanted, and the last page."""
-    wanted: int | None = given.get("first")
-    size = taken(await asked.schema("compare_revisions"), "first")
-    if wanted is None and size is not None:
-        given[size] = bounds(await asked.schema("compare_revisions"), size)[1] or _MOST_FILES
+async def _compare(request: ToolRequest, arguments: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
+    """Return file diffs, page after page unless the request has a limit, and the last page."""
+    limit: int | None = arguments.get("first")
+    size = accepted_name(await request.schema("compare_revisions"), "first")
+    if limit is None and size is not None:
+        arguments[size] = limits_of(await request.schema("compare_revisions"), size)[1] or _MAX_FILES
     rows: list[dict[str, Any]] = []
     value: Mapping[str, Any] = {}
-    for _ in range(_MOST_PAGES):
-        read = (await asked.ask(given, "compare_revisions")).read(("fileDiffs",))
+    for _ in range(_MAX_PAGES):
+        read = (await request.ask(arguments, "compare_revisions")).read(("fileDiffs",))
         if isinstance(read, str):
             raise ProtocolError(
-                "the service answered compare_revisions with text that is not known to this version", excerpt=read[:120]
+                "the service answered compare_revisions with text that this version can't read", excerpt=read[:120]
             )
         value = read
-        rows += [_file_diff(given["repo"], value, entry, len(rows)) for entry in value.get("fileDiffs") or ()]
+        rows += [_file_diff(arguments["repo"], value, entry, len(rows)) for entry in value.get("fileDiffs") or ()]
         page = value.get("pageInfo") or {}
-        asked.tell("comparing", len(rows), int((value.get("totals") or {}).get("files") or 0), "files")
-        if wanted is not None or not page.get("hasNextPage") or not page.get("endCursor"):
+        request.report("comparing", len(rows), int((value.get("totals") or {}).get("files") or 0), "files")
+        if limit is not None or not page.get("hasNextPage") or not page.get("endCursor"):
             break
-        given["after"] = page["endCursor"]
+        arguments["after"] = page["endCursor"]
     return rows, value
 
 
@@ -315,39 +321,41 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, position: int)
     return row
 
 
-async def _get_contributor_repos(asked: ToolRequest) -> ToolResult:
-    given = dict(asked.arguments)
-    schema = await asked.schema()
-    size = taken(schema, "limit")
-    if "limit" not in given and size is not None:
-        given[size] = bounds(schema, size)[1] or _MOST_REPOSITORIES
-    value = (await asked.ask(given)).read(("repos",))
+async def _get_contributor_repos(request: ToolRequest) -> ToolResult:
+    arguments = dict(request.arguments)
+    schema = await request.schema()
+    size = accepted_name(schema, "limit")
+    if "limit" not in arguments and size is not None:
+        arguments[size] = limits_of(schema, size)[1] or _MAX_REPOSITORIES
+    value = (await request.ask(arguments)).read(("repos",))
     if isinstance(value, str):
         raise ProtocolError(
-            "the service answered get_contributor_repos with text that is not known to this version",
+            "the service answered get_contributor_repos with text that this version can't read",
             excerpt=value[:120],
         )
     entries = list(value.get("repos") or ())
     rows = [_row(entry, "contributor_repositories") for entry in entries]
-    authors = given.get("authors") or ([given["author"]] if given.get("author") else [])
-    facts = {"authors": authors, "total": value.get("totalCount", len(rows))}
-    cut = is_cut(value) if "limitHit" in value else len(rows) == given.get(size or "limit", 20)
-    said = notices(value) or (("The service gives no more than these.",) if cut else ())
-    left_out = [str(entry.get("name")) for entry in entries if entry.get("authorsLeftOut")]
-    if left_out:
-        said = (*said, f"Only the first authors of {', '.join(left_out[:5])} are named.")
-        cut = True
-    return ToolResult("contributor_repositories", _table("contributor_repositories", rows), facts, not cut, said)
+    authors = arguments.get("authors") or ([arguments["author"]] if arguments.get("author") else [])
+    info = {"authors": authors, "total": value.get("totalCount", len(rows))}
+    is_truncated = is_cut(value) if "limitHit" in value else len(rows) == arguments.get(size or "limit", 20)
+    messages = notices(value) or (("The service returns no more than these.",) if is_truncated else ())
+    shortened = [str(entry.get("name")) for entry in entries if entry.get("authorsLeftOut")]
+    if shortened:
+        messages = (*messages, f"The service lists only the first authors of {', '.join(shortened[:5])}.")
+        is_truncated = True
+    return ToolResult(
+        "contributor_repositories", _table("contributor_repositories", rows), info, not is_truncated, messages
+    )
 
 
-def _facts(asked: ToolRequest, found: DatedPages) -> dict[str, Any]:
-    """What was asked as the service understood it, and how many commits there are."""
-    repos = asked.arguments.get("repos") or ()
-    told = {
-        name: found.facts[name] for name in ("after", "before") if asked.arguments.get(name) and name in found.facts
+def _scope_info(request: ToolRequest, pages: DatedPages) -> dict[str, Any]:
+    """Return the scope of the request as the service read it, and the number of commits."""
+    repos = request.arguments.get("repos") or ()
+    dates = {
+        name: pages.info[name] for name in ("after", "before") if request.arguments.get(name) and name in pages.info
     }
-    total = len(found.entries) if found.complete else found.facts.get("totalCount")
-    return {"repositories": [repos] if isinstance(repos, str) else list(repos), "total": total, **told}
+    total = len(pages.entries) if pages.complete else pages.info.get("totalCount")
+    return {"repositories": [repos] if isinstance(repos, str) else list(repos), "total": total, **dates}
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

@@ -8,13 +8,13 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.payloads import (
     TextChunk,
-    bounds,
+    accepted_name,
     files,
     is_cut,
+    limits_of,
     notes,
     notices,
     numbered_chunks,
-    taken,
 )
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.batches.results import ToolResult
@@ -26,22 +26,22 @@ _ABOVE = 4  # lines that services of the text form show over a reference
 _SHOWN_ABOVE = 2  # and over a definition
 
 
-async def _go_to_definition(asked: ToolRequest) -> ToolResult:
-    value = (await asked.ask(asked.arguments)).read(("definitions",))
+async def _go_to_definition(request: ToolRequest) -> ToolResult:
+    value = (await request.ask(request.arguments)).read(("definitions",))
     entries = _entries(value, "definitions")
-    rows = [_definition(asked, rank, entry) for rank, entry in enumerate(entries, 1)]
-    return _answer(asked, "definitions", rows, value)
+    rows = [_definition(request, rank, entry) for rank, entry in enumerate(entries, 1)]
+    return _answer(request, "definitions", rows, value)
 
 
-async def _find_references(asked: ToolRequest) -> ToolResult:
-    given = dict(asked.arguments)
-    schema = await asked.schema()
-    limit = taken(schema, "limit")
-    if "limit" not in given and limit is not None:
-        given[limit] = bounds(schema, limit)[1] or _MOST_REFERENCES
-    value = (await asked.ask(given)).read(("references",))
-    rows = [row for entry in _entries(value, "references") for row in _references(asked, entry)]
-    return _answer(asked, "references", rows, value)
+async def _find_references(request: ToolRequest) -> ToolResult:
+    arguments = dict(request.arguments)
+    schema = await request.schema()
+    limit = accepted_name(schema, "limit")
+    if "limit" not in arguments and limit is not None:
+        arguments[limit] = limits_of(schema, limit)[1] or _MOST_REFERENCES
+    value = (await request.ask(arguments)).read(("references",))
+    rows = [row for entry in _entries(value, "references") for row in _references(request, entry)]
+    return _answer(request, "references", rows, value)
 
 
 def _entries(value: Mapping[str, Any] | str, key: str) -> list[Mapping[str, Any]]:
@@ -58,45 +58,45 @@ def _as_object(chunk: TextChunk) -> dict[str, Any]:
     return {"startLine": chunk.first, "content": numbered}
 
 
-def _place(asked: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
-    said, url = str(entry.get("rev") or ""), asked.blob(str(entry.get("url") or ""))
-    asked_there = str(entry.get("repo")) == asked.arguments["repo"]
+def _position(request: ToolRequest, entry: Mapping[str, Any]) -> dict[str, Any]:
+    reason, url = str(entry.get("rev") or ""), request.blob(str(entry.get("url") or ""))
+    asked_there = str(entry.get("repo")) == request.arguments["repo"]
     return {
         "repository": str(entry.get("repo") or url.repository),
-        "revision": (asked.arguments.get("revision") or "") if asked_there else "",
-        "commit": said if _HEX.fullmatch(said) else url.commit or None,
+        "revision": (request.arguments.get("revision") or "") if asked_there else "",
+        "commit": reason if _HEX.fullmatch(reason) else url.commit or None,
         "path": str(entry.get("path") or url.path),
-        "symbol": asked.arguments["symbol"],
+        "symbol": request.arguments["symbol"],
     }
 
 
 def _symbol_on(lines: list[str], first: int, symbol: str, likely: int) -> tuple[int, str, int | None, int | None]:
-    """Line, text and span of a symbol in some lines; where services give none, the likely line is looked at first."""
+    """Return line, text and span of a symbol in some lines, starting with the most likely line."""
     name = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
-    order = sorted(range(len(lines)), key=lambda at: (at != likely, at))
-    for at in order:
-        if found := name.search(lines[at]):
-            return first + at, lines[at], found.start(), found.end()
-    at = min(likely, len(lines) - 1)
-    return first + at, lines[at], None, None
+    order = sorted(range(len(lines)), key=lambda position: (position != likely, position))
+    for position in order:
+        if match := name.search(lines[position]):
+            return first + position, lines[position], match.start(), match.end()
+    position = min(likely, len(lines) - 1)
+    return first + position, lines[position], None, None
 
 
-def _definition(asked: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _definition(request: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     chunks: Sequence[Mapping[str, Any]] = entry.get("chunks") or ({},)
-    pieces = numbered_chunks(str(chunks[0].get("content") or ""))
-    piece = pieces[0] if pieces else TextChunk(int(chunks[0].get("startLine") or 1), [""])
-    lines = piece.lines
-    number, line, start, end = _symbol_on(lines, piece.first, asked.arguments["symbol"], _SHOWN_ABOVE)
+    text_chunks = numbered_chunks(str(chunks[0].get("content") or ""))
+    text_chunk = text_chunks[0] if text_chunks else TextChunk(int(chunks[0].get("startLine") or 1), [""])
+    lines = text_chunk.lines
+    number, line, start, end = _symbol_on(lines, text_chunk.first, request.arguments["symbol"], _SHOWN_ABOVE)
     row = {
-        **_place(asked, entry),
+        **_position(request, entry),
         "rank": rank,
         "line_number": number,
         "line": line,
         "start": start,
         "end": end,
         "code": "\n".join(lines),
-        "start_line": piece.first,
-        "end_line": piece.first + len(lines) - 1,
+        "start_line": text_chunk.first,
+        "end_line": text_chunk.first + len(lines) - 1,
         "precise": False,
     }
     if isinstance(entry.get("line"), int):
@@ -107,39 +107,52 @@ def _definition(asked: ToolRequest, rank: int, entry: Mapping[str, Any]) -> dict
     return row
 
 
-def _references(asked: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    place = _place(asked, entry)
+def _references(request: ToolRequest, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    location = _position(request, entry)
     for chunk in entry.get("chunks") or ():
-        facts = {
+        info = {
             name: chunk[name] for name in ("role", "container", "how", "precise", "score", "reason") if name in chunk
         }
-        for piece in numbered_chunks(str(chunk.get("content") or "")):
-            spans = [span for span in chunk.get("ranges") or () if 0 <= span["line"] - piece.first < len(piece.lines)]
+        for text_chunk in numbered_chunks(str(chunk.get("content") or "")):
+            spans = [
+                span
+                for span in chunk.get("ranges") or ()
+                if 0 <= span["line"] - text_chunk.first < len(text_chunk.lines)
+            ]
             for span in spans:
-                line = piece.lines[span["line"] - piece.first]
-                where = {"line_number": span["line"], "line": line, "start": span.get("start"), "end": span.get("end")}
-                yield {**place, "precise": False, **where, **facts}
+                line = text_chunk.lines[span["line"] - text_chunk.first]
+                span_columns = {
+                    "line_number": span["line"],
+                    "line": line,
+                    "start": span.get("start"),
+                    "end": span.get("end"),
+                }
+                yield {**location, "precise": False, **span_columns, **info}
             if not spans:
-                number, line, start, end = _symbol_on(piece.lines, piece.first, asked.arguments["symbol"], _ABOVE)
-                where = {"line_number": number, "line": line, "start": start, "end": end}
-                yield {**place, "precise": False, **where, **facts}
+                number, line, start, end = _symbol_on(
+                    text_chunk.lines, text_chunk.first, request.arguments["symbol"], _ABOVE
+                )
+                span_columns = {"line_number": number, "line": line, "start": start, "end": end}
+                yield {**location, "precise": False, **span_columns, **info}
 
 
-def _answer(asked: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str) -> ToolResult:
-    said = notes(value) if isinstance(value, str) else notices(value)
-    cut = bool(said) if isinstance(value, str) else is_cut(value)
+def _answer(
+    request: ToolRequest, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str
+) -> ToolResult:
+    messages = notes(value) if isinstance(value, str) else notices(value)
+    is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
     names = [column.name for column in COLUMNS[columns]]
     table = table_of(columns, len(rows), **{name: [row.get(name) for row in rows] for name in names})
-    given = asked.arguments
-    commits = [row["commit"] for row in rows if row["repository"] == given["repo"] and row["commit"]]
-    facts = {
-        "repository": given["repo"],
-        "revision": given.get("revision") or "",
+    arguments = request.arguments
+    commits = [row["commit"] for row in rows if row["repository"] == arguments["repo"] and row["commit"]]
+    info = {
+        "repository": arguments["repo"],
+        "revision": arguments.get("revision") or "",
         "commit": commits[0] if commits else "",
-        "path": given["path"],
-        "symbol": given["symbol"],
+        "path": arguments["path"],
+        "symbol": arguments["symbol"],
     }
-    return ToolResult(columns, table, facts, not cut, said)
+    return ToolResult(columns, table, info, not is_truncated, messages)
 
 
 ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {

@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import Any
 
 from sourcelight.backends.remote.mcp.files import all_names
-from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
+from sourcelight.backends.remote.mcp.payloads import accepted_name, is_cut, limits_of, notices
 from sourcelight.backends.remote.mcp.request import ToolRequest
 from sourcelight.core.errors import ProtocolError
 
-_MOST_PAGES = 100_000
+_MAX_PAGES = 100_000
 _DOCUMENTED = {"commit_search": 100, "diff_search": 50}  # most that services give at once
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # sizes of pages of services that don't say whether they cut one
 Entry = Mapping[str, Any]
@@ -26,16 +26,16 @@ Entry = Mapping[str, Any]
 
 @dataclass(slots=True)
 class DatedPages:
-    """Entries in the order of the service, each once, and whether they are all."""
+    """Distinct entries in the order of the service, and whether they are complete."""
 
     entries: list[Entry] = field(default_factory=list)
     complete: bool = True
     notices: dict[str, None] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
 
 
 def instant(text: Any) -> datetime | None:
-    """A moment of RFC 3339; None for anything else."""
+    """Parse a moment of RFC 3339; None for anything else."""
     if not isinstance(text, str):
         return None
     try:
@@ -45,82 +45,84 @@ def instant(text: Any) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-async def everything(asked: ToolRequest, key: str, dated_by: Callable[[Entry], datetime | None]) -> DatedPages:
-    """All entries of a tool that gives commits, or as many as the caller wants.
+async def read_pages(request: ToolRequest, key: str, dated_by: Callable[[Entry], datetime | None]) -> DatedPages:
+    """Read all entries of a tool that returns commits, or as many as the caller wants.
 
     Parameters
     ----------
-    asked
-        The call; its ``limit`` or ``count``, if any, is how many entries are wanted.
+    request
+        The request; its ``limit`` or ``count``, if any, is the number of entries.
     key
-        Where the entries are in a payload.
+        Key of the entries in a payload.
     dated_by
-        Moment by which ``before`` compares an entry.
+        Returns the moment that ``before`` compares.
     """
-    schema = await asked.schema()
-    size = taken(schema, "limit")
-    arguments = {name: value for name, value in asked.arguments.items() if name not in {"limit", "count"}}
-    wanted = asked.arguments.get("limit", asked.arguments.get("count"))
-    repos = arguments.get("repos")
+    schema = await request.schema()
+    size = accepted_name(schema, "limit")
+    base_arguments = {name: value for name, value in request.arguments.items() if name not in {"limit", "count"}}
+    limit = request.arguments.get("limit", request.arguments.get("count"))
+    repos = base_arguments.get("repos")
     if isinstance(repos, list | tuple) and not repos:  # all of them
-        repos = await all_names(asked)
-    found = DatedPages()
-    # Repositories one by one: pages are longer in time, and progress has a total.
-    series = [[repo] for repo in repos] if isinstance(repos, list | tuple) and wanted is None else [repos]
+        repos = await all_names(request)
+    pages = DatedPages()
+    # One repository at a time: each page covers a longer period, and progress has a total.
+    series = [[repo] for repo in repos] if isinstance(repos, list | tuple) and limit is None else [repos]
     for done, repo in enumerate(series):
-        asked.tell("reading history", done, len(series) if len(series) > 1 else 0, f"{len(found.entries):,} found")
-        given = {**arguments, **({} if repo is None else {"repos": repo})}
-        most = (bounds(schema, size)[1] or _DOCUMENTED.get(asked.name)) if size else None
-        await _one_series(asked, key, dated_by, given, found, wanted, size, most)
-    return found
+        request.report("reading history", done, len(series) if len(series) > 1 else 0, f"{len(pages.entries):,} found")
+        arguments = {**base_arguments, **({} if repo is None else {"repos": repo})}
+        page_limit = (limits_of(schema, size)[1] or _DOCUMENTED.get(request.name)) if size else None
+        await _read_series(request, key, dated_by, arguments, pages, limit, size, page_limit)
+    return pages
 
 
-async def _one_series(
-    asked: ToolRequest,
+async def _read_series(
+    request: ToolRequest,
     key: str,
     dated_by: Callable[[Entry], datetime | None],
-    given: dict[str, Any],
-    found: DatedPages,
-    wanted: int | None,
+    arguments: dict[str, Any],
+    pages: DatedPages,
+    limit: int | None,
     size: str | None,
-    most: int | None,
+    page_limit: int | None,
 ) -> None:
     seen: set[tuple[str, str]] = set()
-    begun = len(found.entries)
-    for _ in range(_MOST_PAGES):
-        room = most if wanted is None else wanted - len(found.entries)
-        page = {} if size is None or room is None else {size: min(room, most or room)}
-        value = (await asked.ask({**given, **page})).read((key,))
+    start_count = len(pages.entries)
+    for _ in range(_MAX_PAGES):
+        remaining = page_limit if limit is None else limit - len(pages.entries)
+        page = {} if size is None or remaining is None else {size: min(remaining, page_limit or remaining)}
+        value = (await request.ask({**arguments, **page})).read((key,))
         if isinstance(value, str):
             if value.strip() and not value.startswith("No results"):
                 raise ProtocolError(
-                    f"the service answered {asked.name} with text that is not known to this version",
+                    f"the service answered {request.name} with text that this version can't read",
                     excerpt=value[:120],
                 )
             return
         entries: list[Entry] = list(value.get(key) or ())
-        found.facts = found.facts or value
+        pages.info = pages.info or value
         new = [entry for entry in entries if _name(entry) not in seen]
         seen.update(map(_name, new))
-        found.entries += new
-        asked.tell("reading history", 0, 0, f"{len(found.entries):,} found")
-        cut = is_cut(value) if "limitHit" in value else len(entries) in {*page.values(), *_USUAL_PAGES}
-        if not cut:
-            found.notices.update(dict.fromkeys(notices(value)))
+        pages.entries += new
+        request.report("reading history", 0, 0, f"{len(pages.entries):,} found")
+        is_truncated = is_cut(value) if "limitHit" in value else len(entries) in {*page.values(), *_USUAL_PAGES}
+        if not is_truncated:
+            pages.notices.update(dict.fromkeys(notices(value)))
             return
-        if wanted is not None and len(found.entries) - begun >= wanted:
-            found.complete = False
-            found.notices.update(dict.fromkeys(notices(value)))
+        if limit is not None and len(pages.entries) - start_count >= limit:
+            pages.complete = False
+            pages.notices.update(dict.fromkeys(notices(value)))
             return
-        before = _before(entries, dated_by, stuck=not new) if "before" in (await asked.schema())["properties"] else None
+        before = (
+            _before(entries, dated_by, stuck=not new) if "before" in (await request.schema())["properties"] else None
+        )
         if before is None:
-            found.complete = False
-            found.notices.update(dict.fromkeys(notices(value) or ("The service gives no more than these.",)))
+            pages.complete = False
+            pages.notices.update(dict.fromkeys(notices(value) or ("The service returns no more than these.",)))
             return
         if not new:
-            found.complete = False
-            found.notices["More commits of one second than the service gives at once: some of them are missing."] = None
-        given["before"] = before
+            pages.complete = False
+            pages.notices["One second has more commits than a page of the service: some are missing."] = None
+        arguments["before"] = before
 
 
 def _name(entry: Entry) -> tuple[str, str]:
@@ -128,7 +130,7 @@ def _name(entry: Entry) -> tuple[str, str]:
 
 
 def _before(entries: list[Entry], dated_by: Callable[[Entry], datetime | None], *, stuck: bool) -> str | None:
-    """Where the next page ends; None when that can't be told."""
+    """Return the end of the next page; None when the entries don't say it."""
     moments = [moment for moment in map(dated_by, entries) if moment is not None]
     if not moments or len(moments) < len(entries) or any(a < b for a, b in pairwise(moments)):
         return None

@@ -38,7 +38,7 @@ NOTHING = "No results"
 
 @dataclass(slots=True)
 class TextChunk:
-    """Consecutive lines of a file; `first` is the number of the first."""
+    """Consecutive lines of a file; `first` is the number of the first line."""
 
     first: int
     lines: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class TextChunk:
 
 @dataclass(slots=True)
 class TextFile:
-    """A file of an answer, with its chunks; none: only the path matched."""
+    """A file of a payload with its chunks; without a chunk, only the path matched."""
 
     repository: str
     path: str
@@ -54,12 +54,12 @@ class TextFile:
 
 
 def numbered_chunks(text: str) -> list[TextChunk]:
-    """Chunks of lines that carry their numbers; other lines are passed over."""
+    """Parse chunks of numbered lines; skips other lines."""
     chunks: list[TextChunk] = []
     for line in text.split("\n"):
-        found = _LINE.fullmatch(line)
-        if found:
-            _add(chunks, int(found[1]), found[2])
+        match = _LINE.fullmatch(line)
+        if match:
+            _add(chunks, int(match[1]), match[2])
     return chunks
 
 
@@ -70,40 +70,40 @@ def _add(chunks: list[TextChunk], number: int, line: str) -> None:
 
 
 def files(text: str) -> list[TextFile]:
-    """Files with their chunks, in the order of the text."""
-    found: list[TextFile] = []
+    """Parse files with their chunks, in the order of the text."""
+    result: list[TextFile] = []
     for line in text.split("\n"):
         if heading := _HEADING.fullmatch(line):
-            found.append(TextFile(heading[1], heading[2]))
-        elif found and (numbered := _LINE.fullmatch(line)):
-            _add(found[-1].chunks, int(numbered[1]), numbered[2])
-    return found
+            result.append(TextFile(heading[1], heading[2]))
+        elif result and (numbered := _LINE.fullmatch(line)):
+            _add(result[-1].chunks, int(numbered[1]), numbered[2])
+    return result
 
 
 def repositories(text: str) -> Iterator[tuple[str, int, str]]:
-    """Name, stars and description of each line of a list of repositories."""
+    """Yield name, stars and description of each line of a list of repositories."""
     for line in text.split("\n"):
         if not line.strip() or line.startswith((NOTHING, "(")):
             continue
-        if found := _REPOSITORY.fullmatch(line.rstrip()):
-            yield found[1], int(found[2] or 0), found[3] or ""
+        if match := _REPOSITORY.fullmatch(line.rstrip()):
+            yield match[1], int(match[2] or 0), match[3] or ""
 
 
 def notes(text: str) -> tuple[str, ...]:
-    """What a text says in parentheses at its end: that there is more, and why something was left out."""
-    said: list[str] = []
+    """Return the notes in parentheses at the end of a text."""
+    messages: list[str] = []
     for line in reversed(text.rstrip().split("\n")):
-        found = _NOTE.fullmatch(line.strip())
-        if found:
-            said.insert(0, found[1])
+        match = _NOTE.fullmatch(line.strip())
+        if match:
+            messages.insert(0, match[1])
         elif line.strip():
             break
-    return tuple(said)
+    return tuple(messages)
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """What the address of a file says: `commit` is empty where the address names none by its 40 digits."""
+    """The parts of the address of a file; `commit` is empty without 40 hex digits."""
 
     repository: str
     revision: str
@@ -112,20 +112,20 @@ class Blob:
 
     @property
     def commit(self) -> str:
-        """The commit, if the address holds one."""
+        """The commit, if the address has one."""
         return self.revision if _HEX.fullmatch(self.revision) else ""
 
 
 def blob(url: str) -> Blob | None:
-    """Read the address of a file at a service, escaped slips of some of them included; None if it is something else."""
+    """Parse the address of a file, with the escaping mistakes of some services; None for other addresses."""
     parts = urlsplit(url)
-    found = _BLOB.fullmatch(parts.path)
-    if found is None:
+    match = _BLOB.fullmatch(parts.path)
+    if match is None:
         return None
-    path, query = unquote(found["path"]), parts.query
+    path, query = unquote(match["path"]), parts.query
     if not query and (slip := re.search(r"\?(L\d+(?:-\d+)?)$", path)):  # written as %3F by some services
         path, query = path[: slip.start()], slip[1]
-    return Blob(unquote(found["repo"]), unquote(found["rev"] or ""), path, query)
+    return Blob(unquote(match["repo"]), unquote(match["rev"] or ""), path, query)
 
 
 _SAME: Mapping[str, Sequence[str]] = {
@@ -141,20 +141,20 @@ _SAME: Mapping[str, Sequence[str]] = {
 }
 
 
-def taken(schema: Mapping[str, Any], *names: str) -> str | None:
-    """The first of `names` that a server takes as an argument, or its other name there; None if it takes none."""
+def accepted_name(schema: Mapping[str, Any], *names: str) -> str | None:
+    """Return the first of `names` that a server accepts, or its name there; None if it accepts none."""
     properties = schema.get("properties", {})
     return next((n for name in names for n in (name, *_SAME.get(name, ())) if n in properties), None)
 
 
-def bounds(schema: Mapping[str, Any], name: str) -> tuple[int | None, int | None]:
-    """Smallest and largest value that a server advertises for a number."""
-    told = schema.get("properties", {}).get(name, {})
-    return told.get("minimum"), told.get("maximum")
+def limits_of(schema: Mapping[str, Any], name: str) -> tuple[int | None, int | None]:
+    """Return the minimum and maximum that a server advertises for a number."""
+    property_schema = schema.get("properties", {}).get(name, {})
+    return property_schema.get("minimum"), property_schema.get("maximum")
 
 
-def fitted(call: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """`arguments` as a server takes them.
+def fit_arguments(call: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `arguments` in the shape that a server accepts.
 
     Parameters
     ----------
@@ -168,39 +168,37 @@ def fitted(call: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -
     Raises
     ------
     ToolError
-        For an argument that the server can't take, and for one that it demands and that is missing.
+        For an argument that the server doesn't accept, and for a missing one that it requires.
     """
     properties: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     fits: dict[str, Any] = {}
     for name, value in arguments.items():
-        there = taken(schema, name)
+        there = accepted_name(schema, name)
         if there is None:
             if schema.get("additionalProperties", True) is not False and not properties:
                 fits[name] = value
                 continue
             raise ToolError(
-                f"{call}: this service can't take {name}; its {call} takes {', '.join(properties) or 'nothing'}",
+                f"{call}: this service doesn't accept {name}; it accepts {', '.join(properties) or 'no arguments'}",
                 tool=call,
                 argument=name,
                 accepted=tuple(properties),
             )
-        fits[there] = _shaped(call, name, value, properties[there])
+        fits[there] = _shape_value(call, name, value, properties[there])
     for name in schema.get("required", ()):
         if name not in fits:
-            raise ToolError(f"{call}: this service also needs {name!r}", tool=call, argument=str(name))
+            raise ToolError(f"{call}: this service requires {name!r}", tool=call, argument=str(name))
     return fits
 
 
-def _shaped(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+def _shape_value(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
     kinds = _kinds(schema)
     if isinstance(value, list | tuple):
         if "array" in kinds or not kinds:
             return list(value)
         if len(value) == 1:
             return value[0]
-        raise ToolError(
-            f"{call}: this service takes one {name} only; {len(value)} were given", tool=call, argument=name
-        )
+        raise ToolError(f"{call}: this service accepts one {name}, got {len(value)}", tool=call, argument=name)
     if "array" in kinds and "string" not in kinds and isinstance(value, str):
         return [value]
     return value
@@ -208,10 +206,10 @@ def _shaped(call: str, name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _kinds(schema: Mapping[str, Any]) -> set[str]:
     kinds = schema.get("type", [])
-    found = {kinds} if isinstance(kinds, str) else set(kinds)
+    types = {kinds} if isinstance(kinds, str) else set(kinds)
     for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        found |= _kinds(option)
-    return found
+        types |= _kinds(option)
+    return types
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +220,13 @@ class Payload:
     texts: Sequence[str] = ()
 
     @property
-    def words(self) -> str:
-        """The text, of an answer that has nothing else: an error."""
+    def text_content(self) -> str:
+        """The text of a payload without typed content, such as an error."""
         value = self.read(("text",))
         return value if isinstance(value, str) else str(value.get("text") or "")
 
     def read(self, keys: Collection[str]) -> Mapping[str, Any] | str:
-        """The typed object if it has one of `keys`; else the text."""
+        """Return the typed object if it has one of `keys`, else the text."""
         if self.structured is not None:
             if any(key in self.structured for key in keys):
                 return self.structured
@@ -254,13 +252,13 @@ def _typed(text: str, keys: Collection[str]) -> Mapping[str, Any] | str | None:
 
 
 def notices(payload: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a typed object has to say beside its rows."""
-    said = payload.get("notice") or payload.get("notices") or ()
-    return (said,) if isinstance(said, str) else tuple(str(item) for item in said)
+    """Return the notices of a typed object."""
+    value = payload.get("notice") or payload.get("notices") or ()
+    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
 
 
 def is_cut(payload: Mapping[str, Any]) -> bool:
-    """Whether a typed object says that it is not all there is."""
+    """Tell whether a typed object is marked as incomplete."""
     return any(bool(payload.get(key)) for key in ("limitHit", "truncated", "hasMoreResults", "hasMore"))
 
 

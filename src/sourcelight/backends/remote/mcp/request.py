@@ -1,4 +1,4 @@
-"""One call of a client: which tool answers it, where, and what every answer is made with."""
+"""A call of a client on its way to the tools of a service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob, fitted
+from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob, fit_arguments
 from sourcelight.backends.remote.mcp.session import ServerTool
 from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import CallObserver, ToolProgress
@@ -17,18 +17,18 @@ Stream = Callable[[SearchRequest], AsyncGenerator[Event, None]]
 
 
 class ToolServer(Protocol):
-    """The tools of a service, wherever it offers them."""
+    """The tools of a service, on any of its endpoints."""
 
     async def tool(self, name: str) -> ServerTool:
-        """The tool of that name; raises `UnsupportedTool` where there is none."""
+        """Return the tool of that name; raise `UnsupportedTool` without one."""
 
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
-        """Call a tool with arguments that fit it."""
+        """Call a tool with arguments that fit its schema."""
 
 
 @dataclass(slots=True)
 class ToolRequest:
-    """A call under way.
+    """A running call.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class ToolRequest:
     arguments
         Arguments by the names of the service's documents, without those that are None.
     server
-        Answers tools.
+        The tools of the service.
     stream
-        Searches the service; some answers come whole only from there.
+        Searches the service; some results are complete only there.
     base_url
         Address of the service.
     observer
-        Told how far the call is.
+        Receives progress.
     """
 
     name: str
@@ -55,26 +55,26 @@ class ToolRequest:
     notices: list[str] = field(default_factory=list)
 
     async def schema(self, name: str = "") -> Mapping[str, Any]:
-        """Input schema of a tool at the server; by default of the one that was called."""
+        """Return the input schema of a tool, by default of the called one."""
         return (await self.server.tool(name or self.name)).schema
 
     async def ask(self, arguments: Mapping[str, Any], name: str = "") -> Payload:
-        """Call a tool, by default the one that was called; arguments are made to fit the server's schema."""
+        """Call a tool, by default the called one; fits the arguments to the server's schema."""
         name = name or self.name
-        return await self.server.ask(name, fitted(name, arguments, await self.schema(name)), self.observer)
+        return await self.server.ask(name, fit_arguments(name, arguments, await self.schema(name)), self.observer)
 
-    def tell(self, stage: str, done: int = 0, total: int = 0, detail: str = "") -> None:
-        """Say how far the call is."""
+    def report(self, stage: str, done: int = 0, total: int = 0, detail: str = "") -> None:
+        """Report progress."""
         if self.observer is not None:
             self.observer(ToolProgress(stage, done, total, detail))
 
     def relative(self, url: str) -> str:
-        """An address of the service without its host: as it is in this process."""
+        """Return an address of the service without its host and prefix."""
         parts = urlsplit(url)
         prefix = urlsplit(self.base_url).path
         path = parts.path.removeprefix(prefix) if prefix and parts.path.startswith(f"{prefix}/") else parts.path
         return f"{path}?{parts.query}" if parts.query else path
 
     def blob(self, url: str) -> Blob:
-        """What the address of a file says; empty where it can't be read."""
+        """Parse the address of a file; empty parts when it can't be parsed."""
         return blob(self.relative(url)) or Blob("", "", "")

@@ -1,4 +1,4 @@
-"""Faults of the MCP SDK and its HTTP library as ours. They come in groups, and name no secret once they are ours."""
+"""Errors of the MCP SDK and its HTTP library as typed errors without secrets."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ from sourcelight.core.errors import (
     UnsupportedTool,
 )
 
-_MOST_REASON = 300
+_MAX_REASON_CHARS = 300
 _HTTP: tuple[tuple[tuple[type[BaseException], ...], Callable[[str], SourcelightError], str], ...] = (
-    ((httpx2.ConnectTimeout, httpx2.PoolTimeout), ConnectFailed, "no connection to {where} in time"),
+    ((httpx2.ConnectTimeout, httpx2.PoolTimeout), ConnectFailed, "no connection to {host} in time"),
     (
         (httpx2.ConnectError, httpx2.UnsupportedProtocol, httpx2.ProxyError),
         ConnectFailed,
-        "no connection to {where}: {reason}",
+        "no connection to {host}: {reason}",
     ),
-    ((httpx2.TimeoutException, TimeoutError), TimedOut, "{where} did not answer in time"),
-    ((httpx2.HTTPError, OSError), StreamBroken, "the connection to {where} broke: {reason}"),
+    ((httpx2.TimeoutException, TimeoutError), TimedOut, "{host} timed out"),
+    ((httpx2.HTTPError, OSError), StreamBroken, "the connection to {host} broke: {reason}"),
 )
 
 
-def fault_of(exc: BaseException | None, where: str, hidden: Callable[[str], str]) -> SourcelightError:
-    """Ours of a foreign error.
+def to_error(exc: BaseException | None, host: str, hidden: Callable[[str], str]) -> SourcelightError:
+    """Return the typed error for an error of a library.
 
     Parameters
     ----------
     exc
-        What was raised, groups included; None: the connection was closed.
+        The raised error, or a group; None: the connection was closed.
     where
         Host of the service, for messages.
     hidden
-        Takes secrets out of a text.
+        Removes secrets from a text.
     """
-    for fault in _leaves(exc):
-        if isinstance(fault, SourcelightError):
-            return fault
-        reason = hidden(str(fault) or type(fault).__name__)[:_MOST_REASON]
-        if isinstance(fault, MCPError):
-            return _protocol_fault(fault.code, where, reason)
+    for leaf in _leaves(exc):
+        if isinstance(leaf, SourcelightError):
+            return leaf
+        reason = hidden(str(leaf) or type(leaf).__name__)[:_MAX_REASON_CHARS]
+        if isinstance(leaf, MCPError):
+            return _protocol_error(leaf.code, host, reason)
         for kinds, error, text in _HTTP:
-            if isinstance(fault, kinds):
-                return error(text.format(where=where, reason=reason))
-    reason = "the connection was closed" if exc is None else hidden(str(exc) or type(exc).__name__)[:_MOST_REASON]
-    return ProtocolError(f"{where} does not answer as an MCP server does: {reason}", excerpt=reason[:120])
+            if isinstance(leaf, kinds):
+                return error(text.format(host=host, reason=reason))
+    reason = "the connection was closed" if exc is None else hidden(str(exc) or type(exc).__name__)[:_MAX_REASON_CHARS]
+    return ProtocolError(f"{host} is not an MCP server: {reason}", excerpt=reason[:120])
 
 
-def _protocol_fault(code: int, where: str, reason: str) -> SourcelightError:
+def _protocol_error(code: int, host: str, reason: str) -> SourcelightError:
     if code == REQUEST_TIMEOUT:
-        return TimedOut(f"{where} did not answer in time")
+        return TimedOut(f"{host} timed out")
     if code == CONNECTION_CLOSED:
-        return StreamBroken(f"the connection to {where} broke: {reason}")
+        return StreamBroken(f"the connection to {host} broke: {reason}")
     if code == INVALID_PARAMS:
         return (UnsupportedTool if "unknown tool" in reason.casefold() else ToolError)(reason)
-    return ProtocolError(f"{where} answered with an MCP error: {reason}", excerpt=reason[:120])
+    return ProtocolError(f"{host} returned an MCP error: {reason}", excerpt=reason[:120])
 
 
 def _leaves(exc: BaseException | None) -> Iterator[BaseException]:

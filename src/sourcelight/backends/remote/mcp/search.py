@@ -23,90 +23,94 @@ from sourcelight.core.tools.chunk_table import found_table
 from sourcelight.core.wire.events import Alert, ErrorEvent, Progress
 from sourcelight.core.wire.request import SearchRequest
 
-_MOST_FILES = 15
-_MOST_CHUNKS = 3
-_MOST_CHUNK_CHARACTERS = 1024
+_MAX_FILES = 15
+_MAX_CHUNKS = 3
+_MAX_CHUNK_CHARACTERS = 1024
 
 
-async def _keyword_search(asked: ToolRequest) -> ToolResult:
-    query = files_query(asked.arguments["query"], everything=True)
+async def _keyword_search(request: ToolRequest) -> ToolResult:
+    query = files_query(request.arguments["query"], everything=True)
     try:
-        return await _streamed(asked, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1))
+        return await _streamed(
+            request, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
+        )
     except (Forbidden, Unauthorized, NotFound) as exc:
-        closed = f"The stream of the service, which has everything, is closed to this credential (status {exc.status})."
-        return await _asked(asked, closed)
+        closed = f"The stream of the service has all matches, but refuses this credential (status {exc.status})."
+        return await _ask_tool(request, closed)
 
 
-async def _nls_search(asked: ToolRequest) -> ToolResult:
-    return await _asked(asked)
+async def _nls_search(request: ToolRequest) -> ToolResult:
+    return await _ask_tool(request)
 
 
-async def _streamed(asked: ToolRequest, request: SearchRequest) -> ToolResult:
+async def _streamed(request: ToolRequest, search_request: SearchRequest) -> ToolResult:
     batches: list[Any] = []
-    said: list[str] = []
-    whole = True
-    async with aclosing(asked.stream(request)) as events:
+    messages: list[str] = []
+    is_whole = True
+    async with aclosing(request.stream(search_request)) as events:
         async for event in events:
             if isinstance(event, MatchBatch):
                 batches.append(event.batch)
             elif isinstance(event, Progress):
-                asked.tell("searching", event.match_count, 0, "matches")
+                request.report("searching", event.match_count, 0, "matches")
                 if event.done:
                     limiting = [item for item in event.skipped if is_limiting(item)]
-                    said += [" ".join(item.message.split()) or item.title for item in limiting]
-                    whole = not limiting
+                    messages += [" ".join(item.message.split()) or item.title for item in limiting]
+                    is_whole = not limiting
             elif isinstance(event, ErrorEvent):
-                raise SearchFailed(f"{asked.name}: {event.message}")
+                raise SearchFailed(f"{request.name}: {event.message}")
             elif isinstance(event, Alert):
-                said.append(f"{event.title}: {event.description}".rstrip(": "))
-    facts = {"query": asked.arguments["query"]}
-    return ToolResult("found_chunks", found_table(batches), facts, whole, tuple(dict.fromkeys(said)))
+                messages.append(f"{event.title}: {event.description}".rstrip(": "))
+    info = {"query": request.arguments["query"]}
+    return ToolResult("found_chunks", found_table(batches), info, is_whole, tuple(dict.fromkeys(messages)))
 
 
-async def _asked(asked: ToolRequest, *said: str) -> ToolResult:
-    value = (await asked.ask(asked.arguments)).read(("blocks",))
-    blocks = _text_blocks(value) if isinstance(value, str) else [_block(asked, b) for b in value.get("blocks") or ()]
+async def _ask_tool(request: ToolRequest, *said: str) -> ToolResult:
+    value = (await request.ask(request.arguments)).read(("blocks",))
+    blocks = _text_blocks(value) if isinstance(value, str) else [_block(request, b) for b in value.get("blocks") or ()]
     rows = [row for block in blocks for row in block]
-    told = notes(value) if isinstance(value, str) else notices(value)
-    cut = bool(told) if isinstance(value, str) else is_cut(value)
-    cut = cut or any(row["truncated"] or row["chunks_left_out"] for row in rows)
-    at_limit = len(blocks) >= _MOST_FILES or any(len(block) >= _MOST_CHUNKS for block in blocks)
+    messages = notes(value) if isinstance(value, str) else notices(value)
+    is_truncated = bool(messages) if isinstance(value, str) else is_cut(value)
+    is_truncated = is_truncated or any(row["truncated"] or row["chunks_left_out"] for row in rows)
+    at_limit = len(blocks) >= _MAX_FILES or any(len(block) >= _MAX_CHUNKS for block in blocks)
     if isinstance(value, str) or "limitHit" not in value:
-        # A service that does not say whether it cut: an answer as large as the limits is taken for cut.
-        cut = cut or at_limit
-    if cut and not told:
-        told = (f"The service gives at most {_MOST_FILES} files and the best {_MOST_CHUNKS} pieces of each.",)
+        # The service doesn't say whether it truncates: a result as large as the limits counts as truncated.
+        is_truncated = is_truncated or at_limit
+    if is_truncated and not messages:
+        messages = (f"The service returns at most {_MAX_FILES} files and the best {_MAX_CHUNKS} chunks of each.",)
     names = rows[0].keys() if rows else ()
     table = table_of("found_chunks", len(rows), **{name: [row[name] for row in rows] for name in names})
-    facts = {"query": asked.arguments["query"]}
-    return ToolResult("found_chunks", table, facts, not cut, (*said, *told) if cut else told)
+    info = {"query": request.arguments["query"]}
+    return ToolResult("found_chunks", table, info, not is_truncated, (*said, *messages) if is_truncated else messages)
 
 
-def _block(asked: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _block(request: ToolRequest, block: Mapping[str, Any]) -> list[dict[str, Any]]:
     url = str(block.get("url") or "")
-    where = asked.blob(url)
-    place = {
-        "repository": str(block.get("repo") or where.repository),
+    blob = request.blob(url)
+    location = {
+        "repository": str(block.get("repo") or blob.repository),
         "revision": str(block.get("rev") or ""),
-        "commit": where.commit or None,
-        "path": str(block.get("file") or block.get("path") or where.path),
-        "url": asked.relative(url),
+        "commit": blob.commit or None,
+        "path": str(block.get("file") or block.get("path") or blob.path),
+        "url": request.relative(url),
         "score": block.get("score"),
         "chunks_left_out": int(block.get("chunksLeftOut") or 0),
     }
     chunks = block.get("chunks")
     if not chunks:
-        return [_row(place, None, matches=0)]
+        return [_row(location, None, matches=0)]
     rows = []
     for chunk in chunks:
         content = str(chunk.get("content") or "")
-        pieces = numbered_chunks(content)
-        if pieces and pieces[-1].lines[-1] == "" and not content.endswith("\n"):
+        text_chunks = numbered_chunks(content)
+        if text_chunks and text_chunks[-1].lines[-1] == "" and not content.endswith("\n"):
             # One generation of services numbers what follows the last newline as a line of its own.
-            pieces[-1].lines.pop()
-        facts = {"matches": chunk.get("matchCount"), "score": chunk.get("score")}
-        cut = bool(chunk.get("truncated"))
-        rows += [_row(place, piece, truncated=cut, **facts) for piece in pieces if piece.lines]
+            text_chunks[-1].lines.pop()
+        info = {"matches": chunk.get("matchCount"), "score": chunk.get("score")}
+        is_truncated = bool(chunk.get("truncated"))
+        rows += [
+            _row(location, text_chunk, truncated=is_truncated, **info) for text_chunk in text_chunks if text_chunk.lines
+        ]
     return rows
 
 
@@ -114,7 +118,7 @@ def _text_blocks(text: str) -> list[list[dict[str, Any]]]:
     blocks = []
     for file in files(text):
         url = file_url("", file.repository, "", file.path)
-        place = {
+        location = {
             "repository": file.repository,
             "revision": "",
             "commit": None,
@@ -123,28 +127,28 @@ def _text_blocks(text: str) -> list[list[dict[str, Any]]]:
             "score": None,
             "chunks_left_out": 0,
         }
-        blocks.append([_row(place, chunk) for chunk in file.chunks] or [_row(place, None, matches=0)])
+        blocks.append([_row(location, chunk) for chunk in file.chunks] or [_row(location, None, matches=0)])
     return blocks
 
 
 def _row(
-    place: Mapping[str, Any],
-    piece: TextChunk | None,
+    location: Mapping[str, Any],
+    chunk: TextChunk | None,
     *,
     matches: int | None = None,
     truncated: bool = False,
     score: float | None = None,
 ) -> dict[str, Any]:
-    """A row of the table; `piece` None: only the path matched."""
-    text = None if piece is None else "\n".join(piece.lines)
+    """Return a row of the table; without a chunk, only the path matched."""
+    text = None if chunk is None else "\n".join(chunk.lines)
     return {
-        **place,
-        "start_line": None if piece is None else piece.first,
-        "end_line": None if piece is None else piece.first + len(piece.lines) - 1,
+        **location,
+        "start_line": None if chunk is None else chunk.first,
+        "end_line": None if chunk is None else chunk.first + len(chunk.lines) - 1,
         "chunk": text,
         "match_count": matches,
-        "truncated": truncated or len(text or "") >= _MOST_CHUNK_CHARACTERS,
-        "score": place["score"] if score is None else score,
+        "truncated": truncated or len(text or "") >= _MAX_CHUNK_CHARACTERS,
+        "score": location["score"] if score is None else score,
     }
 
 

@@ -1,4 +1,4 @@
-"""Every call by name: the tools of the spec, and what can be computed from them."""
+"""All calls by name: the tools of the spec, and analyses that are computed from them."""
 
 from __future__ import annotations
 
@@ -27,52 +27,54 @@ _ANSWERS: Mapping[str, Callable[[ToolRequest], Awaitable[ToolResult]]] = {
 
 
 class RemoteTools:
-    """The tools of a service, answered as the same tables that this process would give.
+    """The tools of a service, with the same tables as the engines of this process.
 
     Parameters
     ----------
     endpoint
         The service.
     credential
-        What opens it.
+        Credential for its requests.
     patience
-        How long and how often to try.
+        Timeouts and retries.
     stream
-        Searches the service: for what its tools would cut.
+        Searches the service, for results that its tools truncate.
     """
 
-    def __init__(self, endpoint: Endpoint, credential: Credential, patience: RetryPolicy, stream: Stream) -> None:
+    def __init__(self, endpoint: Endpoint, credential: Credential, retry_policy: RetryPolicy, stream: Stream) -> None:
         self._url = endpoint.url
         self._stream = stream
-        self._endpoints = {path: McpSession(endpoint, path, credential, patience) for path in (*_PATHS, _DEEP_SEARCH)}
+        self._endpoints = {
+            path: McpSession(endpoint, path, credential, retry_policy) for path in (*_PATHS, _DEEP_SEARCH)
+        }
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool or an analysis; see `sourcelight.backends.remote.RemoteBackend.call`."""
         answer = _ANSWERS.get(name)
         if answer is None:
             raise UnsupportedTool(
-                f"{self._url} can't be asked for {name!r}: it is computed from repositories on this machine, and "
-                f"services have no tool for it; open a clone with sourcelight.open, or use {', '.join(_ANSWERS)}",
+                f"{self._url} has no tool for {name!r}, which needs repositories on this machine; open a clone with "
+                f"sourcelight.open, or use {', '.join(_ANSWERS)}",
                 tool=name,
                 accepted=tuple(_ANSWERS),
             )
         return await answer(ToolRequest(name, arguments, self, self._stream, self._url, observer))
 
     async def tool(self, name: str) -> ServerTool:
-        """The tool of that name on the first endpoint that has it."""
-        return (await (await self._having(name)).tools())[name]
+        """Return the tool of that name from the first endpoint that has it."""
+        return (await (await self._session_with(name)).tools())[name]
 
     async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
         """Call a tool on the first endpoint that has it."""
-        return await (await self._having(name)).call(name, arguments, observer)
+        return await (await self._session_with(name)).call(name, arguments, observer)
 
     async def aclose(self) -> None:
         """Close all connections."""
         for endpoint in self._endpoints.values():
             await endpoint.aclose()
 
-    async def _having(self, name: str) -> McpSession:
-        there: dict[str, None] = {}
+    async def _session_with(self, name: str) -> McpSession:
+        available: dict[str, None] = {}
         absent: NotFound | None = None
         paths = (*_PATHS, _DEEP_SEARCH) if is_conversation(name) else _PATHS
         for path in paths:
@@ -84,9 +86,11 @@ class RemoteTools:
                 continue
             if name in tools:
                 return endpoint
-            there.update(dict.fromkeys(tools))
-        if not there and absent is not None:
+            available.update(dict.fromkeys(tools))
+        if not available and absent is not None:
             raise absent
         raise UnsupportedTool(
-            f"{self._url} has no tool {name!r}; it has {', '.join(there) or 'none'}", tool=name, accepted=tuple(there)
+            f"{self._url} has no tool {name!r}; it has {', '.join(available) or 'none'}",
+            tool=name,
+            accepted=tuple(available),
         )

@@ -1,7 +1,7 @@
-"""What services say, kept in a file and said again without them: streams as they came, tool calls, answers, faults.
+"""Recordings of services: streams, tool calls, JSON responses and errors in a file, and their replay.
 
-The two ways to a service, `Connection` and `ToolEndpoint`, ask `tape` whether one runs. Nothing of a request is kept
-but what was asked: no header, so no credential; of an answer, its bytes or its value, with credentials blotted out.
+`HttpTransport` and `McpSession` ask `tape` whether a recording or a replay runs; searches of this process are not
+recorded. A file has no header and no credential: secrets in responses are replaced. Start with `tapes`, then `format`.
 """
 
 from sourcelight.backends.remote.recording.tapes import Recording, record, replay, replayed_endpoint, replaying, tape

@@ -1,4 +1,4 @@
-"""A recording that answers in the place of its service: the same bytes in the same portions and order."""
+"""Replay a recording: the same bytes in the same portions and order."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sourcelight.backends.remote.recording.format import RecordedReply, RecordedRequest, fault_of, lines_of
-from sourcelight.backends.remote.recording.recorder import Hidden, Note
+from sourcelight.backends.remote.recording.format import RecordedReply, RecordedRequest, error_from_json, lines_of
+from sourcelight.backends.remote.recording.recorder import HideSecrets, Note
 from sourcelight.core.errors import NotRecorded, RecordingInvalid
 
-_MOST_NAMED = 8
+_MAX_LISTED_REQUESTS = 8
 _LOOK_S = 0.001
-_MOST_LOOKS = 30
+_MAX_LOOKS = 30
 
 
 class _RecordedCall:
-    """A recorded request, and what was said to it."""
+    """A recorded request with its replies."""
 
-    def __init__(self, asked: RecordedRequest) -> None:
-        self.asked = asked
-        self.said: list[RecordedReply] = []
+    def __init__(self, request: RecordedRequest) -> None:
+        self.request = request
+        self.replies: list[RecordedReply] = []
 
 
 class Player:
-    """Answers from a recording; the n-th time that something is asked, what was said the n-th time.
+    """Answers requests from a recording: the n-th equal request gets the n-th recorded reply.
 
-    What was asked at the same time is answered in the order of the recording, so that rows come in the same order.
+    Concurrent requests get replies in the order of the recording, so that rows come in the same order.
 
     Parameters
     ----------
     path
         The recording.
     speed
-        1: answers take the time that they took; 2: half of it. None: no time.
+        1: replies take the recorded time; 2: half of it. None: no time.
 
     Raises
     ------
     RecordingInvalid
-        For what is no recording, or a damaged one.
+        For other files, and for a damaged recording.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, speed: float | None = None) -> None:
@@ -63,126 +63,138 @@ class Player:
                 entries[line.number] = _RecordedCall(line)
                 self._by_key.setdefault(line.key, []).append(entries[line.number])
             else:
-                entries[line.number].said.append(line)
+                entries[line.number].replies.append(line)
         self._entries = list(entries.values())
-        # Where in the order of things each request that is to come, or under way, goes on.
-        self._awaited = {entry.asked.number: entry.asked.at for entry in self._entries}
+        # The next event number of each pending or running request.
+        self._awaited = {entry.request.number: entry.request.at for entry in self._entries}
 
     @property
-    def asked(self) -> list[str]:
-        """The recorded requests in words."""
-        return [entry.asked.words for entry in self._entries]
+    def requests(self) -> list[str]:
+        """The recorded requests as text."""
+        return [entry.request.summary for entry in self._entries]
 
     @property
     def endpoints(self) -> tuple[str, ...]:
-        """Addresses of the services that were asked."""
+        """Addresses of the recorded services."""
         return tuple(
-            dict.fromkeys(entry.asked.where for entry in self._entries if entry.asked.kind == "stream")
-        ) or tuple(dict.fromkeys(entry.asked.where.partition("/.api/")[0] for entry in self._entries))
+            dict.fromkeys(entry.request.where for entry in self._entries if entry.request.kind == "stream")
+        ) or tuple(dict.fromkeys(entry.request.where.partition("/.api/")[0] for entry in self._entries))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: a player holds no file."""
 
-    def _found(self, kind: str, where: str, what: Any) -> _RecordedCall:
-        asked = RecordedRequest(1, 1, kind, where, what)
+    def _find(self, kind: str, where: str, what: Any) -> _RecordedCall:
+        request = RecordedRequest(1, 1, kind, where, what)
         with self._lock:
-            there = self._by_key.get(asked.key)
-            if not there:
-                raise self._missing(asked)
-            at = self._next.get(asked.key, 0)
-            self._next[asked.key] = at + 1
-            return there[min(at, len(there) - 1)]
+            calls = self._by_key.get(request.key)
+            if not calls:
+                raise self._not_recorded(request)
+            index = self._next.get(request.key, 0)
+            self._next[request.key] = index + 1
+            return calls[min(index, len(calls) - 1)]
 
-    def _missing(self, asked: RecordedRequest) -> NotRecorded:
-        others = list(dict.fromkeys(e.asked.words for e in self._entries if e.asked.kind == asked.kind))
+    def _not_recorded(self, asked: RecordedRequest) -> NotRecorded:
+        others = list(dict.fromkeys(e.request.summary for e in self._entries if e.request.kind == asked.kind))
         elsewhere = [
-            e.asked.where for e in self._entries if e.asked.where != asked.where and e.asked.what == asked.what
+            e.request.where for e in self._entries if e.request.where != asked.where and e.request.what == asked.what
         ]
-        named = "; ".join(others[:_MOST_NAMED]) + ("; \u2026" if len(others) > _MOST_NAMED else "")
-        there = f"recorded are {named}" if others else "nothing of this kind is recorded"
+        named = "; ".join(others[:_MAX_LISTED_REQUESTS]) + ("; \u2026" if len(others) > _MAX_LISTED_REQUESTS else "")
+        there = f"it has {named}" if others else "it has no request of this kind"
         if elsewhere:
-            there = f"it was asked of {elsewhere[0]}, not of {asked.where}"
-        return NotRecorded(f"{self.path} has no answer to {asked.words}; {there}", asked=asked.words, recorded=others)
+            there = f"it was recorded from {elsewhere[0]}, not from {asked.where}"
+        return NotRecorded(
+            f"{self.path} has no reply to {asked.summary}; {there}", asked=asked.summary, recorded=others
+        )
 
-    async def _turn(self, number: int, place: int) -> None:
+    async def _wait_for_turn(self, number: int, position: int) -> None:
         """Wait until all that was said before `place` is said again, but not for what nobody asks for."""
         looks, before = 0, None
-        # Looks are counted and not time: work on this loop that takes long holds up all that wait alike.
-        while earlier := {n: at for n, at in list(self._awaited.items()) if at < place and n != number}:
+        # Counts looks, not time: slow work on this loop delays all waiting requests alike.
+        while earlier := {
+            n: next_position
+            for n, next_position in list(self._awaited.items())
+            if next_position < position and n != number
+        }:
             looks, before = (looks + 1, before) if earlier == before else (0, earlier)
-            if looks > _MOST_LOOKS:
-                for late in earlier:
-                    self._awaited.pop(late, None)
+            if looks > _MAX_LOOKS:
+                for number_waiting in earlier:
+                    self._awaited.pop(number_waiting, None)
                 break
             await asyncio.sleep(_LOOK_S)
 
-    async def _said(self, entry: _RecordedCall) -> AsyncIterator[RecordedReply]:
-        number, began = entry.asked.number, None
+    async def _timed_replies(self, entry: _RecordedCall) -> AsyncIterator[RecordedReply]:
+        number, start_s = entry.request.number, None
         loop = asyncio.get_running_loop()
-        first = entry.said[0].ms if entry.said else 0
+        first = entry.replies[0].ms if entry.replies else 0
         try:
-            for said, following in pairwise([*entry.said, None]):
-                if said is None:
+            for reply, following in pairwise([*entry.replies, None]):
+                if reply is None:
                     break
-                self._awaited[number] = said.at
+                self._awaited[number] = reply.at
                 if self._speed:
-                    began = loop.time() if began is None else began
-                    await asyncio.sleep(max(0.0, began + (said.ms - first) / 1000 / self._speed - loop.time()))
-                await self._turn(number, said.at)
+                    start_s = loop.time() if start_s is None else start_s
+                    await asyncio.sleep(max(0.0, start_s + (reply.ms - first) / 1000 / self._speed - loop.time()))
+                await self._wait_for_turn(number, reply.at)
                 await asyncio.sleep(0)
                 if following is None:
                     self._awaited.pop(number, None)
                 else:
                     self._awaited[number] = following.at
-                yield said
+                yield reply
         finally:
             self._awaited.pop(number, None)
 
     @asynccontextmanager
     async def stream(
-        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hidden: Hidden
+        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The recorded portions; `live` is not entered."""
-        del live, hidden
-        entry = self._found("stream", where, what)
-        said = self._said(entry)
+        """Yield the recorded portions; doesn't enter `live`."""
+        del live, hide_secrets
+        entry = self._find("stream", where, what)
+        replies = self._timed_replies(entry)
         try:
-            first = await anext(said, None)
+            first = await anext(replies, None)
             if first is not None and first.kind == "fault":
-                raise fault_of(first.content)
-            yield self._portions(entry, first, said)
+                raise error_from_json(first.content)
+            yield self._portions(entry, first, replies)
         finally:
-            await said.aclose()  # type: ignore[attr-defined]
+            await replies.aclose()  # type: ignore[attr-defined]
 
     async def _portions(
-        self, entry: _RecordedCall, first: RecordedReply | None, rest: AsyncIterator[RecordedReply]
+        self, entry: _RecordedCall, first: RecordedReply | None, remaining: AsyncIterator[RecordedReply]
     ) -> AsyncIterator[bytes]:
-        one: RecordedReply | None = first
-        while one is not None:
-            if one.kind == "fault":
-                raise fault_of(one.content)
-            if one.kind == "end" and one.content == "done":
+        reply: RecordedReply | None = first
+        while reply is not None:
+            if reply.kind == "fault":
+                raise error_from_json(reply.content)
+            if reply.kind == "end" and reply.content == "done":
                 return
-            if one.kind == "bytes":
-                yield one.content
-            one = await anext(rest, None)
-        raise self._cut(entry)
+            if reply.kind == "bytes":
+                yield reply.content
+            reply = await anext(remaining, None)
+        raise self._incomplete(entry)
 
-    def _cut(self, entry: _RecordedCall) -> NotRecorded:
-        words = entry.asked.words
+    def _incomplete(self, entry: _RecordedCall) -> NotRecorded:
+        summary = entry.request.summary
         return NotRecorded(
-            f"{self.path} has only the beginning of the answer to {words}: it was stopped while it was recorded",
-            asked=words,
-            recorded=(words,),
+            f"{self.path} has only the start of the reply to {summary}: the recording stopped in the middle",
+            asked=summary,
+            recorded=(summary,),
         )
 
     async def ask(
-        self, kind: str, where: str, what: Any, live: Callable[[Note], Awaitable[Any]], note: Note, hidden: Hidden
+        self,
+        kind: str,
+        where: str,
+        what: Any,
+        live: Callable[[Note], Awaitable[Any]],
+        note: Note,
+        hide_secrets: HideSecrets,
     ) -> Any:
         """The recorded answer; `live` is not called."""
-        del live, hidden
-        entry = self._found(kind, where, what)
-        said = self._said(entry)
+        del live, hide_secrets
+        entry = self._find(kind, where, what)
+        said = self._timed_replies(entry)
         try:
             async for one in said:
                 if one.kind == "note":
@@ -190,7 +202,7 @@ class Player:
                 elif one.kind == "value":
                     return one.content
                 elif one.kind == "fault":
-                    raise fault_of(one.content)
+                    raise error_from_json(one.content)
         finally:
             await said.aclose()  # type: ignore[attr-defined]
-        raise self._cut(entry)
+        raise self._incomplete(entry)

@@ -1,4 +1,4 @@
-"""A recording that grows: line by line, so that a kill leaves all that was written whole."""
+"""Write a recording line by line, so that a kill leaves a complete prefix."""
 
 from __future__ import annotations
 
@@ -16,75 +16,73 @@ from sourcelight.backends.remote.recording.format import (
     Line,
     RecordedReply,
     RecordedRequest,
-    encoded,
-    fault_facts,
+    encode_line,
+    error_to_json,
     head,
     lines_of,
 )
 from sourcelight.core.errors import RecordingInvalid, SourcelightError
 
-Hidden = Callable[[str], str]
+HideSecrets = Callable[[str], str]
 Note = Callable[[Any], None]
 
 
 class Recorder:
-    """Writes what a service says while it is asked.
+    """Records requests and the replies of services.
 
     Parameters
     ----------
     path
-        Where the recording belongs.
+        File of the recording.
     append
-        Go on with the recording that is there.
+        Continue an existing recording.
     replace
-        Put this one in its place when it is over; until then it is ``NAME.new``.
+        Replace an existing recording when this one stops; until then it is ``NAME.new``.
 
     Raises
     ------
     RecordingInvalid
-        When there is a file already and neither is asked for, or it can't be written.
+        When the file exists and neither option is set, or it can't be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> None:
         self.path = Path(path).expanduser()
         there = self.path.exists()
         if there and not (append or replace):
-            raise RecordingInvalid(
-                str(self.path), "is there already: append=True goes on with it, replace=True ends it"
-            )
+            raise RecordingInvalid(str(self.path), "already exists; pass append=True to continue it, or replace=True")
         self._writes_to = self.path.with_name(f"{self.path.name}.new") if there and replace else self.path
         self._lock = threading.Lock()
-        self._began = time.monotonic()
+        self._start_s = time.monotonic()
         self._count = self._at = 0
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         try:
             if there and not replace:
-                self._cut_torn_end()
-            self._file: IO[bytes] = self._opened("ab" if there and not replace else "wb")
+                self._truncate_partial_line()
+            self._file: IO[bytes] = self._open_file("ab" if there and not replace else "wb")
             if self._file.tell() == 0:
                 self._put(head())
         except OSError as exc:
             raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
-    def _opened(self, mode: str) -> IO[bytes]:
-        """Open the file for its owner alone: it holds what a private service answered."""
+    def _open_file(self, mode: str) -> IO[bytes]:
+        """Open the file for its owner only: it has replies of a private service."""
         file = open(self._writes_to, mode, opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
         if os.name == "posix":
-            with contextlib.suppress(OSError):  # another user's file, or a file system without rights
+            with contextlib.suppress(OSError):  # another user's file, or a file system without permissions
                 os.fchmod(file.fileno(), 0o600)
         return cast("IO[bytes]", file)
 
-    def _cut_torn_end(self) -> None:
+    def _truncate_partial_line(self) -> None:
         data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = list(lines_of(whole, str(self.path))) if whole else []
+        complete_lines = data[: data.rfind(b"\n") + 1]
+        lines = list(lines_of(complete_lines, str(self.path))) if complete_lines else []
         self._count = max((line.number for line in lines), default=0)
         self._at = max((line.at for line in lines), default=0)
-        if len(whole) < len(data):
-            os.truncate(self.path, len(whole))
+        if len(complete_lines) < len(data):
+            os.truncate(self.path, len(complete_lines))
 
     def close(self) -> None:
-        """End the recording; what is said afterwards is not in it."""
+        """Stop the recording; later replies are not in it."""
         with self._lock:
             if self._file.closed:
                 return
@@ -101,7 +99,7 @@ class Recorder:
             if self._file.closed:
                 return
             try:
-                self._put(encoded(line))
+                self._put(encode_line(line))
             except OSError as exc:
                 raise RecordingInvalid(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
 
@@ -109,103 +107,113 @@ class Recorder:
         with self._lock:
             self._count += 1
             self._at += 1
-            asked = RecordedRequest(self._count, self._at, kind, where, what)
-            self.asked.append(asked.words)
-        self._write(asked)
-        return asked.number
+            request = RecordedRequest(self._count, self._at, kind, where, what)
+            self.requests.append(request.summary)
+        self._write(request)
+        return request.number
 
     def _moment(self) -> tuple[int, int]:
-        """The place of what happens now among all that happens, and its time in ms."""
+        """Return the number of the next event and its time in ms."""
         with self._lock:
             self._at += 1
-            return self._at, round((time.monotonic() - self._began) * 1000)
+            return self._at, round((time.monotonic() - self._start_s) * 1000)
 
-    def _say(self, number: int, kind: str, content: Any, moment: tuple[int, int] | None = None) -> None:
+    def _write_reply(self, number: int, kind: str, content: Any, moment: tuple[int, int] | None = None) -> None:
         self._write(RecordedReply(number, *(moment or self._moment()), kind, content))
 
-    def _end(self, number: int, exc: BaseException, hidden: Hidden) -> None:
+    def _end(self, number: int, exc: BaseException, hide_secrets: HideSecrets) -> None:
         if isinstance(exc, SourcelightError):
-            self._say(number, "fault", _blotted(fault_facts(exc), hidden))
+            self._write_reply(number, "fault", _without_secrets(error_to_json(exc), hide_secrets))
         else:
-            self._say(number, "end", "stopped")
+            self._write_reply(number, "end", "stopped")
 
     @asynccontextmanager
     async def stream(
-        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hidden: Hidden
+        self, where: str, what: Any, live: AbstractAsyncContextManager[AsyncIterator[bytes]], hide_secrets: HideSecrets
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The portions of a live stream, noted as they pass."""
+        """Yield the portions of a live stream and record them."""
         number = self._begin("stream", where, what)
-        over = False
+        has_ended = False
 
-        async def noted(portions: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-            nonlocal over
-            # A portion is written when the next one is there: a credential may stand across the two.
-            held, came = b"", (0, 0)
-            fault: SourcelightError | None = None
+        async def recorded_portions(portions: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+            nonlocal has_ended
+            # Writes a portion when the next one is there: a credential may be split between them.
+            pending, pending_moment = b"", (0, 0)
+            error: SourcelightError | None = None
             try:
                 async for portion in portions:
-                    joined = _blotted_bytes(held + portion, hidden)
-                    if joined != _blotted_bytes(held, hidden) + _blotted_bytes(portion, hidden):
-                        held += portion
+                    combined = _bytes_without_secrets(pending + portion, hide_secrets)
+                    if combined != _bytes_without_secrets(pending, hide_secrets) + _bytes_without_secrets(
+                        portion, hide_secrets
+                    ):
+                        pending += portion
                     else:
-                        if held:
-                            self._say(number, "bytes", _blotted_bytes(held, hidden), came)
-                        held, came = portion, self._moment()
+                        if pending:
+                            self._write_reply(
+                                number, "bytes", _bytes_without_secrets(pending, hide_secrets), pending_moment
+                            )
+                        pending, pending_moment = portion, self._moment()
                     yield portion
             except SourcelightError as exc:
-                fault = exc
+                error = exc
                 raise
             finally:
-                if held:
-                    self._say(number, "bytes", _blotted_bytes(held, hidden), came)
-                if fault is not None:
-                    self._end(number, fault, hidden)
-                    over = True
-            self._say(number, "end", "done")
-            over = True
+                if pending:
+                    self._write_reply(number, "bytes", _bytes_without_secrets(pending, hide_secrets), pending_moment)
+                if error is not None:
+                    self._end(number, error, hide_secrets)
+                    has_ended = True
+            self._write_reply(number, "end", "done")
+            has_ended = True
 
         try:
-            async with live as portions, aclosing(noted(portions)) as passed:  # type: ignore[type-var]
-                yield passed
+            async with live as portions, aclosing(recorded_portions(portions)) as portions_out:  # type: ignore[type-var]
+                yield portions_out
         except SourcelightError as exc:
-            if not over:
-                self._end(number, exc, hidden)
-                over = True
+            if not has_ended:
+                self._end(number, exc, hide_secrets)
+                has_ended = True
             raise
         finally:
-            if not over:
-                self._say(number, "end", "stopped")
+            if not has_ended:
+                self._write_reply(number, "end", "stopped")
 
     async def ask(
-        self, kind: str, where: str, what: Any, live: Callable[[Note], Awaitable[Any]], note: Note, hidden: Hidden
+        self,
+        kind: str,
+        where: str,
+        what: Any,
+        live: Callable[[Note], Awaitable[Any]],
+        note: Note,
+        hide_secrets: HideSecrets,
     ) -> Any:
-        """The answer to a live request, noted; `live` is given what to call with how far it has come."""
+        """Return the result of a live request and record it; `live` gets a function for its progress."""
         number = self._begin(kind, where, what)
 
-        def passed(told: Any) -> None:
-            self._say(number, "note", _blotted(told, hidden))
-            note(told)
+        def on_note(value: Any) -> None:
+            self._write_reply(number, "note", _without_secrets(value, hide_secrets))
+            note(value)
 
         try:
-            value = await live(passed)
+            value = await live(on_note)
         except (SourcelightError, asyncio.CancelledError) as exc:
-            self._end(number, exc, hidden)
+            self._end(number, exc, hide_secrets)
             raise
-        self._say(number, "value", _blotted(value, hidden))
+        self._write_reply(number, "value", _without_secrets(value, hide_secrets))
         return value
 
 
-def _blotted(value: Any, hidden: Hidden) -> Any:
-    """A plain value whose texts hold no credential."""
+def _without_secrets(value: Any, hide_secrets: HideSecrets) -> Any:
+    """Return a plain value without credentials in its texts."""
     if isinstance(value, str):
-        return hidden(value)
+        return hide_secrets(value)
     if isinstance(value, dict):
-        return {hidden(str(key)): _blotted(item, hidden) for key, item in value.items()}
+        return {hide_secrets(str(key)): _without_secrets(item, hide_secrets) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_blotted(item, hidden) for item in value]
+        return [_without_secrets(item, hide_secrets) for item in value]
     return value
 
 
-def _blotted_bytes(portion: bytes, hidden: Hidden) -> bytes:
-    # Credentials are ASCII, so that bytes may be read as if each were a character.
-    return hidden(portion.decode("latin-1")).encode("latin-1", "replace")
+def _bytes_without_secrets(portion: bytes, hide_secrets: HideSecrets) -> bytes:
+    # Credentials are ASCII, so each byte can be read as one character.
+    return hide_secrets(portion.decode("latin-1")).encode("latin-1", "replace")

@@ -1,4 +1,4 @@
-"""The one tape of this process: a recording that is made, or one that is played."""
+"""The recording or replay that runs in this process, at most one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Self
 from sourcelight.backends.remote.recording.player import Player
 from sourcelight.backends.remote.recording.recorder import Recorder
 from sourcelight.core.errors import RecordingError
+from sourcelight.core.markup.counts import count_of
 
 _lock = threading.Lock()
 _running: Recording | None = None
 
 
 class Recording:
-    """A recording under way or a replay; made by `sourcelight.record` and `sourcelight.replay`.
+    """A running recording or replay, from `sourcelight.record` or `sourcelight.replay`.
 
-    It runs from when it is made until `stop`, or the end of its ``with`` block.
+    It runs until `stop` or the end of its ``with`` block.
     """
 
     def __init__(self, deck: Recorder | Player) -> None:
@@ -27,21 +28,21 @@ class Recording:
 
     @property
     def path(self) -> str:
-        """Where the recording is."""
+        """Path of the file."""
         return str(self.deck.path)
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """The recorded requests in words, in their order."""
-        return tuple(self.deck.asked)
+        """The recorded requests as text, in order."""
+        return tuple(self.deck.requests)
 
     @property
     def running(self) -> bool:
-        """Whether it records or replays now."""
+        """Whether it is running."""
         return _running is self
 
     def stop(self) -> None:
-        """End it; services are asked themselves from now on."""
+        """Stop it; later requests go to the services."""
         global _running  # noqa: PLW0603 - one per process
         with _lock:
             if _running is self:
@@ -58,13 +59,13 @@ class Recording:
 
     def __repr__(self) -> str:
         what = "recording to" if isinstance(self.deck, Recorder) else "replay of"
-        count = len(self.deck.asked)
+        count = len(self.deck.requests)
         over = "" if self.running else ", stopped"
-        return f"<{what} {self.path}: {count:,} {'request' if count == 1 else 'requests'}{over}>"
+        return f"<{what} {self.path}: {count_of(count, 'request')}{over}>"
 
 
 def tape() -> Recording | None:
-    """The tape that runs now."""
+    """Return the running recording or replay."""
     return _running
 
 
@@ -77,7 +78,7 @@ def _start(made: Recording) -> Recording:
 
 def _free(wanted: str) -> None:
     if _running is not None and (wanted == "record" or isinstance(_running.deck, Recorder)):
-        raise RecordingError(f"{_running!r} runs: stop() it first")
+        raise RecordingError(f"{_running!r} is running; stop() it first")
 
 
 def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Recording:

@@ -1,9 +1,9 @@
-"""Signing in to a service as a person, by OAuth: in a browser once, by kept tokens from then on.
+"""Sign-in to a service with OAuth: once in a browser, with stored tokens after that.
 
-The authorization code flow with PKCE for a program on the user's own machine (RFC 8252): the service's authorization
-server is found (RFC 9728, RFC 8414), this program registers itself there (RFC 7591) unless it is known already, the
-person agrees in the browser, and the answer comes back to a port on this machine. Tokens stay in a file that only the
-user can read, and are renewed while they are used. No secret is in any message, repr or frame of an error.
+It is the authorization code flow with PKCE for a native program (RFC 8252). The program discovers the authorization
+server (RFC 9728, RFC 8414), registers itself unless it is registered (RFC 7591), and receives the code on a local port.
+Only the user can read the token file. No secret is in any message, repr or frame of an error. Access tokens are in
+`endpoint`; start with `session`.
 """
 
 from sourcelight.backends.remote.sign_in.session import OAuthCredential, SignInOptions

@@ -43,13 +43,13 @@ class Callback:
         try:
             async with asyncio.timeout(_READ_S):
                 head = await reader.readuntil(b"\r\n\r\n")
-            method, _, rest = head.decode("latin-1").partition(" ")
-            target = urlsplit(rest.partition(" ")[0])
-            found = dict(parse_qsl(target.query))
-            ours = method == "GET" and target.path == self._path and found.get("state") == self._state
+            method, _, remaining = head.decode("latin-1").partition(" ")
+            target = urlsplit(remaining.partition(" ")[0])
+            match = dict(parse_qsl(target.query))
+            ours = method == "GET" and target.path == self._path and match.get("state") == self._state
             if ours and not self._answer.done():
-                self._answer.set_result(found)
-            status, page = ("200 OK", _DONE if "code" in found else _FAILED) if ours else ("404 Not Found", "")
+                self._answer.set_result(match)
+            status, page = ("200 OK", _DONE if "code" in match else _FAILED) if ours else ("404 Not Found", "")
             body = page.encode()
             writer.write(_HEAD.format(status=status, size=len(body)).encode() + body)
             await writer.drain()
@@ -75,10 +75,10 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
     hosts = ["127.0.0.1"] if parts.hostname == "127.0.0.1" else ["127.0.0.1", "::1"]
     port = parts.port or 0
     servers: list[asyncio.Server] = []
-    waiting: list[Callback] = []
+    callback_future: list[Callback] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await waiting[0].serve(reader, writer)
+        await callback_future[0].serve(reader, writer)
 
     try:
         for host in hosts:
@@ -90,8 +90,8 @@ async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
                 raise
             servers.append(server)
             port = server.sockets[0].getsockname()[1]
-        waiting.append(Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state))
-        yield waiting[0]
+        callback_future.append(Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state))
+        yield callback_future[0]
     finally:
         for server in servers:
             server.close()

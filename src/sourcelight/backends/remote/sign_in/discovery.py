@@ -45,48 +45,48 @@ async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer
     """
     parts = urlsplit(resource)
     origin = f"{parts.scheme}://{parts.netloc}"
-    told = await get(f"{origin}/.well-known/oauth-protected-resource{parts.path}")
-    told = told or await get(f"{origin}/.well-known/oauth-protected-resource") or {}
-    named = str(told.get("resource") or "")
-    if named and not _is_within(resource, named):
-        raise SignInFailed(f"{url} says that its tokens are for {named}, which is something else")
-    servers = told.get("authorization_servers") or [url]
+    resource_metadata = await get(f"{origin}/.well-known/oauth-protected-resource{parts.path}")
+    resource_metadata = resource_metadata or await get(f"{origin}/.well-known/oauth-protected-resource") or {}
+    issuers = str(resource_metadata.get("resource") or "")
+    if issuers and not _is_within(resource, issuers):
+        raise SignInFailed(f"{url} says that its tokens are for {issuers}, which is something else")
+    servers = resource_metadata.get("authorization_servers") or [url]
     issuer = str(servers[0])
-    found = await _metadata(issuer, get)
-    if found is None:
+    metadata = await _metadata(issuer, get)
+    if metadata is None:
         raise SignInFailed(f"{url} offers no sign-in: it has no authorization server; use an access token")
-    if str(found.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
-        raise SignInFailed(f"the authorization server {issuer} gives itself out as {found.get('issuer')}")
-    methods = found.get("code_challenge_methods_supported")
+    if str(metadata.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
+        raise SignInFailed(f"the authorization server {issuer} gives itself out as {metadata.get('issuer')}")
+    methods = metadata.get("code_challenge_methods_supported")
     if methods is None or "S256" not in methods:
         raise SignInFailed(f"the authorization server {issuer} does not do PKCE with S256, which signing in needs")
     return AuthorizationServer(
-        issuer=str(found["issuer"]),
-        authorization_url=_safe(found, "authorization_endpoint"),
-        token_url=_safe(found, "token_endpoint"),
-        registration_url=_safe(found, "registration_endpoint", needed=False),
-        revocation_url=_safe(found, "revocation_endpoint", needed=False),
-        resource=named or resource,
-        names_itself=bool(found.get("authorization_response_iss_parameter_supported")),
+        issuer=str(metadata["issuer"]),
+        authorization_url=_safe(metadata, "authorization_endpoint"),
+        token_url=_safe(metadata, "token_endpoint"),
+        registration_url=_safe(metadata, "registration_endpoint", needed=False),
+        revocation_url=_safe(metadata, "revocation_endpoint", needed=False),
+        resource=issuers or resource,
+        names_itself=bool(metadata.get("authorization_response_iss_parameter_supported")),
     )
 
 
 async def _metadata(issuer: str, get: GetJson) -> Mapping[str, Any] | None:
     parts = urlsplit(issuer)
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
-    for place in (
+    for url in (
         f"{origin}/.well-known/oauth-authorization-server{path}",
         f"{origin}/.well-known/openid-configuration{path}",
         f"{origin}{path}/.well-known/openid-configuration",
     ):
-        found = await get(place)
-        if found is not None:
-            return found
+        document = await get(url)
+        if document is not None:
+            return document
     return None
 
 
-def _safe(found: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
-    value = found.get(name)
+def _safe(document: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
+    value = document.get(name)
     if not isinstance(value, str) or not value:
         if needed:
             raise SignInFailed(f"the authorization server names no {name}")
@@ -97,8 +97,12 @@ def _safe(found: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
     return value
 
 
-def _is_within(resource: str, named: str) -> bool:
-    mine, other = urlsplit(resource), urlsplit(named)
-    if (mine.scheme, mine.hostname, mine.port) != (other.scheme, other.hostname, other.port):
+def _is_within(address: str, resource: str) -> bool:
+    parts, resource_parts = urlsplit(address), urlsplit(resource)
+    if (parts.scheme, parts.hostname, parts.port) != (
+        resource_parts.scheme,
+        resource_parts.hostname,
+        resource_parts.port,
+    ):
         return False
-    return f"{mine.path.rstrip('/')}/".startswith(f"{other.path.rstrip('/')}/")
+    return f"{parts.path.rstrip('/')}/".startswith(f"{resource_parts.path.rstrip('/')}/")

@@ -25,9 +25,9 @@ from sourcelight.backends.remote.sign_in.tokens import Registration, TokenCache,
 from sourcelight.core.errors import ConnectFailed, SignInFailed, TimedOut
 
 MCP_PATH = "/.api/mcp"
-_OWN_REDIRECT = "http://127.0.0.1/oauth/callback"
+_ANY_PORT_REDIRECT = "http://127.0.0.1/oauth/callback"
 # The one that administrators are told to give to clients of this kind.
-_KNOWN_REDIRECT = "http://localhost:3334/oauth/callback"
+_DEFAULT_CLIENT_REDIRECT = "http://localhost:3334/oauth/callback"
 _REQUEST_S = 30.0
 _Form = Mapping[str, str | Secret]
 
@@ -111,9 +111,9 @@ class OAuthCredential:
 
     def hidden(self, text: str) -> str:
         """`text` without tokens."""
-        held = self._tokens
+        tokens = self._tokens
         client = self._client.client_secret if self._client else None
-        return hide(text, *((held.access, held.refresh) if held else ()), client, self._options.client_secret)
+        return hide(text, *((tokens.access, tokens.refresh) if tokens else ()), client, self._options.client_secret)
 
     def _header(self) -> Secret | None:
         return None if self._tokens is None else Secret(f"Bearer {self._tokens.access.reveal()}")
@@ -139,7 +139,7 @@ class OAuthCredential:
             try:
                 await self._renew(None)
             except SignInFailed:
-                await self._ask_person(tell)
+                await self._sign_in_interactively(tell)
 
     async def sign_out(self) -> None:
         """Revoke what is kept, and forget it."""
@@ -147,7 +147,7 @@ class OAuthCredential:
         token = None if tokens is None else tokens.refresh or tokens.access
         if client is not None and token is not None:
             async with self._http() as http:
-                server = await self._discovered(http)
+                server = await self._discover(http)
                 if server.revocation_url:
                     await self._post(http, server.revocation_url, client, {"token": token})
         await asyncio.to_thread(self._cache.forget)
@@ -165,7 +165,7 @@ class OAuthCredential:
             if tokens.refresh is None:
                 raise SignInFailed(f"the sign-in to {self._endpoint.url} has ended: connect with sign_in=True again")
             async with self._http() as http:
-                server = await self._discovered(http)
+                server = await self._discover(http)
                 form: _Form = {
                     "grant_type": "refresh_token",
                     "refresh_token": tokens.refresh,
@@ -173,7 +173,7 @@ class OAuthCredential:
                 }
                 status, answer = await self._post(http, server.token_url, client, form)
             if status != httpx.codes.OK:
-                refusal = self._refused("the sign-in has ended: connect with sign_in=True again", answer)
+                refusal = self._refusal("the sign-in has ended: connect with sign_in=True again", answer)
                 if status < httpx.codes.INTERNAL_SERVER_ERROR:
                     await asyncio.to_thread(self._cache.store, client, None)
                 self._tokens = None
@@ -181,23 +181,27 @@ class OAuthCredential:
             self._tokens = Tokens.read(answer, tokens)
             await asyncio.to_thread(self._cache.store, client, self._tokens)
 
-    async def _ask_person(self, tell: Callable[[str], None]) -> None:
+    async def _sign_in_interactively(self, tell: Callable[[str], None]) -> None:
         options = self._options
         client, _ = await asyncio.to_thread(self._cache.load)
         state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(64))
-        wanted = (
-            options.redirect_uri or (_KNOWN_REDIRECT if options.client_id else client and client.redirect_uri) or ""
+        redirect_uri = (
+            options.redirect_uri
+            or (_DEFAULT_CLIENT_REDIRECT if options.client_id else client and client.redirect_uri)
+            or ""
         )
         async with self._http() as http:
-            server = await self._discovered(http)
+            server = await self._discover(http)
             async with AsyncExitStack() as stack:
                 try:
-                    callback = await stack.enter_async_context(listening(wanted or _OWN_REDIRECT, state.reveal()))
+                    callback = await stack.enter_async_context(
+                        listening(redirect_uri or _ANY_PORT_REDIRECT, state.reveal())
+                    )
                 except OSError as exc:
                     if options.client_id or options.redirect_uri:
-                        raise SignInFailed(f"the port of {wanted} is taken: {exc.strerror or exc}") from None
-                    callback = await stack.enter_async_context(listening(_OWN_REDIRECT, state.reveal()))
-                client = await self._registered(http, server, client, callback.redirect_uri)
+                        raise SignInFailed(f"the port of {redirect_uri} is taken: {exc.strerror or exc}") from None
+                    callback = await stack.enter_async_context(listening(_ANY_PORT_REDIRECT, state.reveal()))
+                client = await self._register(http, server, client, callback.redirect_uri)
                 address = self._address(server, client, callback, state, verifier)
                 if not await asyncio.to_thread(options.open_browser or _open_browser, address):
                     tell(address)
@@ -210,26 +214,26 @@ class OAuthCredential:
                 "code_verifier": verifier,
                 "resource": server.resource,
             }
-            status, found = await self._post(http, server.token_url, client, form)
+            status, token_response = await self._post(http, server.token_url, client, form)
         if status != httpx.codes.OK:
-            raise self._refused("the service gave no token", found)
-        self._client, self._tokens = client, Tokens.read(found)
+            raise self._refusal("the service gave no token", token_response)
+        self._client, self._tokens = client, Tokens.read(token_response)
         await asyncio.to_thread(self._cache.store, client, self._tokens)
 
-    async def _registered(
-        self, http: httpx.AsyncClient, server: AuthorizationServer, known: Registration | None, redirect_uri: str
+    async def _register(
+        self, http: httpx.AsyncClient, server: AuthorizationServer, cached: Registration | None, redirect_uri: str
     ) -> Registration:
         options = self._options
         if options.client_id:
             return Registration(options.client_id, options.client_secret, redirect_uri)
-        if known is not None and known.redirect_uri == redirect_uri:
-            return known
+        if cached is not None and cached.redirect_uri == redirect_uri:
+            return cached
         if not server.registration_url:
             raise SignInFailed(
                 f"{self._endpoint.url} lets no program register itself: ask an administrator for a client, and pass "
-                f"its client_id (redirect address {_KNOWN_REDIRECT}); or use an access token"
+                f"its client_id (redirect address {_DEFAULT_CLIENT_REDIRECT}); or use an access token"
             )
-        asked = {
+        metadata = {
             "client_name": "sourcelight",
             "redirect_uris": [redirect_uri],
             "grant_types": ["authorization_code", "refresh_token"],
@@ -238,19 +242,19 @@ class OAuthCredential:
             "application_type": "native",
             "scope": options.scope,
         }
-        response = await self._sent(http.build_request("POST", server.registration_url, json=asked), http)
-        found = _json(response)
-        client_id = found.get("client_id")
+        response = await self._send(http.build_request("POST", server.registration_url, json=metadata), http)
+        response_json = _json(response)
+        client_id = response_json.get("client_id")
         if not response.is_success or not isinstance(client_id, str):
-            raise self._refused("the service does not register this program", found)
-        given = found.get("client_secret")
-        return Registration(client_id, Secret(given) if given else None, redirect_uri)
+            raise self._refusal("the service does not register this program", response_json)
+        client_secret = response_json.get("client_secret")
+        return Registration(client_id, Secret(client_secret) if client_secret else None, redirect_uri)
 
     def _address(
         self, server: AuthorizationServer, client: Registration, callback: Callback, state: Secret, verifier: Secret
     ) -> str:
         digest = hashlib.sha256(verifier.reveal().encode()).digest()
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": client.client_id,
             "redirect_uri": callback.redirect_uri,
@@ -260,24 +264,24 @@ class OAuthCredential:
             "code_challenge_method": "S256",
             "resource": server.resource,
         }
-        joined = "&" if urlsplit(server.authorization_url).query else "?"
-        return f"{server.authorization_url}{joined}{urlencode(asked)}"
+        separator = "&" if urlsplit(server.authorization_url).query else "?"
+        return f"{server.authorization_url}{separator}{urlencode(parameters)}"
 
     def _code(self, server: AuthorizationServer, answer: Mapping[str, str]) -> Secret:
         issuer = answer.get("iss")
         if (issuer is not None or server.names_itself) and issuer != server.issuer:
             raise SignInFailed("the answer came from another authorization server than the one that was asked")
         if "code" not in answer:
-            raise self._refused("the sign-in was not completed", answer)
+            raise self._refusal("the sign-in was not completed", answer)
         return Secret(answer["code"])
 
     # HTTP
 
-    async def _discovered(self, http: httpx.AsyncClient) -> AuthorizationServer:
+    async def _discover(self, http: httpx.AsyncClient) -> AuthorizationServer:
         if self._server is None:
 
             async def get(url: str) -> Mapping[str, Any] | None:
-                response = await self._sent(http.build_request("GET", url), http)
+                response = await self._send(http.build_request("GET", url), http)
                 return _json(response) or None if response.status_code == httpx.codes.OK else None
 
             self._server = await discover(self._endpoint.url, self._endpoint.url + MCP_PATH, get)
@@ -286,23 +290,23 @@ class OAuthCredential:
     async def _post(
         self, http: httpx.AsyncClient, url: str, client: Registration, form: _Form
     ) -> tuple[int, Mapping[str, Any]]:
-        told = {name: value.reveal() if isinstance(value, Secret) else value for name, value in form.items()}
-        told["client_id"] = client.client_id
+        fields = {name: value.reveal() if isinstance(value, Secret) else value for name, value in form.items()}
+        fields["client_id"] = client.client_id
         if client.client_secret is not None:
-            told["client_secret"] = client.client_secret.reveal()
-        request = http.build_request("POST", url, data=told)
-        del told
-        response = await self._sent(request, http)
+            fields["client_secret"] = client.client_secret.reveal()
+        request = http.build_request("POST", url, data=fields)
+        del fields
+        response = await self._send(request, http)
         return response.status_code, _json(response)
 
-    async def _sent(self, request: httpx.Request, http: httpx.AsyncClient) -> httpx.Response:
-        where = request.url.host
+    async def _send(self, request: httpx.Request, http: httpx.AsyncClient) -> httpx.Response:
+        host = request.url.host
         try:
             return await http.send(request)
         except httpx.TimeoutException:
-            raise TimedOut(f"{where} did not answer within {_REQUEST_S:g} s") from None
+            raise TimedOut(f"{host} did not answer within {_REQUEST_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise ConnectFailed(f"no connection to {where}: {self.hidden(str(exc) or type(exc).__name__)}") from None
+            raise ConnectFailed(f"no connection to {host}: {self.hidden(str(exc) or type(exc).__name__)}") from None
 
     def _http(self) -> httpx.AsyncClient:
         proxy = self._endpoint.proxy
@@ -314,11 +318,13 @@ class OAuthCredential:
             follow_redirects=False,
         )
 
-    def _refused(self, what: str, answer: Mapping[str, Any]) -> SignInFailed:
+    def _refusal(self, message: str, answer: Mapping[str, Any]) -> SignInFailed:
         code = str(answer.get("error") or "")[:100]
-        said = self.hidden(str(answer.get("error_description") or ""))[:300]
-        why = ": ".join(part for part in (code, said) if part)
-        return SignInFailed(f"{self._endpoint.url}: {what}{f' ({why})' if why else ''}", code=code, description=said)
+        description = self.hidden(str(answer.get("error_description") or ""))[:300]
+        reason = ": ".join(part for part in (code, description) if part)
+        return SignInFailed(
+            f"{self._endpoint.url}: {message}{f' ({reason})' if reason else ''}", code=code, description=description
+        )
 
 
 def _json(response: httpx.Response) -> Mapping[str, Any]:

@@ -46,7 +46,7 @@ class Tokens:
         return self.ends_at is None or time.time() < self.ends_at - _EARLY_S
 
     @classmethod
-    def read(cls, answer: Mapping[str, Any], former: Tokens | None = None) -> Tokens:
+    def read(cls, answer: Mapping[str, Any], previous: Tokens | None = None) -> Tokens:
         """Tokens of a token endpoint's answer (RFC 6749, 5.1); a refresh token that it leaves out stays the same.
 
         Raises
@@ -60,9 +60,9 @@ class Tokens:
         lasts, refresh = answer.get("expires_in"), answer.get("refresh_token")
         return cls(
             Secret(access),
-            Secret(refresh) if isinstance(refresh, str) and refresh else former.refresh if former else None,
+            Secret(refresh) if isinstance(refresh, str) and refresh else previous.refresh if previous else None,
             time.time() + float(lasts) if isinstance(lasts, int | float) and not isinstance(lasts, bool) else None,
-            str(answer.get("scope") or (former.scope if former else "")),
+            str(answer.get("scope") or (previous.scope if previous else "")),
         )
 
 
@@ -105,18 +105,20 @@ class TokenCache:
     def load(self) -> tuple[Registration | None, Tokens | None]:
         """What is kept; a file that can't be read is none."""
         try:
-            kept = json.loads(self.path.read_text(encoding="utf-8"))
-            if kept["url"] != self._url:
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            if stored["url"] != self._url:
                 return None, None
-            known, held = kept.get("client"), kept.get("tokens")
-            registration = known and Registration(
-                known["client_id"], _secret(known.get("client_secret")), known.get("redirect_uri", "")
+            registration, data = stored.get("client"), stored.get("tokens")
+            registration = registration and Registration(
+                registration["client_id"],
+                _secret(registration.get("client_secret")),
+                registration.get("redirect_uri", ""),
             )
-            tokens = held and Tokens(
-                Secret(held["access_token"]),
-                _secret(held.get("refresh_token")),
-                held.get("ends_at"),
-                held.get("scope", ""),
+            tokens = data and Tokens(
+                Secret(data["access_token"]),
+                _secret(data.get("refresh_token")),
+                data.get("ends_at"),
+                data.get("scope", ""),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None, None
@@ -132,7 +134,7 @@ class TokenCache:
             new.unlink()
         handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(_kept(self._url, registration, tokens), file)
+            json.dump(_stored_tokens(self._url, registration, tokens), file)
         new.replace(self.path)
 
     def forget(self) -> None:
@@ -166,16 +168,16 @@ def _secret(value: Any) -> Secret | None:
     return Secret(value) if isinstance(value, str) and value else None
 
 
-def _kept(url: str, registration: Registration, tokens: Tokens | None) -> dict[str, Any]:
+def _stored_tokens(url: str, registration: Registration, tokens: Tokens | None) -> dict[str, Any]:
     client = {"client_id": registration.client_id, "redirect_uri": registration.redirect_uri}
     if registration.client_secret is not None:
         client["client_secret"] = registration.client_secret.reveal()
-    kept: dict[str, Any] = {"url": url, "client": client}
+    stored: dict[str, Any] = {"url": url, "client": client}
     if tokens is not None:
-        kept["tokens"] = {
+        stored["tokens"] = {
             "access_token": tokens.access.reveal(),
             "refresh_token": tokens.refresh.reveal() if tokens.refresh is not None else None,
             "ends_at": tokens.ends_at,
             "scope": tokens.scope,
         }
-    return kept
+    return stored

@@ -1,7 +1,7 @@
-"""The service's first HTTP API of deep search: ``/.api/deepsearch/v1``.
+"""The first HTTP API of deep search: ``/.api/deepsearch/v1``.
 
-As its documents have it: conversations are opened, polled, listed and deleted, questions added and canceled. Ours
-beside that: ``PATCH`` of a conversation (title, star, sharing, another link), and the events of a question as a stream.
+The documented endpoints open, poll, list and delete conversations, and add and cancel questions. Two are additions:
+``PATCH`` of a conversation (title, star, sharing, a new link), and the events of a question as a stream.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from sourcelight.server.http.deepsearch.messages import (
     ConversationAccess,
     ConversationRequest,
     RequestRefused,
-    apart,
     body_of,
     conversation_json,
-    given,
     hides,
+    json_response,
     question_json,
+    run_blocking,
     text_in,
 )
 from sourcelight.server.http.middleware import notes_of
 
 PREFIX = "/.api/deepsearch/v1"
-DEFAULT_PAGE, MOST_PAGE = 20, 100
-_MISSING = "conversation not found: it does not exist, or it is not shared with you"
+DEFAULT_PAGE, MAX_PAGE = 20, 100
+_MISSING = "conversation not found: it doesn't exist, or it isn't shared with you"
 _CHANGES = {"title": str, "is_starred": bool, "is_shared": bool, "reset_link": bool}
-_OWN_NAMES = {"is_starred": "starred", "is_shared": "shared"}
+_RECORD_NAMES = {"is_starred": "starred", "is_shared": "shared"}
 
 
 class Api:
@@ -46,27 +46,27 @@ class Api:
 
     Parameters
     ----------
-    door
-        Lets requests in.
+    access
+        Access checks for requests.
     """
 
-    def __init__(self, door: ConversationAccess) -> None:
-        self._door = door
+    def __init__(self, access: ConversationAccess) -> None:
+        self._access = access
         self._streams: set[Cancellation] = set()
 
     def routes(self) -> list[Route]:
-        """The routes, to be put into an application."""
-        one, question = PREFIX + "/{id}", PREFIX + "/{id}/questions/{question}"
+        """Return the routes for an application."""
+        conversation, question = PREFIX + "/{id}", PREFIX + "/{id}/questions/{question}"
         table: dict[str, dict[str, Any]] = {
             PREFIX: {"GET": self._list, "POST": self._open},
-            one: {"GET": self._read, "PATCH": self._change, "DELETE": self._delete},
-            one + "/questions": {"POST": self._ask},
+            conversation: {"GET": self._read, "PATCH": self._change, "DELETE": self._delete},
+            conversation + "/questions": {"POST": self._ask},
             question: {"GET": self._question},
             question + "/cancel": {"POST": self._cancel},
             question + "/events": {"GET": self._events},
         }
         return [
-            Route(path, self._door.guarded(handle), methods=[method])
+            Route(path, self._access.guarded(handle), methods=[method])
             for path, methods in table.items()
             for method, handle in methods.items()
         ]
@@ -76,17 +76,17 @@ class Api:
         for cancellation in list(self._streams):
             cancellation.cancel()
 
-    async def _open(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _open(self, request: Request, caller: ConversationRequest) -> Response:
         text = _question_in(request, await body_of(request))
 
         def work() -> Any:
-            number = asking.desk.open(text, asking.context)
-            asking.desk.ask_in(number, text, asking.context)
-            return self._shown(asking, number)
+            number = caller.service.open(text, caller.context)
+            caller.service.ask_in(number, text, caller.context)
+            return self._conversation_json(caller, number)
 
-        return given(await apart(work), 202)
+        return json_response(await run_blocking(work), 202)
 
-    async def _ask(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _ask(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await body_of(request)
         text = _question_in(request, body)
@@ -94,53 +94,58 @@ class Api:
             raise RequestRefused(400, "conversation_id is not the one of the address.")
 
         def work() -> Any:
-            question = asking.desk.ask_in(number, text, asking.context)
-            return question_json(asking, self._found(asking, number, question))
+            question = caller.service.ask_in(number, text, caller.context)
+            return question_json(caller, self._own_question(caller, number, question))
 
-        return given(await apart(work), 202)
+        return json_response(await run_blocking(work), 202)
 
-    async def _read(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _read(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
-        return given(await apart(self._shown, asking, number))
+        return json_response(await run_blocking(self._conversation_json, caller, number))
 
-    async def _question(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _question(self, request: Request, caller: ConversationRequest) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
-        return given(await apart(lambda: question_json(asking, self._found(asking, number, question))))
+        return json_response(
+            await run_blocking(lambda: question_json(caller, self._own_question(caller, number, question)))
+        )
 
-    async def _list(self, request: Request, asking: ConversationRequest) -> Response:
-        wanted = request.query_params
-        first = _whole(wanted.get("page_first"), "page_first", DEFAULT_PAGE, MOST_PAGE)
-        skip = _whole(wanted.get("page_after"), "page_after", 0, 1 << 40)
-        starred = _flag(wanted.get("filter_is_starred"), "filter_is_starred")
-        order = wanted.get("sort", "-updated_at")
+    async def _list(self, request: Request, caller: ConversationRequest) -> Response:
+        parameters = request.query_params
+        first = _whole_number(parameters.get("page_first"), "page_first", DEFAULT_PAGE, MAX_PAGE)
+        skip = _whole_number(parameters.get("page_after"), "page_after", 0, 1 << 40)
+        starred = _flag(parameters.get("filter_is_starred"), "filter_is_starred")
+        order = parameters.get("sort", "-updated_at")
 
         def work() -> dict[str, Any]:
-            desk, context = asking.desk, asking.context
-            one = wanted.get("filter_read_token") or wanted.get("filter_id")
-            if one:
+            service, context = caller.service, caller.context
+            identifier = parameters.get("filter_read_token") or parameters.get("filter_id")
+            if identifier:
                 try:
-                    found = [desk.find(one, context)]
+                    records = [service.find(identifier, context)]
                 except ToolError:
-                    found = []
-                found = [each for each in found if starred is None or each.starred is starred]
-                return {"conversations": [conversation_json(asking, each) for each in found], "page_info": _page(None)}
-            user = wanted.get("filter_user_id")
-            if user and user != str(desk.state.accounts.get(context.viewer.name).id):
+                    records = []
+                records = [record for record in records if starred is None or record.starred is starred]
+                return {
+                    "conversations": [conversation_json(caller, record) for record in records],
+                    "page_info": _page(None),
+                }
+            user = parameters.get("filter_user_id")
+            if user and user != str(service.state.accounts.get(context.viewer.name).id):
                 return {"conversations": [], "page_info": _page(None)}
-            # The desk says what orders there are; the records are read by the same rule.
-            desk.list(context, order=order, first=1)
-            held = desk.store.list_for_owner(
+            # The service checks the order; the records are read in the same order.
+            service.list(context, order=order, first=1)
+            records = service.store.list_for_owner(
                 context.viewer.name, starred=starred, order=order, first=first + 1, skip=skip
             )
-            more = str(skip + first) if len(held) > first else None
+            next_page = str(skip + first) if len(records) > first else None
             return {
-                "conversations": [conversation_json(asking, each) for each in held[:first]],
-                "page_info": _page(more),
+                "conversations": [conversation_json(caller, record) for record in records[:first]],
+                "page_info": _page(next_page),
             }
 
-        return given(await apart(work))
+        return json_response(await run_blocking(work))
 
-    async def _change(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _change(self, request: Request, caller: ConversationRequest) -> Response:
         number = _number(request, "id")
         body = await body_of(request)
         for name, value in body.items():
@@ -148,44 +153,46 @@ class Api:
                 raise RequestRefused(
                     400, "Accepted are title (text), is_starred, is_shared and reset_link (true or false)."
                 )
-        changes = {_OWN_NAMES.get(name, name): value for name, value in body.items()}
+        changes = {_RECORD_NAMES.get(name, name): value for name, value in body.items()}
 
         def work() -> Any:
-            asking.desk.change(str(number), changes, asking.context)
-            return self._shown(asking, number)
+            caller.service.change(str(number), changes, caller.context)
+            return self._conversation_json(caller, number)
 
-        return given(await apart(work))
+        return json_response(await run_blocking(work))
 
-    async def _cancel(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _cancel(self, request: Request, caller: ConversationRequest) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
 
         def work() -> Any:
-            self._found(asking, number, question)
-            asking.desk.cancel(question, asking.context)
-            return question_json(asking, self._found(asking, number, question))
+            self._own_question(caller, number, question)
+            caller.service.cancel(question, caller.context)
+            return question_json(caller, self._own_question(caller, number, question))
 
-        return given(await apart(work))
+        return json_response(await run_blocking(work))
 
-    async def _delete(self, request: Request, asking: ConversationRequest) -> Response:
-        await apart(asking.desk.delete, _number(request, "id"), asking.context)
+    async def _delete(self, request: Request, caller: ConversationRequest) -> Response:
+        await run_blocking(caller.service.delete, _number(request, "id"), caller.context)
         return Response(status_code=204)
 
-    async def _events(self, request: Request, asking: ConversationRequest) -> Response:
+    async def _events(self, request: Request, caller: ConversationRequest) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
-        after = _whole(request.headers.get("last-event-id") or request.query_params.get("after"), "after", 0, 1 << 40)
-        await apart(self._found, asking, number, question)
+        after = _whole_number(
+            request.headers.get("last-event-id") or request.query_params.get("after"), "after", 0, 1 << 40
+        )
+        await run_blocking(self._own_question, caller, number, question)
         cancellation = Cancellation()
-        context = replace(asking.context, cancellation=cancellation)
+        context = replace(caller.context, cancellation=cancellation)
         self._streams.add(cancellation)
 
-        async def told() -> AsyncIterator[bytes]:
-            steps = asking.desk.events(question, context, after)
+        async def event_frames() -> AsyncIterator[bytes]:
+            steps = caller.service.events(question, context, after)
             try:
                 while True:
                     event = await anyio.to_thread.run_sync(next, steps, None, abandon_on_cancel=True)
                     if event is None:
                         return
-                    frame = await apart(self._visible_frame, request, asking, question, event)
+                    frame = await run_blocking(self._visible_frame, request, caller, question, event)
                     if frame is None:
                         return
                     yield frame
@@ -194,44 +201,47 @@ class Api:
                 self._streams.discard(cancellation)
 
         async def closing() -> AsyncIterator[bytes]:
-            async with aclosing(told()) as parts:  # type: ignore[type-var]  # it is an async generator
-                async for part in parts:
-                    yield part
+            async with aclosing(event_frames()) as frames:  # type: ignore[type-var]  # it is an async generator
+                async for frame in frames:
+                    yield frame
 
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(closing(), media_type="text/event-stream", headers=headers)
 
     def _visible_frame(
-        self, request: Request, asking: ConversationRequest, question: int, event: QuestionEvent
+        self, request: Request, caller: ConversationRequest, question: int, event: QuestionEvent
     ) -> bytes | None:
-        """An event as its reader may see it now; None once the account, its credential or the question is gone."""
+        """Return an event as its reader may see it now; None without a valid account, credential or question."""
         try:
-            current = self._door.enter(request)
+            current = self._access.enter(request)
         except RequestRefused:
             return None
-        found = current.desk.store.question(question)
-        if found is None or current.context.viewer.name != asking.context.viewer.name:
+        record = current.service.store.question(question)
+        if record is None or current.context.viewer.name != caller.context.viewer.name:
             return None
-        return _framed(event, bare=hides(current, found))
+        return _encode_event(event, bare=hides(current, record))
 
-    def _shown(self, asking: ConversationRequest, number: int) -> dict[str, Any]:
-        return conversation_json(asking, asking.desk.find(str(number), asking.context))
+    def _conversation_json(self, caller: ConversationRequest, number: int) -> dict[str, Any]:
+        return conversation_json(caller, caller.service.find(str(number), caller.context))
 
-    def _found(self, asking: ConversationRequest, number: int, question: int) -> Any:
-        """A question of one's own conversation; raises as one that is not there."""
-        found = next((each for each in asking.desk.questions(number, asking.context) if each.id == question), None)
-        if found is None:
+    def _own_question(self, caller: ConversationRequest, number: int, question: int) -> Any:
+        """Return a question of the sender's conversation; another's question raises as if it didn't exist."""
+        match = next(
+            (record for record in caller.service.questions(number, caller.context) if record.id == question),
+            None,
+        )
+        if match is None:
             raise RequestRefused(404, _MISSING)
-        return found
+        return match
 
 
-def _framed(event: QuestionEvent, *, bare: bool) -> bytes:
+def _encode_event(event: QuestionEvent, *, bare: bool) -> bytes:
     value = {"number": event.number, "at_ms": event.at_ms, **({} if bare else event.payload)}
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.kind.encode(), orjson.dumps(value))
 
 
 def _question_in(request: Request, body: dict[str, Any]) -> str:
-    """The question of a body; the access log gets its length and its hash."""
+    """Return the question of a body. The access log gets its length and its hash."""
     text = text_in(body, "question")
     notes_of(request.scope).query = text
     return text
@@ -244,11 +254,11 @@ def _number(request: Request, name: str) -> int:
     return int(text)
 
 
-def _whole(text: str | None, name: str, default: int, most: int) -> int:
+def _whole_number(text: str | None, name: str, default: int, limit: int) -> int:
     if not text:
         return default
-    if not (text.isascii() and text.isdigit()) or int(text) > most:
-        raise RequestRefused(400, f"{name} has to be a whole number, {most:,} at most.")
+    if not (text.isascii() and text.isdigit()) or int(text) > limit:
+        raise RequestRefused(400, f"{name} must be a whole number, at most {limit:,}.")
     return int(text)
 
 
@@ -256,7 +266,7 @@ def _flag(text: str | None, name: str) -> bool | None:
     if text is None:
         return None
     if text.lower() not in {"true", "false", "1", "0"}:
-        raise RequestRefused(400, f"{name} has to be true or false.")
+        raise RequestRefused(400, f"{name} must be true or false.")
     return text.lower() in {"true", "1"}
 
 

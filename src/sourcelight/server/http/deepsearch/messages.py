@@ -1,7 +1,4 @@
-"""What every endpoint about conversations needs of a request: who asks, a context, a body, and faults as answers.
-
-Conversations and questions in the JSON of the service's first API.
-"""
+"""Requests and responses of the conversation endpoints: access, bodies, errors, and the JSON of the first API."""
 
 from __future__ import annotations
 
@@ -32,11 +29,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("sourcelight.deepsearch")
 BUSY = "running"
 DISK = "disk"
-MOST_BODY_BYTES = 256 * 1024
+MAX_BODY_BYTES = 256 * 1024
 
 
 class RequestRefused(Exception):
-    """Raised with the status and the text of an answer."""
+    """A refused request: the status and the text of its response."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -46,39 +43,39 @@ class RequestRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConversationRequest:
-    """A request of someone who is known.
+    """A request with its principal.
 
     Parameters
     ----------
-    desk
+    service
         The conversations.
     principal
-        Who asks.
+        Sender of the request.
     context
-        For whom, as tools are called with it.
+        Context for calls of tools.
     """
 
-    desk: ConversationService
+    service: ConversationService
     principal: Principal
     context: ToolContext
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationAccess:
-    """What lets requests in.
+    """Access checks for requests.
 
     Parameters
     ----------
-    engine, desk
-        What answers.
+    engine, service
+        The engine and the conversations.
     authenticator
-        Tells who asks.
+        Identifies the sender of a request.
     external_url
-        The service's address; empty: what each request used.
+        Address of the service; empty: the address that each request used.
     """
 
     engine: LocalEngine
-    desk: ConversationService
+    service: ConversationService
     authenticator: Authenticator
     external_url: str = ""
 
@@ -87,47 +84,49 @@ class ConversationAccess:
         return self.external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
     def enter(self, request: Request) -> ConversationRequest:
-        """Know who asks: by a header that no foreign page can set. Raises `RequestRefused`."""
-        found = self.authenticator.for_search(request.headers)
-        if isinstance(found, Refusal):
-            raise RequestRefused(found.status, found.text)
-        if found.is_anonymous:
+        """Identify the sender, and require a header that a foreign page can't set. Raises `RequestRefused`."""
+        principal = self.authenticator.for_search(request.headers)
+        if isinstance(principal, Refusal):
+            raise RequestRefused(principal.status, principal.text)
+        if principal.is_anonymous:
             raise RequestRefused(401, "Private mode requires authentication.")
-        notes_of(request.scope).name(found)
+        notes_of(request.scope).name(principal)
         if not request.headers.get("x-requested-with", "").strip():
-            raise RequestRefused(400, "The header X-Requested-With is missing: name your client and its version there.")
-        context = ToolContext(self.engine, found.viewer, served=True, base_url=self.base_of(request))
-        return ConversationRequest(self.desk, found, context)
+            raise RequestRefused(
+                400, "The header X-Requested-With is missing; set it to the name and version of your client."
+            )
+        context = ToolContext(self.engine, principal.viewer, served=True, base_url=self.base_of(request))
+        return ConversationRequest(self.service, principal, context)
 
     def guarded(
         self, handle: Callable[[Request, ConversationRequest], Awaitable[Response]]
     ) -> Callable[..., Awaitable[Response]]:
-        """Turn what a handler raises into an answer."""
+        """Return a handler whose errors become responses."""
 
         async def endpoint(request: Request) -> Response:
             try:
                 return await handle(request, self.enter(request))
-            except RequestRefused as fault:
-                return told(fault.status, fault.text)
-            except (ToolError, QueryError) as fault:
-                return told(status_of(fault), str(fault))
-            except StateFull as fault:
-                return told(507, fault.for_callers)
-            except ClusterError as fault:
-                log.warning("request failed: %s", fault)
-                return told(503, fault.for_callers)
-            except Exception as fault:  # noqa: BLE001 - the log has it, its text left out
-                number = secrets.token_hex(6)
-                said = format_error(fault)
-                log.error("request failed, id %s: %s", number, said)  # noqa: TRY400 - no text of questions in logs
-                return told(500, f"internal error, id {number}: the log of the service says more")
+            except RequestRefused as exc:
+                return error_response(exc.status, exc.text)
+            except (ToolError, QueryError) as exc:
+                return error_response(status_of(exc), str(exc))
+            except StateFull as exc:
+                return error_response(507, exc.for_callers)
+            except ClusterError as exc:
+                log.warning("request failed: %s", exc)
+                return error_response(503, exc.for_callers)
+            except Exception as exc:  # noqa: BLE001 - the log has it, its text left out
+                error_id = secrets.token_hex(6)
+                text = format_error(exc)
+                log.error("request failed, id %s: %s", error_id, text)  # noqa: TRY400 - no text of questions in logs
+                return error_response(500, f"internal error, id {error_id}: see the log of the service")
 
         return endpoint
 
 
-def status_of(fault: ToolError | QueryError) -> int:
-    """The status of a fault: what is busy, what is not there, and what can't be taken."""
-    argument = getattr(fault, "argument", "")
+def status_of(exc: ToolError | QueryError) -> int:
+    """Return the HTTP status of an error: busy, disk full, not found, or bad request."""
+    argument = getattr(exc, "argument", "")
     if argument == BUSY:
         return 409
     if argument == DISK:
@@ -135,47 +134,47 @@ def status_of(fault: ToolError | QueryError) -> int:
     return 404 if argument == "identifier" else 400
 
 
-def told(status: int, text: str) -> Response:
-    """A fault as JSON."""
+def error_response(status: int, text: str) -> Response:
+    """Return an error as JSON."""
     headers = {"Cache-Control": "no-store"}
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="sourcelight"'
     return JSONResponse({"error": text}, status, headers)
 
 
-def given(value: Any, status: int = 200) -> Response:
-    """An answer as JSON."""
+def json_response(value: Any, status: int = 200) -> Response:
+    """Return a value as JSON."""
     return JSONResponse(value, status, {"Cache-Control": "no-store"})
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object of a request; an empty body is an empty one. Raises `RequestRefused`."""
+    """Read the JSON object of a request; an empty body is an empty object. Raises `RequestRefused`."""
     if request.headers.get("content-type", "application/json").partition(";")[0].strip() != "application/json":
-        raise RequestRefused(400, "The body has to be JSON: Content-Type application/json.")
+        raise RequestRefused(400, "The body must be JSON with Content-Type application/json.")
     data = b""
-    async for part in request.stream():
-        data += part
-        if len(data) > MOST_BODY_BYTES:
-            raise RequestRefused(413, f"The body is larger than {MOST_BODY_BYTES:,} bytes.")
+    async for portion in request.stream():
+        data += portion
+        if len(data) > MAX_BODY_BYTES:
+            raise RequestRefused(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
     try:
         value = json.loads(data or b"{}")
     except (ValueError, RecursionError):
         raise RequestRefused(400, "The body is not JSON.") from None
     if not isinstance(value, dict):
-        raise RequestRefused(400, "The body has to be a JSON object.")
+        raise RequestRefused(400, "The body must be a JSON object.")
     return value
 
 
 def text_in(body: dict[str, Any], name: str) -> str:
-    """A text of a body. Raises `RequestRefused`."""
+    """Return a text of a body. Raises `RequestRefused`."""
     value = body.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise RequestRefused(400, f"{name} is missing: it has to be a text that is not empty.")
+        raise RequestRefused(400, f"{name} must be a text that is not empty.")
     return value
 
 
-async def apart(function: Callable[..., Any], *args: Any) -> Any:
-    """Run what blocks in a thread."""
+async def run_blocking(function: Callable[..., Any], *args: Any) -> Any:
+    """Run a blocking function in a thread."""
     return await anyio.to_thread.run_sync(lambda: function(*args))
 
 
@@ -184,87 +183,87 @@ _COUNTS = (
     "time_millis", "tool_calls", "total_input_tokens", "cached_tokens", "cache_creation_input_tokens", "prompt_tokens",
     "completion_tokens", "total_tokens", "credits",
 )  # fmt: skip
-_OWN_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+_RECORD_COUNTS = {"total_input_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 
 
-def conversation_json(asking: ConversationRequest, conversation: ConversationRecord) -> dict[str, Any]:
-    """A conversation with all its questions, as this reader may see it."""
-    desk, context = asking.desk, asking.context
-    token = desk.token(conversation)
+def conversation_json(caller: ConversationRequest, conversation: ConversationRecord) -> dict[str, Any]:
+    """Return a conversation with all its questions, as this reader may see it."""
+    service, context = caller.service, caller.context
+    token = service.token(conversation)
     is_owner = conversation.owner == context.viewer.name
-    # `share_url` is the service's name for the conversation's own address; whether it opens to others is `is_shared`.
-    found: dict[str, Any] = {
+    # `share_url` is always there: the wire calls the conversation's address so. `is_shared` says whether it is shared.
+    value: dict[str, Any] = {
         "id": conversation.id,
         "title": conversation.title,
-        "questions": [question_json(asking, each) for each in desk.store.questions(conversation.id)],
+        "questions": [question_json(caller, question) for question in service.store.questions(conversation.id)],
         "created_at": records.moment(conversation.created_ms),
         "updated_at": records.moment(conversation.updated_ms),
         "read_token": token,
-        "share_url": desk.url(conversation, context),
+        "share_url": service.url(conversation, context),
         "is_starred": conversation.starred if is_owner else False,
         "is_shared": conversation.shared,
         "viewer": {"is_owner": is_owner},
         "quota_usage": {"total_quota": 0, "quota_limit": -1, "reset_time": None},
     }
-    account = asking.desk.state.accounts.get(conversation.owner)
-    found["user_id"] = account.id if is_owner else None
-    return found
+    account = caller.service.state.accounts.get(conversation.owner)
+    value["user_id"] = account.id if is_owner else None
+    return value
 
 
-def question_json(asking: ConversationRequest, question: QuestionRecord) -> dict[str, Any]:
-    """A question as this reader may see it."""
-    shown = visible_to(question, asking.context.viewer, asking.context.engine.catalog)
-    running = question.status in RUNNING
-    found: dict[str, Any] = {
+def question_json(caller: ConversationRequest, question: QuestionRecord) -> dict[str, Any]:
+    """Return a question as this reader may see it."""
+    visible = visible_to(question, caller.context.viewer, caller.context.engine.catalog)
+    is_running = question.status in RUNNING
+    value: dict[str, Any] = {
         "id": question.id,
         "conversation_id": question.conversation,
         "question": question.text,
         "title": question.text[:80],
         "created_at": records.moment(question.created_ms),
         "updated_at": records.moment(question.finished_ms or question.started_ms or question.created_ms),
-        "status": question.status if running else "completed",
-        "answer": shown.answer,
+        "status": question.status if is_running else "completed",
+        "answer": visible.answer,
         "sources": [
             {"type": _TYPES.get(source.type, source.type), "label": source.label, "link": source.link}
-            for source in shown.sources
+            for source in visible.sources
         ],
-        "suggested_followups": None if running else list(shown.followups),
-        "turns": turns_of(asking, question) if running else None,
-        "stats": stats_json(shown.stats),
+        "suggested_followups": None if is_running else list(visible.followups),
+        "turns": turns_of(caller, question) if is_running else None,
+        "stats": stats_json(visible.stats),
     }
     if question.error:
-        found["error"] = {
+        value["error"] = {
             "title": question.error.get("title", ""),
             "kind": question.error.get("kind", ""),
-            "message": shown.question.error.get("message", ""),
+            "message": visible.question.error.get("message", ""),
             "details": "",
         }
-    return found
+    return value
 
 
 def stats_json(stats: Mapping[str, Any]) -> dict[str, int]:
-    """Counts under the service's names; those that are not known are 0."""
-    return {name: int(stats.get(name, stats.get(_OWN_COUNTS.get(name, ""), 0)) or 0) for name in _COUNTS}
+    """Return counts under their wire names; unknown counts are 0."""
+    return {name: int(stats.get(name, stats.get(_RECORD_COUNTS.get(name, ""), 0)) or 0) for name in _COUNTS}
 
 
-def turns_of(asking: ConversationRequest, question: QuestionRecord) -> Sequence[dict[str, str]]:
-    """What was done so far, for whoever asked: others learn nothing of searches that may name what they can't see."""
-    conversation = asking.desk.store.by_number(question.conversation)
-    if conversation is None or conversation.owner != asking.context.viewer.name or hides(asking, question):
+def turns_of(caller: ConversationRequest, question: QuestionRecord) -> Sequence[dict[str, str]]:
+    """Return the steps so far, for the owner only: searches may name repositories that others can't see."""
+    conversation = caller.service.store.by_number(question.conversation)
+    if conversation is None or conversation.owner != caller.context.viewer.name or hides(caller, question):
         return []
     return [
         {"role": "assistant", "reasoning": turn_text(event.payload), "timestamp": records.moment(event.at_ms)}
-        for event in asking.desk.store.events(question.id)
+        for event in caller.service.store.events(question.id)
         if event.kind == "turn"
     ]
 
 
-def hides(asking: ConversationRequest, question: QuestionRecord) -> bool:
-    """Whether a question was about repositories that its reader may not see, or no longer."""
-    return visible_to(question, asking.context.viewer, asking.context.engine.catalog).is_partial
+def hides(caller: ConversationRequest, question: QuestionRecord) -> bool:
+    """Tell whether a question used repositories that its reader may not see, or may no longer see."""
+    return visible_to(question, caller.context.viewer, caller.context.engine.catalog).is_partial
 
 
 def turn_text(payload: Mapping[str, Any]) -> str:
-    """A turn in a line: the tool, what with, and what it gave."""
+    """Return a step as one line: the tool, its query and its result."""
     parts = [str(payload.get(name) or "") for name in ("tool", "query", "result")]
     return ": ".join(part for part in parts if part)

@@ -1,7 +1,4 @@
-"""What all pages have in common: head, style, policy.
-
-The page of a conversation.
-"""
+"""The page of a conversation, and the frame of every page: head, style, security headers."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 4px solid var(--l
 def page(
     title: str, body: str, *, prefix: str = "", status: int = 200, refresh_s: int = 0, wide: bool = False
 ) -> Response:
-    """A page.
+    """Return an HTML page.
 
     Parameters
     ----------
@@ -75,13 +72,13 @@ def page(
     body
         HTML.
     prefix
-        What addresses below the service start with, where a proxy adds a path.
+        Start of the service's addresses, where a proxy adds a path.
     status
         HTTP status.
     refresh_s
-        Load it again after so many seconds; 0: never.
+        Seconds until the browser reloads it; 0: never.
     wide
-        Whether it takes all the width there is.
+        Whether it uses the full width.
     """
     refresh = f'<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
     text = (
@@ -91,14 +88,14 @@ def page(
         f'<link rel="stylesheet" href="{escape(prefix)}{STYLE_PATH}"></head>'
         f"<body><main{' class=wide' if wide else ''}>{body}</main></body></html>\n"
     )
-    # Paths of any bytes may stand in a text as lone surrogates, which are shown by now; what is left must not break.
+    # A path of any bytes may have lone surrogates in its text. They are visible by now; the rest must not fail here.
     return HTMLResponse(text.encode("utf-8", "replace"), status, HEADERS)
 
 
-def fault(status: int, title: str, text: str, *, prefix: str = "", sign_in: str = "") -> Response:
-    """What went wrong; `sign_in` is where to sign in, if that may help."""
-    more = f'<p><a href="{escape(sign_in)}">Sign in</a></p>' if sign_in else ""
-    answer = page(title, f"<h1>{escape(title)}</h1><p>{escape(text)}</p>{more}", prefix=prefix, status=status)
+def error_page(status: int, title: str, text: str, *, prefix: str = "", sign_in: str = "") -> Response:
+    """Return the page of an error; `sign_in` is the address to sign in at, if that may help."""
+    sign_in_link = f'<p><a href="{escape(sign_in)}">Sign in</a></p>' if sign_in else ""
+    answer = page(title, f"<h1>{escape(title)}</h1><p>{escape(text)}</p>{sign_in_link}", prefix=prefix, status=status)
     if status == 401:
         answer.headers["WWW-Authenticate"] = 'Bearer realm="sourcelight"'
     return answer
@@ -106,16 +103,16 @@ def fault(status: int, title: str, text: str, *, prefix: str = "", sign_in: str 
 
 _REFRESH_S = 3
 _STATES = {
-    "pending": ("warn", "waits for its turn"),
-    "processing": ("warn", "is being worked on; this page loads itself again"),
+    "pending": ("warn", "is waiting for its turn"),
+    "processing": ("warn", "is in progress; this page reloads itself"),
     "canceled": ("warn", "was canceled"),
-    "error": ("bad", "could not be answered"),
+    "error": ("bad", "failed"),
 }
 _CHECKED = {"verified": "good", "moved": "warn", "rejected": "bad"}
 
 
 def link_of(url: str, prefix: str) -> str:
-    """Where a link of an answer leads on our pages; empty where there is no page of ours."""
+    """Return the address of a link of an answer on these pages; empty without such a page."""
     target = own_address(url)
     if not target or target.startswith("/search?"):
         return ""
@@ -125,43 +122,42 @@ def link_of(url: str, prefix: str) -> str:
 
 
 def conversation_page(answer: ToolResult, turns: Mapping[int, list[str]], *, prefix: str, markdown: str) -> Response:
-    """The page of what `deepsearch_read` gives; `turns` are what was done for questions under way, by number from 0."""
-    facts = answer.attributes
-    running = False
+    """Render a result of `deepsearch_read`; `turns` are the steps of running questions, by index from 0."""
+    info = answer.attributes
+    is_running = False
     parts = []
-    for number, question in enumerate(facts["questions"]):
-        running = running or question["state"] in {"pending", "processing"}
+    for number, question in enumerate(info["questions"]):
+        is_running = is_running or question["state"] in {"pending", "processing"}
         parts.append(_question(question, turns.get(number, []), prefix))
-    shared = "everyone with its link may read it" if facts["shared"] else "only its owner may read it"
+    shared = "anyone with the link can read it" if info["shared"] else "only its owner can read it"
     head = (
-        f"<h1>{escape(one_line(facts['title'], 200))}</h1>"
-        f'<p class="quiet">Opened {escape(facts["created_at"])}, changed {escape(facts["updated_at"])}; {shared}. '
+        f"<h1>{escape(one_line(info['title'], 200))}</h1>"
+        f'<p class="quiet">Opened {escape(info["created_at"])}, changed {escape(info["updated_at"])}; {shared}. '
         f'<a href="{escape(markdown)}">As Markdown</a></p>'
     )
-    return page(facts["title"], head + "".join(parts), prefix=prefix, refresh_s=_REFRESH_S if running else 0)
+    return page(info["title"], head + "".join(parts), prefix=prefix, refresh_s=_REFRESH_S if is_running else 0)
 
 
 def _question(question: Mapping[str, Any], turns: list[str], prefix: str) -> str:
-    colour, words = _STATES.get(question["state"], ("", ""))
-    state = f'<p class="{colour}" role="status">This question {words}.</p>' if words else ""
+    colour, status_text = _STATES.get(question["state"], ("", ""))
+    state = f'<p class="{colour}" role="status">This question {status_text}.</p>' if status_text else ""
     done = "".join(f"<li>{escape(one_line(turn, 300))}</li>" for turn in turns)
-    done = f"<h3>So far</h3><ol>{done}</ol>" if done else ""
+    done = f"<h3>Steps so far</h3><ol>{done}</ol>" if done else ""
     body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2)
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
     sources = f"<h3>Sources</h3><ul>{sources}</ul>" if sources else ""
     rejected = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["rejected"])
-    sources += f"<h3>Citations taken out</h3><ul>{rejected}</ul>" if rejected else ""
-    asked = "".join(f"<li>{escape(one_line(text, 300))}</li>" for text in question["suggested_followups"])
-    asked = f"<h3>What could be asked next</h3><ul>{asked}</ul>" if asked else ""
-    return (
-        f"<article><h2>{escape(one_line(question['question'], 1000))}</h2>{state}{done}{body}{sources}{asked}</article>"
-    )
+    sources += f"<h3>Removed citations</h3><ul>{rejected}</ul>" if rejected else ""
+    follow_ups = "".join(f"<li>{escape(one_line(text, 300))}</li>" for text in question["suggested_followups"])
+    follow_ups = f"<h3>Follow-up questions</h3><ul>{follow_ups}</ul>" if follow_ups else ""
+    heading = escape(one_line(question["question"], 1000))
+    return f"<article><h2>{heading}</h2>{state}{done}{body}{sources}{follow_ups}</article>"
 
 
 def _source(source: Mapping[str, Any], prefix: str) -> str:
     label = escape(one_line(source["label"], 300))
     target = link_of(source["link"], prefix)
-    shown = f'<a href="{escape(target)}">{label}</a>' if target else label
+    label_html = f'<a href="{escape(target)}">{label}</a>' if target else label
     status = source.get("status") or ""
     checked = f' <span class="{_CHECKED[status]}">{status}</span>' if status in _CHECKED else ""
-    return f"{shown}{checked}"
+    return f"{label_html}{checked}"

@@ -1,4 +1,4 @@
-"""The addresses of pages, and who may open them."""
+"""Routes of pages, with access checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sourcelight.engines import tools
 from sourcelight.engines.tools import ToolContext
 from sourcelight.server.http.middleware import notes_of
 from sourcelight.server.http.pages import code
-from sourcelight.server.http.pages.conversations import HEADERS, STYLE, STYLE_PATH, conversation_page, fault
+from sourcelight.server.http.pages.conversations import HEADERS, STYLE, STYLE_PATH, conversation_page, error_page
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.oauth import READER_COOKIE
 
@@ -29,53 +29,53 @@ if TYPE_CHECKING:
     from sourcelight.engines.execution import LocalEngine
 
 log = logging.getLogger("sourcelight.service")
-_ABSENT = "There is no such page, or you may not see it."
+_ABSENT = "This page doesn't exist, or you may not see it."
 _KINDS = frozenset({"blob", "tree", "commit"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """What the address of a page of code says."""
+    """The parts of the address of a page of code."""
 
     kind: str
     repository: str
     revision: str
-    rest: str
+    path: str
 
     @classmethod
-    def of(cls, path: str) -> _Address | None:
-        """Read ``/repository@revision/-/kind/rest``; None for any other address."""
-        left, _, right = path.partition("/-/")
-        kind, slash, rest = right.partition("/")
-        if path.startswith("/.") or kind not in _KINDS or not slash or len(left) < 2:
+    def parse(cls, request_path: str) -> _Address | None:
+        """Read ``/repository@revision/-/kind/path``; None for any other address."""
+        name_part, _, right = request_path.partition("/-/")
+        kind, slash, path = right.partition("/")
+        if request_path.startswith("/.") or kind not in _KINDS or not slash or len(name_part) < 2:
             return None
-        name, at, revision = left[1:].rpartition("@")
+        name, at, revision = name_part[1:].rpartition("@")
         if not at or kind == "commit":
-            name, revision = left[1:], ""
-        return cls(kind, name, revision, rest)
+            name, revision = name_part[1:], ""
+        return cls(kind, name, revision, path)
 
 
 class _CodeRoute(Route):
-    """Takes the addresses of files, folders and commits, and leaves all others to the routes and faults of before."""
+    """Matches addresses of files, directories and commits; leaves others to earlier routes and their errors."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request comes here."""
-        if scope["type"] != "http" or _Address.of(scope["path"]) is None:
+        """Tell whether this route answers a request."""
+        if scope["type"] != "http" or _Address.parse(scope["path"]) is None:
             return Match.NONE, {}
         return super().matches(scope)
 
 
 class Pages:
-    """The pages over one engine.
+    """The pages of one engine.
 
     Parameters
     ----------
     engine
-        Answers for files and commits.
+        Reads files and commits.
     desk
-        Conversations; None where there is no deep search.
+        Conversations; None without deep search.
     authenticator
-        Tells who asks.
+        Identifies the sender of a request.
     external_url
         The service's address; empty: what each request used.
     """
@@ -83,119 +83,119 @@ class Pages:
     def __init__(
         self,
         engine: LocalEngine,
-        desk: ConversationService | None,
+        conversations: ConversationService | None,
         authenticator: Authenticator,
         external_url: str = "",
     ) -> None:
         self._engine = engine
-        self._desk = desk
+        self._conversations = conversations
         self._authenticator = authenticator
         self._external_url = external_url
         self._prefix = urlsplit(external_url).path.rstrip("/")
 
     def routes(self) -> list[BaseRoute]:
-        """The routes; those of code have to stand last."""
+        """Return the routes. Add them last: the route of code matches every address."""
         conversations = [
             Route("/deepsearch/shared/{id}", self._conversation),
             Route("/deepsearch/{id}", self._conversation),
         ]
         return [
             Route(STYLE_PATH, _style),
-            *(conversations if self._desk is not None else []),
+            *(conversations if self._conversations is not None else []),
             _CodeRoute("/{rest:path}", self._code),
         ]
 
     def _enter(self, request: Request) -> ToolContext | Response:
-        found = self._authenticator.for_page(request.headers, request.cookies.get(READER_COOKIE, ""))
-        if isinstance(found, Refusal):
-            sign_in = self._sign_in(request) if found.status == 401 else ""
-            return fault(
-                found.status,
+        principal = self._authenticator.for_page(request.headers, request.cookies.get(READER_COOKIE, ""))
+        if isinstance(principal, Refusal):
+            sign_in = self._sign_in(request) if principal.status == 401 else ""
+            return error_page(
+                principal.status,
                 "Sign in first" if sign_in else "Not allowed",
-                found.text,
+                principal.text,
                 prefix=self._prefix,
                 sign_in=sign_in,
             )
-        notes_of(request.scope).name(found)
-        return ToolContext(self._engine, found.viewer, base_url=self._base_of(request))
+        notes_of(request.scope).name(principal)
+        return ToolContext(self._engine, principal.viewer, base_url=self._base_of(request))
 
     def _base_of(self, request: Request) -> str:
         return self._external_url or f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
 
     def _sign_in(self, request: Request) -> str:
         query = request.scope["query_string"].decode("latin-1")
-        here = quote(request.scope["path"], safe="/@") + (f"?{query}" if query else "")
-        return f"{self._prefix}/.auth/sign-in?to={quote(here, safe='')}"
+        target = quote(request.scope["path"], safe="/@") + (f"?{query}" if query else "")
+        return f"{self._prefix}/.auth/sign-in?to={quote(target, safe='')}"
 
     def _absent(self, request: Request, context: ToolContext, text: str = _ABSENT) -> Response:
         sign_in = "" if context.viewer.name else self._sign_in(request)
-        return fault(404, "Not found", text, prefix=self._prefix, sign_in=sign_in)
+        return error_page(404, "Not found", text, prefix=self._prefix, sign_in=sign_in)
 
-    def _unanswered(self, said: ClusterError) -> Response:
-        log.warning("a page could not be made: %s", said)
-        return fault(503, "No answer now", said.for_callers, prefix=self._prefix)
+    def _unanswered(self, exc: ClusterError) -> Response:
+        log.warning("can't render a page: %s", exc)
+        return error_page(503, "Temporarily unavailable", exc.for_callers, prefix=self._prefix)
 
     async def _conversation(self, request: Request) -> Response:
         context = self._enter(request)
         if isinstance(context, Response):
             return context
         identifier = request.path_params["id"]
-        wanted = f"/deepsearch/{'shared/' if '/shared/' in request.scope['path'] else ''}{identifier}"
+        address = f"/deepsearch/{'shared/' if '/shared/' in request.scope['path'] else ''}{identifier}"
         try:
-            answer, turns = await anyio.to_thread.run_sync(self._read, wanted, context)
+            answer, turns = await anyio.to_thread.run_sync(self._read, address, context)
         except ToolError:
             return self._absent(request, context)
-        except ClusterError as said:
-            return self._unanswered(said)
+        except ClusterError as exc:
+            return self._unanswered(exc)
         if identifier.endswith(".md"):
             text = tools.render(DEEPSEARCH_READ, answer, context)[1]
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
         name = quote(identifier)
         return conversation_page(answer, turns, prefix=self._prefix, markdown=f"{name}.md")
 
-    def _read(self, wanted: str, context: ToolContext) -> tuple[Any, Mapping[int, list[str]]]:
+    def _read(self, address: str, context: ToolContext) -> tuple[Any, Mapping[int, list[str]]]:
         from sourcelight.server.http.deepsearch.messages import ConversationRequest, turns_of
 
-        assert self._desk is not None  # noqa: S101 - there is no route without it
-        desk = self._desk
-        conversation = desk.find(wanted, context)
-        asking = ConversationRequest(desk, Principal(context.viewer.name, context.viewer), context)
+        assert self._conversations is not None  # noqa: S101 - there is no route without it
+        conversations = self._conversations
+        conversation = conversations.find(address, context)
+        caller = ConversationRequest(conversations, Principal(context.viewer.name, context.viewer), context)
         turns = {
-            number: [turn["reasoning"] for turn in turns_of(asking, question)]
-            for number, question in enumerate(desk.store.questions(conversation.id))
+            number: [turn["reasoning"] for turn in turns_of(caller, question)]
+            for number, question in enumerate(conversations.store.questions(conversation.id))
             if question.status in {"pending", "processing"}
         }
-        return desk.read(wanted, context), turns
+        return conversations.read(address, context), turns
 
     async def _code(self, request: Request) -> Response:
         context = self._enter(request)
         if isinstance(context, Response):
             return context
-        found = _Address.of(request.scope["path"])
-        assert found is not None  # noqa: S101 - the route looked
+        address = _Address.parse(request.scope["path"])
+        assert address is not None  # noqa: S101 - the route has parsed it
         try:
             return await anyio.to_thread.run_sync(
-                self._shown, found, request.scope["query_string"].decode("latin-1"), context
+                self._code_page, address, request.scope["query_string"].decode("latin-1"), context
             )
         except RepositoryError:
             return self._absent(request, context)
-        except ToolError as said:
-            return self._absent(request, context, str(said))
-        except ClusterError as said:
-            return self._unanswered(said)
+        except ToolError as exc:
+            return self._absent(request, context, str(exc))
+        except ClusterError as exc:
+            return self._unanswered(exc)
 
-    def _shown(self, found: _Address, query: str, context: ToolContext) -> Response:
-        repository, revision, rest = found.repository, found.revision, found.rest
-        named: dict[str, Any] = {"repo": repository} | ({"revision": revision} if revision else {})
-        if found.kind == "commit":
-            answer = tools.call("commit_details", {"repo": repository, "revision": rest.strip("/")}, context)
+    def _code_page(self, address: _Address, query: str, context: ToolContext) -> Response:
+        repository, revision, path = address.repository, address.revision, address.path
+        arguments: dict[str, Any] = {"repo": repository} | ({"revision": revision} if revision else {})
+        if address.kind == "commit":
+            answer = tools.call("commit_details", {"repo": repository, "revision": path.strip("/")}, context)
             return code.commit_page(answer, prefix=self._prefix)
-        if found.kind == "tree":
-            path = rest.strip("/")
-            answer = tools.call("list_files", named | ({"path": path} if path else {}), context)
-            return code.folder_page(answer, path, prefix=self._prefix)
-        answer = tools.call("read_file", named | {"path": rest}, context)
-        return code.file_page(answer, code.lines_asked(query), prefix=self._prefix)
+        if address.kind == "tree":
+            path = path.strip("/")
+            answer = tools.call("list_files", arguments | ({"path": path} if path else {}), context)
+            return code.directory_page(answer, path, prefix=self._prefix)
+        answer = tools.call("read_file", arguments | {"path": path}, context)
+        return code.file_page(answer, code.requested_lines(query), prefix=self._prefix)
 
 
 async def _style(_: Request) -> Response:
