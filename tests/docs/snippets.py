@@ -43,7 +43,7 @@ NOT_RUN: Mapping[str, str] = {
 """Commands that are not run as they stand, with what stands for them."""
 
 REFUSED: Mapping[str, str] = {
-    "sourcelight admin oauth-client revoke-grant 4": "there is no OAuth grant 4",
+    "sourcelight admin oauth-client revoke-grant 4": "OAuth grant 4 doesn't exist",
 }
 """Commands that need what only a person at a browser makes: they are run to the refusal that says so."""
 

@@ -234,7 +234,7 @@ def test_new_repositories_beside_a_private_one_wait_for_a_decision(world: World)
     catalog = world.opened()
     make_repo(world.root / "new", {"a.txt": "needle of the new\n"})
     assert "needle of the new" not in text_for(catalog, ANN)
-    assert any("nobody decided" in warning and "new" in warning for warning in catalog.warnings)
+    assert any("without a decision" in warning and "new" in warning for warning in catalog.warnings)
     world.file.write_text(SETTINGS + "[repositories.new]\nprivate = false\n")
     assert "needle of the new" in text_for(catalog, ANN)
 

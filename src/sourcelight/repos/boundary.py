@@ -1,4 +1,4 @@
-"""Where a repository may read from: its own git directory, and what the operator named.
+"""Where a repository may read from: its own git directory, and the directories that the operator named.
 
 Objects can stand elsewhere than in the git directory: ``objects/info/alternates`` (gitrepository-layout), the
 ``commondir`` of a linked work tree, and links in place of directories or files. Whose objects these are matters as
@@ -48,7 +48,7 @@ TRUSTED_PATHS = "repositories.trustedPaths"
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """What repositories may read from.
+    """The directories that repositories may read from.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Boundary:
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
     def find_problem(self, git_dir: str, shared: str, sources: tuple[str, ...]) -> str:
-        """Why a git directory, with objects in `shared` and in `sources`, reaches outside; empty when it does not."""
+        """Say why a git directory, with objects in `shared` and `sources`, reaches outside; empty when it doesn't."""
         if self.roots is None:
             return ""
         for label, real in (
@@ -79,9 +79,9 @@ class Boundary:
 
 
 def object_sources(shared: str) -> tuple[str, ...]:
-    """Real paths outside of the git directory `shared` from which git reads its objects, refs or settings.
+    """List real paths outside of the git directory `shared` from which git reads objects, refs or settings.
 
-    All names below objects and refs are looked at (a few microseconds a folder): each may be a link, or a pipe that
+    All names below objects and refs are looked at (a few microseconds a directory): each may be a link, or a pipe that
     libgit2 would wait for.
 
     Parameters
@@ -106,7 +106,7 @@ def object_sources(shared: str) -> tuple[str, ...]:
 
 
 def object_directories(shared: str) -> tuple[str, ...]:
-    """Real paths of the object directories that the git directory `shared` reads: its own, and those it borrows from.
+    """List the object directories that the git directory `shared` reads: its own, and borrowed ones, as real paths.
 
     Lists of alternates that can't be read end there.
     """
@@ -124,7 +124,7 @@ def object_directories(shared: str) -> tuple[str, ...]:
 
 
 def _collect_sources(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
-    """Add what one object directory reads from elsewhere, and what that one does."""
+    """Add the sources of one object directory, and of those that it borrows from."""
     real = os.path.realpath(objects)
     if real in seen:
         return
@@ -144,7 +144,7 @@ def _add_source(shared: str, real: str, sources: dict[str, None]) -> None:
 
 
 def _find_links(folder: str, max_depth: int) -> Iterator[str]:
-    """Links in a folder and in those down to `max_depth` below it; OSError where anything is no regular file."""
+    """Yield links in a directory, down to `max_depth` below it; raises `OSError` for a file that is not regular."""
     pending = [(folder, 0)]
     seen: set[str] = set()
     while pending:
@@ -169,7 +169,7 @@ def _find_links(folder: str, max_depth: int) -> Iterator[str]:
 
 
 def _leads_to_folder(link: str) -> bool:
-    """Whether a link leads to a folder; raises `OSError` for one to a pipe or the like."""
+    """Tell whether a link leads to a directory; raises `OSError` for one to a pipe or a device."""
     try:
         info = os.stat(link)
     except OSError:
@@ -184,7 +184,7 @@ def _check_regular(path: str, info: os.stat_result) -> None:
 
 
 def _alternates(objects: str) -> list[str]:
-    """Object directories that ``info/alternates`` names: a line each, relative to the objects, # for comments."""
+    """List the object directories of ``info/alternates``: a line each, relative to the objects, # for comments."""
     try:
         text = read_small_file(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):

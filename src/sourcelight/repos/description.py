@@ -1,4 +1,4 @@
-"""What one repository says about itself, and how to notice cheaply that it may say something else now."""
+"""Describe one repository, and notice cheaply whether its description may have changed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Stamp = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class RepositoryDescription:
-    """A repository under its natural name, and a remark on it for the reader (or "").
+    """A repository under its natural name, with a warning for the reader (or "").
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class RepositoryDescription:
 
 
 def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None) -> RepositoryDescription:
-    """Read what a git directory says about itself.
+    """Describe the repository of a git directory.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def describe(discovered: DiscoveredRepository, boundary: Boundary | None = None)
 
 
 def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int], ...]:
-    """Device and inode of the git directories, which must be the ones that were found: no link stands in for them."""
+    """Return device and inode of the git directories, to detect a link that replaces one meanwhile."""
     identities = []
     for path in dict.fromkeys((discovered.git_dir, discovered.shared)):
         try:
@@ -104,7 +104,7 @@ def _file_identities(discovered: DiscoveredRepository) -> tuple[tuple[int, int],
 
 
 def _check_files(discovered: DiscoveredRepository) -> None:
-    """Refuse what would be waited for: git reads these files without looking at what they are."""
+    """Refuse pipes and the like: git reads these files without checking their kind."""
     head = head_target(discovered.git_dir)
     names = [f"{discovered.shared}/{name}" for name in ("config", "packed-refs", "shallow")]
     names += [f"{discovered.git_dir}/HEAD", *([f"{discovered.shared}/{head}"] if head and ".." not in head else [])]
@@ -170,7 +170,7 @@ def _describe(discovered: DiscoveredRepository, sources: tuple[str, ...]) -> Rep
 
 
 def _is_own_folder(discovered: DiscoveredRepository, handle: pygit2.Repository) -> bool:
-    """Whether the work tree is the one that the git directory names: a ``.git`` file may name any git directory."""
+    """Tell whether the git directory names this work tree: a ``.git`` file may name any git directory."""
     if not discovered.worktree or os.path.realpath(discovered.worktree) == os.path.dirname(discovered.shared):
         return True
     is_inside = discovered.git_dir == discovered.shared or discovered.git_dir.startswith(discovered.shared + os.sep)
@@ -178,7 +178,7 @@ def _is_own_folder(discovered: DiscoveredRepository, handle: pygit2.Repository) 
 
 
 def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> RepositoryDescription:
-    """Read a folder without git as a repository of one commit."""
+    """Describe a directory without git as a repository of one commit."""
     from sourcelight.repos.worktrees import current_state
 
     real = os.path.realpath(folder)
@@ -192,13 +192,13 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
 
 
 def stamp(discovered: DiscoveredRepository) -> tuple[Stamp, bool]:
-    """What changes when a ref, the configuration or the description does; and whether it is too young to be trusted."""
+    """Return a stamp of refs, configuration and description, and whether it is too recent to be trusted."""
     head = head_target(discovered.git_dir)
     return stamp_files(watched_files(discovered, head))
 
 
 def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
-    """The files to look at: a handful of `stat` calls tell whether a repository needs to be read again."""
+    """List the files whose `stat` tells whether a repository has to be read again."""
     shared = discovered.shared
     files = [f"{discovered.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
              f"{discovered.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",
@@ -210,14 +210,14 @@ def watched_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...
 
 
 def commit_files(discovered: DiscoveredRepository, head: str) -> tuple[str, ...]:
-    """Fewer files, for whether the commit of HEAD may be another: git replaces HEAD and packed refs in their folder."""
+    """List the few files that tell whether HEAD's commit may differ: git replaces HEAD and packed refs in place."""
     directories = () if discovered.git_dir == discovered.shared else (discovered.shared,)
     ref = (_nearest_existing(discovered.shared, head),) if head and ".." not in head else ()
     return (discovered.git_dir, *directories, *ref)
 
 
 def _nearest_existing(shared: str, ref: str) -> str:
-    """The file of a ref; while it is packed and has none, the folder in which one would appear."""
+    """Return the file of a ref, or for a packed ref the directory in which it would appear."""
     path = f"{shared}/{ref}"
     while len(path) > len(shared) and not os.path.lexists(path):
         path = path.rpartition("/")[0]
@@ -225,7 +225,7 @@ def _nearest_existing(shared: str, ref: str) -> str:
 
 
 def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
-    """Time, identity and size of files (None for an absent one), and whether one changed a moment ago."""
+    """Return time, inode and size of files (None for an absent one), and whether one changed a moment ago."""
     stamps: list[tuple[int, int, int] | None] = []
     newest = 0
     for file in files:
@@ -240,7 +240,7 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
 
 
 def replaced_objects(shared: str) -> int:
-    """How many objects ``refs/replace`` names others for; no object is read."""
+    """Count the objects that ``refs/replace`` replaces; reads no object."""
     names: set[bytes] = set()
     try:
         with os.scandir(f"{shared}/{_REPLACE}") as entries:
@@ -256,7 +256,7 @@ def replaced_objects(shared: str) -> int:
 
 
 def _follows_replacements(settings: Mapping[str, str]) -> bool:
-    """Whether git itself would follow them here."""
+    """Tell whether git itself would follow replacements here."""
     return settings.get("core.usereplacerefs", "true").lower() not in {"false", "no", "off", "0"}
 
 
@@ -275,7 +275,7 @@ def _no_commit_error(handle: object) -> UnusableRepository:
 
 
 def _own_description(shared: str) -> str:
-    """First lines of git's own description file; empty while it holds git's default text."""
+    """Return the first lines of git's description file; empty for git's default text."""
     try:
         raw = read_small_file(os.path.join(shared, "description"), 2000, follow=False)
     except OSError:
@@ -285,7 +285,7 @@ def _own_description(shared: str) -> str:
 
 
 def _last_change(discovered: DiscoveredRepository) -> str:
-    """Time of the last fetch or newest change of a ref, RFC 3339 in UTC."""
+    """Return the time of the last fetch or ref change, RFC 3339 in UTC."""
     head = head_target(discovered.git_dir)
     names = [f"{discovered.git_dir}/FETCH_HEAD", f"{discovered.shared}/packed-refs", f"{discovered.git_dir}/logs/HEAD",
              f"{discovered.git_dir}/HEAD", f"{discovered.shared}/refs/heads",

@@ -1,12 +1,12 @@
-"""Finding every git directory below a folder.
+"""Find every git directory below a directory.
 
 Contents never decide what is a repository. Below a work tree, ``.git`` alone is a git directory (git tracks no such
-name): a folder that merely looks like one is content, and so is a link that a repository around it tracks, which is
-not followed. Other links to folders are followed, each folder once. The walk never enters a git directory, and leaves
-out folders that hold tools' caches: what is in `CACHE_FOLDERS` never holds work, and may hold a hundred thousand
-folders. A cache folder that is itself the given path is walked.
+name). A directory that looks like one is content, and so is a link that a repository around it tracks: such links are
+not followed. Other links to directories are followed, each directory once. The walk never enters a git directory. It
+leaves out tools' caches (`CACHE_FOLDERS`), which never contain work and may have a hundred thousand directories. A
+cache directory that is itself the given path is walked.
 
-What a given folder means that has no repository below it: part of one, or a snapshot.
+A given directory without a repository below it is part of an enclosing repository, or a snapshot.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DiscoveredRepository:
     Parameters
     ----------
     named
-        Whether it is a path that the caller named, who may then use what lies outside.
+        Whether the caller named this path, so that it may read outside of the boundary.
     """
 
     git_dir: str
@@ -50,7 +50,7 @@ class DiscoveredRepository:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A folder to look at: its path, its real path, and the work trees around it."""
+    """A directory to visit: its path, its real path, and the work trees around it."""
 
     path: str
     real: str
@@ -60,7 +60,7 @@ class _Step:
 
 @dataclass(slots=True)
 class Discovery:
-    """What a walk found.
+    """The result of a walk.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ class Discovery:
     repositories
         One entry per git directory, by the real path of its shared part; the main work tree is preferred.
     skipped
-        Folders that can't be read and broken ``.git`` files.
+        Directories that can't be read and broken ``.git`` files.
     folders
-        Folders that may get further repositories, with their time stamps: all that lie outside of work trees.
+        Directories that may get further repositories, with their time stamps: all that lie outside of work trees.
     lookalikes
-        Folders below a work tree that look like git directories: they are read as its files.
+        Directories below a work tree that look like git directories: they are read as its files.
     outside
         Links that lead out of `boundary`, with where they lead.
     visited
-        How many folders were read.
+        How many directories were read.
     has_repository
         Whether there was anything of git at all, readable or not.
     """
@@ -99,16 +99,16 @@ class Discovery:
         cancellation: Cancellation | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Look through `path` and all below it.
+        """Visit `path` and all directories below it.
 
         Parameters
         ----------
         path
-            A folder that exists. One that a repository around it tracks is a part of that work tree.
+            A directory that exists. One that a repository around it tracks is a part of that work tree.
         cancellation
-            Checked for every folder; raises `Cancelled`.
+            Checked for every directory; raises `Cancelled`.
         progress
-            Called with folders read and repositories found, after every 200 folders.
+            Called with directories read and repositories found, after every 200 directories.
         """
         top = os.path.realpath(path)
         enclosing = tuple(tree for tree in enclosing_work_trees(top) if tree.has_entry(top))
@@ -139,7 +139,7 @@ class Discovery:
             )
 
     def _visit(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
-        """Take up what a folder is; gives the work trees around what is below, None when it is not entered."""
+        """Visit a directory; return the work trees around its entries, or None if it is not entered."""
         if ".git" in names and self._work_tree(step.path, named=step.named):
             return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
         if _is_git_dir(step.path, names):
@@ -156,7 +156,7 @@ class Discovery:
         return step.enclosing
 
     def _target(self, step: _Step, name: str, enclosing: tuple[TrackedEntries, ...]) -> Iterator[_Step]:
-        """The folder that a link leads to, unless a repository around it tracks the link."""
+        """Return the directory that a link leads to, unless a repository around it tracks the link."""
         if any(tree.has_link(os.path.join(step.real, name)) for tree in enclosing):
             return
         path = os.path.join(step.path, name)
@@ -169,7 +169,7 @@ class Discovery:
         yield _Step(path, real, enclosing_work_trees(real))
 
     def _work_tree(self, folder: str, *, named: bool = False) -> bool:
-        """Take up the ``.git`` folder or file of a work tree; False when it is neither."""
+        """Add the ``.git`` directory or file of a work tree; return False if it is neither."""
         dot = os.path.join(folder, ".git")
         self.has_repository = True
         if os.path.isdir(dot):
@@ -215,12 +215,12 @@ class Discovery:
         self.repositories[repository.shared] = replace(best, named=previous.named or repository.named)
 
     def add(self, repository: DiscoveredRepository) -> None:
-        """Take up a repository that was found in another way."""
+        """Add a repository that was found in another way."""
         self.has_repository = True
         self._put(repository)
 
     def merge(self, other: Discovery) -> None:
-        """Take up what another walk found."""
+        """Add the repositories of another walk."""
         for repository in other.repositories.values():
             self.add(repository)
         self.skipped += other.skipped
@@ -230,7 +230,7 @@ class Discovery:
         self.visited += other.visited
 
     def work_tree(self, folder: str) -> DiscoveredRepository | None:
-        """The repository whose work tree is `folder`; None when there is none that can be read."""
+        """Return the repository whose work tree is `folder`; None if no readable one is there."""
         self._work_tree(folder, named=True)
         return next(iter(self.repositories.values()), None)
 
@@ -242,13 +242,13 @@ class Discovery:
 
 
 def _preference(repository: DiscoveredRepository) -> tuple[bool, bool, bool, str]:
-    """Order of places for one repository: main work tree, one that only refers to its git directory, linked, bare."""
+    """Order the places of one repository: main work tree, other work tree, linked work tree, bare."""
     is_main = os.path.realpath(repository.worktree) == os.path.dirname(repository.shared)
     return (repository.git_dir != repository.shared, not repository.worktree, not is_main, repository.git_dir)
 
 
 def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
-    """The names in a folder, its folders, and its links to folders."""
+    """List the names in a directory, its directories, and its links to directories."""
     names: set[str] = set()
     below: list[str] = []
     links: list[str] = []
@@ -279,9 +279,9 @@ def _is_git_dir(folder: str, names: set[str]) -> bool:
 
 
 def enclosing_repository(path: str) -> DiscoveredRepository | None:
-    """The repository around `path`, if its last commit holds this folder; else None.
+    """Return the repository around `path` if its last commit contains this directory; else None.
 
-    A folder that the repository does not track, such as an environment with installed packages, is not part of it.
+    A directory that the repository does not track, such as an environment with installed packages, is not part of it.
     """
     import pygit2
 
@@ -303,14 +303,14 @@ def enclosing_repository(path: str) -> DiscoveredRepository | None:
 
 
 def place_at(path: str) -> str:
-    """The place of the repository that stands, or stood, at `path`: a work tree, a git directory or a snapshot."""
+    """Return the place of the repository at `path` (also a former one): work tree, git directory or snapshot."""
     folder = os.path.abspath(os.path.expanduser(path))
     repository = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
     return place_of(folder if repository is None else repository.shared)
 
 
 def holds_files(path: str) -> bool:
-    """Whether there is any file below a folder, tools' caches left out."""
+    """Tell whether there is any file below a directory, apart from tools' caches."""
     for _, folders, files in os.walk(path):
         if files:
             return True

@@ -1,4 +1,4 @@
-"""Running the git command: only for what libgit2 does worse, and so that it runs nothing but itself.
+"""Run the git command: only for what libgit2 does worse, and so that git starts no other program.
 
 `start_git` is the only place where git is started. What reads history does so in a directory of ours (`isolation`),
 deaf to every configuration, with all transports shut; only `mirrors` may fetch, and only over the transport of the URL
@@ -29,7 +29,7 @@ from sourcelight.core.errors import Cancelled, GitFailed
 
 
 def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int | None = None) -> None:
-    """Limit a process that was just started; it is killed, or fails, beyond. Does nothing where the system can't.
+    """Limit memory and CPU time of a process that was just started; no-op on systems without such limits.
 
     Linux alone can limit a process from outside, without running code between fork and exec, which is not safe in a
     process with threads.
@@ -65,7 +65,7 @@ NETWORK = ("https", "ssh", "git")
 """Transports for a remote on another host. A redirect can't leave them; user settings may rewrite between them."""
 
 LOCAL = ("file",)
-"""Transport for a folder of this machine."""
+"""Transport for a directory of this machine."""
 
 # Whatever a configuration says: no program of a repository, no other source than the one given, no other repository.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never",
@@ -77,7 +77,7 @@ _INHERITED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", 
 
 
 def reading_environment(directory: str) -> dict[str, str]:
-    """Environment for git that reads a directory of ours: no configuration of machine or user, no transport.
+    """Return the environment for git in our own directory: no configuration of machine or user, no transport.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def reading_environment(directory: str) -> dict[str, str]:
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",  # as libgit2 reads: an object is what its name says
+        "GIT_NO_REPLACE_OBJECTS": "1",  # as libgit2 reads: replacements don't apply
         "HOME": directory,  # git before 2.32 does not know GIT_CONFIG_GLOBAL
         "XDG_CONFIG_HOME": directory,
         "LC_ALL": "C.UTF-8",
@@ -101,7 +101,7 @@ def reading_environment(directory: str) -> dict[str, str]:
 
 
 def fetching_environment(protocols: Sequence[str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Environment for git that fetches: settings of the user count, those of a surrounding git do not.
+    """Return the environment for a fetch: the user's settings apply, those of a surrounding git don't.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def start_git(
     data_bytes: int | None = None,
     cpu_s: int | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start git; whoever calls ends it with `end_process`.
+    """Start git; the caller ends it with `end_process`.
 
     Parameters
     ----------
@@ -180,12 +180,12 @@ def _start(
 
 
 def require_git() -> str:
-    """Path of the git command.
+    """Return the path of the git command.
 
     Raises
     ------
     GitFailed
-        If there is none, or one older than `OLDEST_GIT`; says what is needed.
+        If git is missing or older than `OLDEST_GIT`; the message names the version needed.
     """
     path = shutil.which("git")
     if path is None:
@@ -214,12 +214,12 @@ def _version(path: str) -> tuple[int, ...]:
 
 
 def git_version() -> tuple[int, ...]:
-    """Numbers of git's version, such as (2, 39, 5); raises as `require_git`."""
+    """Return git's version, such as (2, 39, 5); raises as `require_git`."""
     return _version(require_git())
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """Numbers of ``git version 2.39.5 (Apple Git-154)``; (0,) when there are none."""
+    """Parse ``git version 2.39.5 (Apple Git-154)``; (0,) for other text."""
     match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part) for part in match.groups("0")) if match else (0,)
 
@@ -234,7 +234,7 @@ def run_git(
     output: IO[bytes] | None = None,
     cancellation: Cancellation | None = None,
 ) -> None:
-    """Run git that may fetch to its end, and pass on each line of its standard error.
+    """Run a fetching git to its end, and pass on each line of its standard error.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def _follow(
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
-    """Text without credentials: given ones, and whatever stands before ``@`` in a URL."""
+    """Remove credentials from text: the given ones, and any text before ``@`` in a URL."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return re.sub(r"(?<=://)[^/\s@]+@", "", text)
@@ -310,7 +310,7 @@ def _wait_for_end(lines: queue.SimpleQueue[str | None], cancellation: Cancellati
 
 
 class _StderrTail:
-    """Lines as they come; raises `Cancelled` between and while waiting."""
+    """Lines as they arrive; raises `Cancelled` between lines and while waiting."""
 
     def __init__(self, lines: queue.SimpleQueue[str | None], cancellation: Cancellation | None) -> None:
         self._lines = lines
@@ -350,7 +350,7 @@ def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:
-    """Kill git and everything it started, if it still runs."""
+    """Kill git and all processes that it started, if it is still running."""
     if process.poll() is not None:
         return
     if os.name == "nt":

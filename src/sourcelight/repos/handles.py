@@ -1,12 +1,9 @@
-"""The one place where a git directory is opened with pygit2, safely and with our own errors.
+"""Open git directories with pygit2, safely and with typed errors. No other module opens them.
 
-Reading is safe even in a folder that someone else owns, so libgit2's ownership check is lifted while a repository is
-opened: that check protects from *running* what a foreign configuration names (hooks, fsmonitor, filters, pagers), and
-libgit2 runs none of these. It does not fetch missing objects either.
-
-Looking at the files of a git directory before libgit2 reads them whole: it would wait for a pipe for ever.
-
-Where the mailmap of a repository stands.
+Reading is safe even in a directory of another owner, so libgit2's ownership check is off while a repository is opened:
+that check protects from *running* programs of a foreign configuration (hooks, fsmonitor, filters, pagers), and libgit2
+runs none of these. It doesn't fetch missing objects either. The files of a git directory are checked before libgit2
+reads them: it would wait for a pipe without end.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 def unfit_file(git_dir: str, shared: str) -> str:
-    """Name the first file of a git directory that must not be read, and why; empty when all may be.
+    """Name the first file of a git directory that must not be read, and why; empty if all may be read.
 
     Parameters
     ----------
@@ -66,7 +63,7 @@ def _file_problem(path: str, limit: int) -> str:
 
 
 def _unfit_include(configs: list[str]) -> str:
-    """What configurations include is read too, wherever it is, and as often as it is included.
+    """Check the files that configurations include, counting each time a file is included.
 
     Every ``path`` of a configuration that includes anything counts, of whatever section: what stands around a section's
     name can be written in too many ways. Files count once for each time that they are read, since nine files that
@@ -93,7 +90,7 @@ def _unfit_include(configs: list[str]) -> str:
 
 
 def _plain_value(text: str) -> str:
-    """A value of a configuration as git reads it: without quotes, escapes, and a comment (git-config, "Syntax")."""
+    """Return a configuration value as git reads it: without quotes, escapes and comment (git-config, "Syntax")."""
     value: list[str] = []
     is_quoted = False
     characters = iter(text.strip())
@@ -129,7 +126,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class UnusableRepository(RepositoryError):
-    """Raised inside this room for a git directory that can't be read; `reason` is the word a reader sees."""
+    """Raised inside this room for a git directory that can't be read; `reason` is shown to readers."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -167,7 +164,7 @@ def open_handle(git_dir: str) -> pygit2.Repository:
 
 
 def _accept_extensions() -> None:
-    """Tell libgit2, once in a process, of the extensions that change nothing for who reads."""
+    """Tell libgit2, once per process, of the extensions that don't matter for reading."""
     global _has_extensions  # noqa: PLW0603 - the setting belongs to the whole process
     if not _has_extensions:
         import pygit2
@@ -180,7 +177,7 @@ _has_extensions = False
 
 
 def _open_without_user(git_dir: str) -> pygit2.Repository:
-    """Open without the configuration of user and host: theirs may be the one that can't be read."""
+    """Open without the configuration of user and host, which may be the unreadable one."""
     import pygit2
 
     level = pygit2.enums.ConfigLevel
@@ -196,7 +193,7 @@ def _open_without_user(git_dir: str) -> pygit2.Repository:
 
 
 def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
-    """Tell formats that libgit2 lacks, missing permission and damage apart."""
+    """Distinguish formats that libgit2 can't read, missing permission and damage."""
     shared = common_dir(git_dir)
     try:
         config = read_small_file(os.path.join(shared, "config")).decode("utf-8", "replace")
@@ -218,7 +215,7 @@ def _to_error(git_dir: str, error: Exception) -> UnusableRepository:
 
 
 def _unsupported(config: str, error: str) -> str:
-    """What libgit2 can't read of a format; empty when it could."""
+    """Name the feature of a format that libgit2 can't read; empty if it can."""
     if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config):
         return "it uses SHA-256 object names, which libgit2 can't read; convert it to SHA-1"
     if re.search(r"(?im)^\s*refstorage\s*=\s*reftable", config):
@@ -237,7 +234,7 @@ _MAX_FOLDER_BYTES = 16 << 20
 
 
 def mailmap_blob(git_dir: str) -> str:
-    """Blob of HEAD's ``.mailmap``, 40 hex digits; empty when there is none, or it is too large to be one."""
+    """Return the blob of HEAD's ``.mailmap`` as 40 hex digits; empty if absent or too large."""
     import pygit2
 
     try:

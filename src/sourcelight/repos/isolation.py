@@ -1,8 +1,8 @@
-"""A temporary git directory of ours over the objects of a repository: git then reads no word of its configuration.
+"""A temporary git directory over a repository's objects, so that git reads none of its configuration.
 
 A repository's author chooses its configuration, hooks, attributes and remotes, and most of these can name a program. So
-git works in a directory that holds our own configuration, the border of a shallow clone, grafts, and the place of the
-objects; refs are given to it as ids. There is no remote in it, so that no git fetches a missing object, however old.
+git runs in a directory with a configuration of this package, the border of a shallow clone, grafts, and the path of the
+objects; refs are passed as ids. It has no remote, so that no version of git fetches a missing object.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CONFIG = """[core]
 
 @contextlib.contextmanager
 def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs: bool = False) -> Iterator[str]:
-    """Make a git directory that reads the objects of `git_dir` and nothing else of it; it is deleted at the end.
+    """Make a git directory that reads only the objects of `git_dir`; it is deleted at the end.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
     Raises
     ------
     RepositoryError
-        If the repository can't be opened (`handles.Unusable`), or holds more than is read.
+        If the repository can't be opened (`handles.Unusable`), or exceeds the limits.
     """
     handle = open_handle(git_dir)
     shared = common_dir(git_dir)
@@ -85,7 +85,7 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
 
 
 def _check_objects(shared: str) -> None:
-    """Refuse a pipe in place of an object: what serves a clone would wait for it."""
+    """Refuse a pipe in place of an object: a clone would wait for it."""
     try:
         object_sources(shared)
     except OSError as error:
@@ -105,7 +105,7 @@ def _format_setting(setting: str) -> str:
 
 
 def _quote_path(path: str) -> bytes:
-    """A path as a line of git's list of alternates: one with a newline, or a leading mark, is written as in C."""
+    """Write a path as a line of git's list of alternates, with C quotes if it has a newline or a leading mark."""
     raw = os.fsencode(path)
     if b"\n" not in raw and not raw.startswith((b'"', b"#")):
         return raw
@@ -113,7 +113,7 @@ def _quote_path(path: str) -> bytes:
 
 
 def _head(handle: pygit2.Repository) -> bytes:
-    """Content of HEAD: its branch, or its commit where it names none."""
+    """Return the content of HEAD: its branch, or its commit if it names none."""
     import pygit2
 
     try:
@@ -146,7 +146,7 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
 
 
 def _commit_lines(path: str) -> bytes:
-    """Lines of commits in a file of git's: the border of a shallow clone, or grafts; empty when there is no file."""
+    """Read lines of commits from a shallow or grafts file; empty if there is none."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)

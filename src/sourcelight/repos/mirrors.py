@@ -1,6 +1,6 @@
-"""Bare mirrors of remote repositories, made and kept up to date by the git command.
+"""Create and update bare mirrors of remote repositories with the git command.
 
-A mirror is fetched into a folder of its own and moved to its place when it is whole, so that a killed process leaves
+A mirror is fetched into a directory of its own and moved to its place when it is whole, so that a killed process leaves
 nothing that looks like a repository. Credentials in a URL go to git through its environment for this one run: they are
 not written into the mirror, do not show in process lists, and are cut out of every message.
 """
@@ -39,7 +39,7 @@ _MIRROR_KEYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CloneProgress:
-    """How far git is: its own name for the step (``Receiving objects``), done and total in the step's units."""
+    """Progress of git: its name of the step (``Receiving objects``), done and total in the step's units."""
 
     url: str
     step: str
@@ -49,7 +49,7 @@ class CloneProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """A checked URL without its credentials, and those; `local` is the folder it leads to on this machine, if any."""
+    """A checked URL, its credentials apart; `local` is the directory it leads to on this machine, if any."""
 
     url: str
     user: str = ""
@@ -58,10 +58,10 @@ class _Remote:
 
     @contextlib.contextmanager
     def source(self) -> Iterator[str]:
-        """What git is given to fetch from.
+        """The URL or directory that git fetches from.
 
-        The git that serves a folder of this machine obeys the configuration there, and may itself fetch what is
-        missing with a command that it names. So a local one is served from a directory of ours over its objects.
+        The git that serves a local directory obeys the configuration there, and may fetch missing objects with a
+        command that it names. So a local directory is served from an isolated one over its objects.
         """
         if not self.local:
             yield self.url
@@ -89,15 +89,15 @@ def clone(
     progress: Callable[[CloneProgress], None] | None = None,
     cancellation: Cancellation | None = None,
 ) -> str:
-    """Mirror a repository below `folder`, or bring the mirror that is there up to date.
+    """Mirror a repository below `folder`, or update an existing mirror.
 
     Parameters
     ----------
     url
-        ``https``, ``ssh`` (also ``user@host:path``), ``git`` or ``file`` URL, or a local folder. User and password of
-        an https URL are used, but not kept; for later updates a credential helper of git serves better.
+        ``https``, ``ssh`` (also ``user@host:path``), ``git`` or ``file`` URL, or a local directory. User and password
+        of an https URL are used but not stored; for later updates use a credential helper of git.
     folder
-        Where mirrors live; made when absent. The mirror is ``host/owner/name.git`` below it.
+        The directory of mirrors; created if absent. The mirror is ``host/owner/name.git`` below it.
     progress
         Called as git reports.
     cancellation
@@ -113,7 +113,7 @@ def clone(
     RepositoryError
         If the URL is none of these.
     GitFailed
-        If git is missing, too old, or fails; carries the end of what it said, without credentials.
+        If git is missing, too old, or fails; the message ends with git's last lines, without credentials.
     """
     remote = _parse_remote(url)
     target = _mirror_path(os.path.abspath(os.path.expanduser(os.fspath(folder))), remote)
@@ -145,7 +145,7 @@ def update_mirror(
     progress: Callable[[CloneProgress], None] | None = None,
     cancellation: Cancellation | None = None,
 ) -> str:
-    """Bring a mirror up to date: new and moved refs are fetched, deleted ones removed.
+    """Update a mirror: fetch new and moved refs, remove deleted ones.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def _record_origin(path: str, url: str) -> None:
 
 
 def _follow_head(path: str, remote: _Remote, source: str, cancellation: Cancellation | None) -> None:
-    """Take over the default branch of the remote, which a fetch leaves as it was."""
+    """Adopt the remote's default branch, which a fetch doesn't change."""
     with tempfile.TemporaryFile() as answer:
         arguments = ["--git-dir", path, "ls-remote", "--symref", "--", source, "HEAD"]
         environment = _credentials(remote)
@@ -203,7 +203,7 @@ def _follow_head(path: str, remote: _Remote, source: str, cancellation: Cancella
 
 
 def _mirror_path(folder: str, remote: _Remote) -> str:
-    """Where the mirror of a remote stands: by its name, or beside it when another remote of that name is there."""
+    """Return the directory of a remote's mirror: by its name, or beside it if another remote has that name."""
     parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
     target = os.path.join(folder, *parts)
     if not os.path.isdir(f"{target}.git") or _is_same_origin(_recorded_origin(f"{target}.git"), remote.url):
@@ -212,7 +212,7 @@ def _mirror_path(folder: str, remote: _Remote) -> str:
 
 
 def _is_same_origin(first: str, second: str) -> bool:
-    """Whether two URLs mean one repository: the same host and path, and no two different ports."""
+    """Tell whether two URLs mean one repository: the same host and path, and no two different ports."""
     name = name_from_origin(first)
     if not name or name != name_from_origin(second):
         return first == second
@@ -221,7 +221,7 @@ def _is_same_origin(first: str, second: str) -> bool:
 
 
 def _recorded_origin(path: str) -> str:
-    """The origin of a mirror, if its configuration holds nothing but what a mirror needs."""
+    """Return the origin of a mirror, if its configuration has only the keys of a mirror."""
     import pygit2
 
     try:
@@ -265,7 +265,7 @@ def _fetch(
 
 
 def _credentials(remote: _Remote) -> dict[str, str]:
-    """Environment that answers git's question for user and password on this host alone."""
+    """Return the environment that answers git's question for user and password on this host alone."""
     if not remote.user:
         return {}
     parts = urlsplit(remote.url)
@@ -280,7 +280,7 @@ def _credentials(remote: _Remote) -> dict[str, str]:
 
 
 def _parse_remote(url: str) -> _Remote:
-    """Check a URL against what git may be given, and take its credentials out."""
+    """Check a URL against the accepted forms, and take its credentials out."""
     text = url.strip()
     if not text or text.startswith("-") or re.search(r"[\x00-\x1f\x7f]", text):
         raise _to_error(text)
@@ -321,7 +321,7 @@ def _to_error(text: str) -> RepositoryError:
 
 
 def _delete_leftovers(parent: str) -> None:
-    """Remove what killed processes left half fetched."""
+    """Delete partial fetches of killed processes."""
     for name in os.listdir(parent):
         match = re.match(re.escape(PARTIAL_PREFIX) + r"(\d+)-", name)
         if match and not _is_running(int(match[1])):
@@ -329,7 +329,7 @@ def _delete_leftovers(parent: str) -> None:
 
 
 def _is_running(process: int) -> bool:
-    if os.name == "nt":  # a signal there would end the process; leave its folder alone
+    if os.name == "nt":  # a signal there would end the process; leave its directory alone
         return True
     try:
         os.kill(process, 0)

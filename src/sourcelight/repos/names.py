@@ -1,4 +1,4 @@
-"""Names of repositories by their origins or directories, and names that a reader may have meant.
+"""Names of repositories by their origins or directories, and names similar to a missing one.
 
 A repository is called alike on every machine and however it was cloned: ``host/owner/name``. User, password, port,
 query and ``.git`` are dropped, so that no credential can end up in a name. Nothing is read here.
@@ -68,7 +68,7 @@ def web_address(url: str) -> str:
 
 
 def name_from_folder(path: str) -> str:
-    """Name of a repository by the folder it stands in."""
+    """Return the name of a repository by its directory."""
     parts = [part for part in re.split(r"[/\\]", path) if part]
     if parts and parts[-1] == ".git":
         parts.pop()

@@ -1,4 +1,4 @@
-"""Folders and files for their owner alone: indexes, histories and caches hold what private repositories hold."""
+"""Directories and files that only their owner may read: indexes, histories and caches hold private contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _repaired: set[str] = set()
 
 
 def make_private_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder, and those above it that are missing, for its owner alone; one that is there stays as it is.
+    """Make a directory, and those above it that are missing, for its owner alone; one that is there stays as it is.
 
     Raises
     ------
@@ -53,17 +53,17 @@ def open_private(path: str | os.PathLike[str], mode: str) -> IO[bytes]:
 
 
 def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
-    """Close what an earlier version or umask left open to others in a folder of indexes; once in a process.
+    """Remove the rights of others that an earlier version or umask gave in a directory of indexes; once per process.
 
-    Closed are the folders below `path` that hold a file named `marker`, with all that is in them, and then `path`
-    itself where it holds nothing else: a folder of somebody's own files that was named by mistake stays as it is.
+    This covers the directories below `path` with a file named `marker`, and `path` itself if it has no other entries:
+    a directory of other files that was named by mistake stays as it is.
 
     Parameters
     ----------
     path
-        The folder; it need not be there.
+        The directory; it need not be there.
     marker
-        The file by which a folder below is known for an index.
+        The file by which a directory below is known for an index.
     """
     folder = os.path.abspath(os.fspath(path))
     if os.name != "posix" or folder in _repaired:
@@ -91,7 +91,7 @@ def _opener(path: str, flags: int) -> int:
 
 
 def _restrict(path: str) -> None:
-    """Take the rights of others from a folder or file of ours; links are not followed."""
+    """Remove the rights of others from a directory or file of this user; links are not followed."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):  # another user's, or a file system without rights

@@ -1,6 +1,6 @@
-"""What a repository is to the rest of the package: facts and places, no open handle, cheap to pickle.
+"""A repository as plain data: facts and paths, no open handle, cheap to pickle.
 
-Who may see which repository: the one place that decides it.
+`Viewer` decides who may see which repository. No other module decides it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One repository, or one plain folder that is read as a snapshot.
+    """One repository, or one plain directory that is read as a snapshot.
 
     Parameters
     ----------
     facts
         Name, description, flags; `facts.commit` is the commit that a search of the default revision reads.
     key
-        Identity on this machine, safe as a file name: from the real path of the git directory or folder.
+        Identity on this machine, safe as a file name: from the real path of the git directory or directory.
     kind
-        ``git``, or ``snapshot`` for a folder without git.
+        ``git``, or ``snapshot`` for a directory without git.
     git_dir
         Git directory whose HEAD counts; empty for a snapshot.
     worktree
-        Work tree or snapshot folder; empty for a bare repository.
+        Work tree or snapshot directory; empty for a bare repository.
     incomplete
-        Why the repository does not hold everything (``shallow``, ``partial clone``, or both); empty when it does.
+        Why the repository is not complete (``shallow``, ``partial clone``, or both); empty when it does.
     place
         Where it stands on this machine, as `place_of` gives it: what grants hang on. Empty for what stands elsewhere.
     lenders
@@ -65,7 +65,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRepository:
-    """Something that looked like a repository but can't be searched, and why."""
+    """A place that looks like a repository but can't be searched, and why."""
 
     path: str
     reason: Reason
@@ -73,28 +73,28 @@ class SkippedRepository:
 
 
 def key_of(path: str) -> str:
-    """File-name-safe identity of a real path: a readable stem and a hash of the whole path."""
+    """Return the file-name-safe identity of a real path: a readable stem and a hash of the whole path."""
     stem = os.path.basename(path.removesuffix("/.git").removesuffix("\\.git"))
     return readable_key(stem, hashlib.sha256(os.fsencode(path)).hexdigest())
 
 
 def readable_key(stem: str, digest: str) -> str:
-    """A name for files: what is readable of `stem`, and the start of a hash that tells it from others."""
+    """Return a file name: the readable part of `stem`, and the start of a hash that makes it unique."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:40] or "repository"
     return f"{stem}-{digest[:16]}"
 
 
 def home_of(shared: str) -> str:
-    """The canonical path of the repository whose objects and refs stand in `shared`: that of its main work tree.
+    """Return the canonical path of the repository with its objects in `shared`: that of its main work tree.
 
-    For a bare repository, a mirror or a submodule it is the git directory itself; for a snapshot its folder.
+    For a bare repository, a mirror or a submodule it is the git directory itself; for a snapshot its directory.
     """
     real = os.path.realpath(shared)
     return os.path.dirname(real) if os.path.basename(real) == ".git" else real
 
 
 def place_of(shared: str) -> str:
-    """As `home_of`, as text: databases and terminals take no path that is not UTF-8, so its bytes are spelled out."""
+    """Return `home_of` as text, with bytes spelled out if it is not UTF-8, for databases and terminals."""
     home = home_of(shared)
     try:
         home.encode("utf-8")
@@ -104,7 +104,7 @@ def place_of(shared: str) -> str:
 
 
 def git_dir_of_file(path: str) -> str:
-    """The git directory that a ``.git`` file names (gitrepository-layout); empty for any other file."""
+    """Return the git directory that a ``.git`` file names (gitrepository-layout); empty for any other file."""
     try:
         text = read_small_file(path, 8192)
     except OSError:
@@ -116,18 +116,18 @@ def git_dir_of_file(path: str) -> str:
 
 
 def common_dir(git_dir: str) -> str:
-    """The git directory that holds objects and refs: `git_dir` itself, or for a linked work tree the one it names."""
+    """Return the git directory with objects and refs: `git_dir`, or the one that a linked work tree names."""
     try:
         target = os.fsdecode(read_small_file(os.path.join(git_dir, "commondir"), 4096).strip())
     except OSError:
         return git_dir
-    # As the kernel resolves it, which is what git opens: `link/..` is not the directory that the link stands in.
+    # As the kernel resolves it, which is what git opens: `link/..` is not the directory around the link.
     return git_dir if "\0" in target else os.path.realpath(os.path.join(git_dir, target))
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Someone who asks.
+    """A reader of repositories.
 
     Parameters
     ----------
@@ -153,29 +153,29 @@ class Viewer:
 
     @classmethod
     def owner(cls) -> Viewer:
-        """Whoever runs this process: sees everything."""
+        """Return the viewer of whoever runs this process, who sees everything."""
         return cls("owner", sees_private=True)
 
     @classmethod
     def anonymous(cls) -> Viewer:
-        """A reader without a credential: sees public repositories."""
+        """Return a viewer without a credential, who sees public repositories."""
         return cls("", sees_private=False)
 
     def may_see(self, repository: Repository) -> bool:
-        """Whether this repository exists for the viewer."""
+        """Tell whether this repository exists for the viewer."""
         if self.only is not None and repository.facts.name not in self.only:
             return False
         return self.sees_private or not repository.facts.private or self._is_granted(repository)
 
     def _is_granted(self, repository: Repository) -> bool:
-        """Whether a private repository is granted, and with it every private one whose objects it reads."""
+        """Tell whether a private repository is granted, and every private one whose objects it reads."""
         if repository.facts.name in self.granted:
             return self.granted.issuperset(repository.lender_names)
         return repository.place in self.places and self.places.issuperset(repository.lenders)
 
 
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
-    """The repositories that exist for `viewer`, in the order given."""
+    """Return the repositories that exist for `viewer`, in the order given."""
     if viewer.only is not None:
         return tuple([repository for repository in repositories if viewer.may_see(repository)])
     if viewer.sees_private:

@@ -1,8 +1,6 @@
-"""From what a reader calls a revision to a commit.
+"""Resolve revisions to commits, and walk histories by time.
 
-Questions about the times of a commit's ancestors. Times are committer times, in seconds since 1970.
-
-The refs of a repository, by pattern.
+Times are committer times, in seconds since 1970.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ _MAX_STEPS = 1_000_000
 
 
 def resolve(repository: Repository, revision: str) -> str:
-    """Resolve a revision to a commit, reading refs as they stand now.
+    """Resolve a revision to a commit, reading refs as of now.
 
     Parameters
     ----------
@@ -46,7 +44,7 @@ def resolve(repository: Repository, revision: str) -> str:
     revision
         Empty or ``HEAD``: the default revision. A branch, a tag (followed to its commit), a full or short hash,
         ``refs/heads/x``, each with ``~2`` or ``^`` behind; a branch that is only known from `origin` is found
-        by its own name. ``WORKTREE``: the work tree as it stands, modified and untracked files included;
+        by its own name. ``WORKTREE``: the work tree with its changes, modified and untracked files included;
         for a clean one that is its commit.
 
     Returns
@@ -244,7 +242,7 @@ def has_commit_after(
 
 
 def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
-    """Tell whether `commit` is `tip` or one of its ancestors; False, too, for what the repository does not hold."""
+    """Tell whether `commit` is `tip` or one of its ancestors; False if the repository lacks it."""
     if commit == tip:
         return True
     if repository.kind == "snapshot":
@@ -289,7 +287,7 @@ def _walk(repository: Repository, commit: str, cancellation: Cancellation | None
             seen.add(str(ancestor.id))
             yield str(ancestor.id), int(ancestor.commit_time)
     except (KeyError, ValueError, pygit2.GitError):
-        # A shallow clone ends here, or libgit2 can't make out a commit: what is there is walked in another way.
+        # A shallow clone ends here, or libgit2 can't parse a commit: the rest is walked by `ancestors_by_time`.
         for name, time_s in ancestors_by_time(handle, commit):
             if cancellation is not None:
                 cancellation.check()

@@ -1,4 +1,4 @@
-"""What the repository around a directory tracks: such entries are content, and content never leads to a repository.
+"""Entries that the repository around a directory tracks: they are content, which never leads to a repository.
 
 Whoever writes a repository decides where its links point and what its directories look like. An entry counts as
 tracked when the last commit or the index has it; a repository that can't be read counts as tracking everything.
@@ -25,7 +25,7 @@ _MAX_INDEX_BYTES = 1 << 30
 
 @dataclass(slots=True)
 class TrackedEntries:
-    """The entries of the work tree at `worktree` (a real path) that its git directory tracks; empty: unreadable."""
+    """The tracked entries of the work tree at `worktree` (a real path); `git_dir` is empty if unreadable."""
 
     worktree: str
     git_dir: str
@@ -109,7 +109,7 @@ class TrackedEntries:
 
 
 def enclosing_work_trees(real: str) -> tuple[TrackedEntries, ...]:
-    """The work trees above the real path `real`, the outermost first."""
+    """Return the work trees above the real path `real`, the outermost first."""
     trees = []
     above = os.path.dirname(real)
     while True:
@@ -121,14 +121,14 @@ def enclosing_work_trees(real: str) -> tuple[TrackedEntries, ...]:
 
 
 def git_dir_of(worktree: str) -> str:
-    """The real git directory that the ``.git`` of `worktree` is or names; empty when it is neither."""
+    """Return the real git directory that the ``.git`` of `worktree` is or names; empty if it is neither."""
     dot = os.path.join(worktree, ".git")
     git_dir = dot if os.path.isdir(dot) else git_dir_of_file(dot)
     return os.path.realpath(git_dir) if git_dir and os.path.isfile(os.path.join(git_dir, "HEAD")) else ""
 
 
 def _fold(name: str) -> str:
-    """`name` as file systems compare it that know no case: one that does is only stricter for it."""
+    """Fold a name as case-insensitive file systems compare it; elsewhere this is only stricter."""
     return unicodedata.normalize("NFC", name).casefold()
 
 

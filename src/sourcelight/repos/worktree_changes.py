@@ -1,4 +1,4 @@
-"""How a work tree differs from its last commit.
+"""Compare a work tree with its last commit.
 
 libgit2's status takes files that git was told not to look at (assume-unchanged, skip-worktree) for unchanged, so that
 their content on disk is compared here. pygit2 gives no flags of index entries; source of the layout: git's
@@ -48,7 +48,7 @@ _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
 @dataclass(frozen=True, slots=True)
 class WorktreeStatus:
-    """How a work tree differs from its last commit, in files.
+    """Differences of a work tree from its last commit, as numbers of files.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class WorktreeStatus:
 
     @property
     def clean(self) -> bool:
-        """Whether the work tree holds exactly the last commit."""
+        """Whether the work tree equals the last commit."""
         return not (self.modified or self.untracked or self.deleted)
 
 
 def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeStatus:
-    """Count how the work tree differs from the last commit; all zero for bare repositories and snapshots.
+    """Count the differences from the last commit; zero for bare repositories and snapshots.
 
     Looking takes about 10 us a file (30,000 files: 0.3 s), so that an answer is kept for 20 times as long as it took:
     asking before every query costs at most 5 % of the time.
@@ -104,9 +104,9 @@ def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeS
 
 
 def changed_paths(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    """Paths that are changed, deleted and new against the last commit; libgit2 runs no filter or monitor for it.
+    """List changed, deleted and new paths against the last commit; libgit2 runs no filter or monitor for it.
 
-    Files count as they stand on disk, also those that git was told not to look at: assume-unchanged ones, and those of
+    Files count as they are on disk, also those that git ignores on request: assume-unchanged ones, and those of
     skip-worktree, which are deleted where a sparse checkout leaves them out.
     """
     changed, deleted, new, _ = _compare(repository)
@@ -114,13 +114,13 @@ def changed_paths(repository: Repository) -> tuple[set[bytes], set[bytes], set[b
 
 
 def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes], set[bytes]]:
-    """What `changed_paths` gives, and which of the deleted files a sparse checkout leaves out."""
+    """Return `changed_paths`, and the deleted files that a sparse checkout leaves out."""
     import pygit2
 
     try:
         handle = open_handle(repository.git_dir)
         if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
-            return set(), set(), set(), set()  # its configuration names another folder: not ours to read
+            return set(), set(), set(), set()  # its configuration names another directory: not ours to read
         _check_rules(repository, handle)
         status = handle.status(untracked_files="all", ignored=False)
     except UnusableRepository as error:
@@ -137,7 +137,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
             if entry.sparse and entry.path in deleted:
                 sparse.add(entry.path)
             continue
-        # The status is silent about these, also where what is staged is not what the last commit holds.
+        # The status leaves these out, even if the staged content differs from the last commit.
         committed = _committed(tree, entry.path)
         differs = _differs(root, entry)
         if differs is None:
@@ -153,7 +153,7 @@ def _compare(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]
 
 
 def _committed(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
-    """The 20 bytes by which git names what a tree holds at a path; None when it holds nothing there."""
+    """Return the 20-byte blob id of a path in a tree; None if the path is no file there."""
     try:
         return None if tree is None else tree[os.fsdecode(path)].id.raw
     except KeyError:
@@ -161,12 +161,12 @@ def _committed(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
 
 
 def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
-    """Whether a file on disk is another one than in the index; None when there is none."""
+    """Tell whether a file on disk differs from the index; None if it doesn't exist."""
     path = os.path.join(root, entry.path)
     folder = os.path.realpath(os.path.dirname(path))
     real = os.path.realpath(root)
     if folder != real and not folder.startswith(real + os.sep.encode()):
-        return None  # a folder of its path is a link out of the work tree
+        return None  # a directory of its path is a link out of the work tree
     try:
         info = os.lstat(path)
         if stat.S_ISDIR(info.st_mode):
@@ -181,7 +181,7 @@ def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
 
 
 def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
-    """The 20 bytes by which git names a file's content, read once for each of its states."""
+    """Return the 20-byte blob id of a file's content, read once for each of its states."""
     stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
     cached = _contents.get(path)
     if cached is not None and cached[0] == stamp:
@@ -195,7 +195,7 @@ def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
 
 
 def _content_name(path: bytes, size: int) -> bytes:
-    """The same, read now and in pieces."""
+    """Read a file in blocks and return its 20-byte blob id."""
     name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
@@ -205,7 +205,7 @@ def _content_name(path: bytes, size: int) -> bytes:
 
 
 def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
-    """Raise `RepositoryError` for what libgit2 would read without a bound, or wait for.
+    """Raise `RepositoryError` for files that libgit2 would read without a limit, or wait for.
 
     That is a HEAD that names endless files, and rules about files (attributes, ignored ones) of more than
     `MAX_RULES_BYTES`, on disk or in the index, or in a file that the configuration names: it takes a hundred times
@@ -243,7 +243,7 @@ def _check_size(repository: Repository, path: str, size: int) -> None:
 
 
 def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
-    """Files of rules in a work tree, also in folders that are not tracked; other repositories' are left out."""
+    """Find rule files in a work tree, in untracked directories too, but not in nested repositories."""
     pending = [worktree]
     while pending:
         try:
@@ -272,7 +272,7 @@ def _folders_of(repository: Repository, commit: str) -> list[bytes]:
 
 
 def _size_on_disk(path: bytes) -> int:
-    """Size of a file; beyond every limit for what is none, such as a pipe."""
+    """Return the size of a file; `sys.maxsize` for a pipe or a device."""
     try:
         info = os.stat(path)
     except OSError:
@@ -331,7 +331,7 @@ _hidden_entries: dict[str, tuple[_IndexStamp, tuple[HiddenEntry, ...]]] = {}
 
 
 def hidden_entries(git_dir: str) -> tuple[HiddenEntry, ...]:
-    """List them, by path; none where the index is absent or of a form that libgit2 refuses as well.
+    """List hidden entries by path; none if the index is absent or libgit2 refuses its form too.
 
     An index of 30,000 files takes 40 to 80 ms to read on a busy machine, once for each of its states.
     """
@@ -385,7 +385,7 @@ def _parse_hidden(raw: bytes) -> list[HiddenEntry]:
 
 
 def _varint(raw: bytes, offset: int) -> tuple[int, int]:
-    """Read a number in git's offset encoding, and where it ends."""
+    """Read a number in git's offset encoding; return it and its end."""
     byte = raw[offset]
     value = byte & 127
     while byte & 128:

@@ -1,4 +1,4 @@
-"""Files that no commit holds: plain directories read as snapshots, and work trees as they stand.
+"""Files without a commit: plain directories read as snapshots, and work trees with their changes.
 
 Content is named as git would name it (the hash of a blob), so that an engine keeps and shares it like any other. The
 state as a whole is named by a hash over paths, modes and contents, in the place of a commit.
@@ -36,7 +36,7 @@ _hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
 
 @dataclass(frozen=True, slots=True)
 class WorktreeState:
-    """The files of a folder at one moment: their `tree`, its name `commit`, and where changed content stands."""
+    """The files of a directory at one moment: their `tree`, its name `commit`, and the paths of changed content."""
 
     commit: str
     tree: CommitTree
@@ -45,7 +45,7 @@ class WorktreeState:
     large: frozenset[bytes] = frozenset()
 
     def read(self, blob_id: bytes) -> bytes | None:
-        """Read content from disk; None when the file has changed or gone since."""
+        """Read content from disk; None if the file has changed or is gone."""
         for path in self.places.get(blob_id, ()):
             try:
                 text = _read(os.path.join(self.root, path))
@@ -56,7 +56,7 @@ class WorktreeState:
         return None
 
     def size(self, blob_id: bytes) -> int | None:
-        """Size of the content in bytes; None when the file is gone."""
+        """Return the size of the content in bytes; None if the file is gone."""
         for path in self.places.get(blob_id, ()):
             try:
                 return os.lstat(os.path.join(self.root, path)).st_size
@@ -66,12 +66,12 @@ class WorktreeState:
 
 
 def blob_name(text: bytes) -> bytes:
-    """The 20 bytes by which git names this content."""
+    """Return the 20-byte git id of a content."""
     return hashlib.sha1(b"blob %d\0" % len(text) + text, usedforsecurity=False).digest()
 
 
 def current_state(repository: Repository, cancellation: Cancellation | None = None) -> WorktreeState:
-    """Read the state of a snapshot's folder or of a work tree as it is now.
+    """Read the current state of a snapshot's directory or of a work tree.
 
     Only files whose size or times changed since the last call in this process are read again.
 
@@ -80,7 +80,7 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
     Cancelled
         If `cancellation` asks to stop.
     RepositoryNotFound
-        If the folder is gone.
+        If the directory is gone.
     """
     root = os.fsencode(repository.worktree)
     if not os.path.isdir(root):
@@ -99,7 +99,7 @@ def current_state(repository: Repository, cancellation: Cancellation | None = No
 
 
 def find_state(repository: Repository, commit: str) -> WorktreeState | None:
-    """A state that was current a short while ago in this process, or is now; None for any other."""
+    """Return a recent or current state of this process by its name; None for any other."""
     states = _states.get(repository.key)
     state = None if states is None else states.get(commit)
     if state is None:
@@ -108,7 +108,7 @@ def find_state(repository: Repository, commit: str) -> WorktreeState | None:
 
 
 def worktree_tree(repository: Repository) -> CommitTree:
-    """List the files of a work tree as they stand: modified and untracked ones included, deleted and ignored ones not.
+    """List the files of a work tree, modified and untracked ones included, deleted and ignored ones not.
 
     A bare repository has none and gives an empty tree.
     """
@@ -116,7 +116,7 @@ def worktree_tree(repository: Repository) -> CommitTree:
 
 
 class ObjectReader(StoreReader):
-    """Reads one repository, or one plain directory; make one per process and thread, and close it.
+    """Reads one repository or plain directory; make one per process and thread, and close it.
 
     Beside the object store it reads what no commit has: snapshots, and changed files of a work tree.
 
@@ -163,7 +163,7 @@ class ObjectReader(StoreReader):
         return None if state is None or (state.size(blob_id) or 0) > limit else state.read(blob_id)
 
     def size(self, blob_id: bytes) -> int | None:
-        """Size of a file's content in bytes, without reading it; None as for `read`."""
+        """Return the size of a file's content in bytes without reading it; None as for `read`."""
         size = super().size(blob_id)
         if size is not None:
             return size
@@ -171,7 +171,7 @@ class ObjectReader(StoreReader):
         return None if state is None else state.size(blob_id)
 
     def _current(self) -> WorktreeState | None:
-        """The state on disk; None where there is none, or where it is gone or damaged since."""
+        """Return the state on disk; None if there is none, or if it is gone or damaged."""
         if self._state is None and self.repository.worktree and not self._state_failed:
             try:
                 self._state = current_state(self.repository)
@@ -181,7 +181,7 @@ class ObjectReader(StoreReader):
 
 
 class _Hasher:
-    """Names the content of files below `root`, and remembers what it read."""
+    """Hashes the content of files below `root`, and remembers the hashes."""
 
     def __init__(
         self, root: bytes, known_hashes: dict[bytes, tuple[_Stamp, bytes]], cancellation: Cancellation | None
@@ -196,7 +196,7 @@ class _Hasher:
         self.missing = self.symlinks = 0
 
     def add(self, path: bytes) -> None:
-        """Take up the file at `path` (relative to the root); links are counted, not followed."""
+        """Hash the file at `path` (relative to the root); links are counted, not followed."""
         if self.cancellation is not None:
             self.cancellation.check()
         try:
@@ -229,7 +229,7 @@ class _Hasher:
         return name
 
     def state(self, kind: bytes, tree: CommitTree) -> WorktreeState:
-        """Name the whole: the same files give the same name, on every machine."""
+        """Name the state as a whole: the same files give the same name on every machine."""
         digest = hashlib.sha1(kind + b"\0", usedforsecurity=False)
         for index, path in enumerate(tree.paths):
             digest.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
@@ -246,7 +246,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _read(path: bytes) -> bytes:
-    """Read a regular file; a link or pipe that took its place since is refused."""
+    """Read a regular file; refuses a link or pipe that has replaced it."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as file:
@@ -301,6 +301,6 @@ def _worktree(repository: Repository, hasher: _Hasher) -> WorktreeState:
 
 
 def _head(repository: Repository) -> str:
-    """The commit checked out; empty before the first one."""
+    """Return the commit checked out; empty before the first one."""
     handle = open_handle(repository.git_dir)
     return "" if handle.head_is_unborn else str(handle.head.target)

@@ -1,4 +1,4 @@
-"""The repositories of one `open`: found, named, annotated, and kept up to date."""
+"""The live catalog: finds, names and annotates the repositories of one `open`, and follows their changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Path = str | os.PathLike[str]
 
 
 class Catalog:
-    """Repositories below some folders. Safe to use from several threads.
+    """The repositories below some directories. Safe to use from several threads.
 
     Make one with `Catalog.open`.
     """
@@ -82,30 +82,30 @@ class Catalog:
 
         Work trees, bare repositories, submodules and mirrors are found at any depth, work trees also inside other work
         trees; linked work trees of one git directory are one repository. What a work tree tracks is content: neither
-        a folder in it that looks like a git directory, nor what one of its links leads to, is a repository. A path
+        a directory in it that looks like a git directory, nor what one of its links leads to, is a repository. A path
         inside a work tree, of which the last commit holds files, means the whole repository. A path that holds files
         but no repository is read as a snapshot.
 
         Parameters
         ----------
         paths
-            Folders; ``~`` is expanded.
+            Directories; ``~`` is expanded.
         worktree
-            Whether the caller wants modified and untracked files too (revision ``WORKTREE``); kept as `worktree`.
+            Whether the caller wants modified and untracked files too (revision ``WORKTREE``); stored as `worktree`.
         annotations
-            A `repos.toml`; None: the one in or beside each given folder, if any.
+            A `repos.toml`; None: the one in or beside each given directory, if any.
         policy
-            For a service with accounts: what it remembers of privacy, and where repositories may read from. None:
+            For a service with accounts: its memory of privacy, and the directories it may read from. None:
             for somebody's own files, which may be linked from anywhere.
         progress
-            Called with folders read and repositories found.
+            Called with directories read and repositories found.
         cancellation
-            Checked for every folder and file.
+            Checked for every directory and file.
 
         Raises
         ------
         NoRepositories
-            If nothing can be searched; says what was skipped and why.
+            If no repository can be searched; the message lists skipped places with reasons.
         ConfigurationError
             If a `repos.toml` can't be used.
         Cancelled
@@ -132,7 +132,7 @@ class Catalog:
         contexts: Mapping[str, Mapping[str, object]] | None = None,
         skipped: Sequence[SkippedRepository] = (),
     ) -> Self:
-        """Make a catalog of repositories that somebody else found; it looks at no folder, and never changes."""
+        """Make a catalog of known repositories; it reads no directory and never changes."""
         catalog = cls((), None, worktree=False)
         catalog._contexts = {name: dict(context) for name, context in (contexts or {}).items()}
         ordered = tuple(sorted(repositories, key=lambda repository: repository.name))
@@ -147,17 +147,17 @@ class Catalog:
 
     @property
     def skipped(self) -> tuple[SkippedRepository, ...]:
-        """What looked like a repository but can't be read, by path."""
+        """Places that look like a repository but can't be read, by path."""
         return self._view[1]
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader should know about the names and places."""
+        """Warnings about names, places and settings files."""
         return self._view[2]
 
     @property
     def contexts(self) -> dict[str, dict[str, object]]:
-        """Named sets of repositories from `repos.toml`, shape checked."""
+        """Named sets of repositories from `repos.toml`."""
         by_name = {
             name: dict(context) for file in self._settings.annotations for name, context in file.contexts.items()
         }
@@ -165,16 +165,16 @@ class Catalog:
 
     @property
     def has_places(self) -> bool:
-        """Whether its repositories stand on this machine, so that grants hang on their places."""
+        """Whether the repositories are on this machine, so that grants refer to their places."""
         return bool(self.paths)
 
     @property
     def settings_problems(self) -> list[str]:
-        """Why former settings of repositories are in force in place of those that can't be read; empty: they can."""
+        """Why earlier settings are in force for files that can't be read; empty if all can be read."""
         return self._settings.problems
 
     def share(self, register: RepositoryRegister, default_visibility: str = "") -> None:
-        """Take note that others than the owner may read from now on, and remember names and privacy in `register`.
+        """Prepare for readers other than the owner; remember names and privacy in `register`.
 
         What is known already stays as it is. Grants that wait for a name are tied to the repository that has it now.
         """
@@ -188,7 +188,7 @@ class Catalog:
             self._memory.bind_grants(self.repositories)
 
     def get(self, name: str, viewer: Viewer | None = None) -> Repository:
-        """Give the repository of this name.
+        """Return the repository of this name.
 
         Raises
         ------
@@ -203,11 +203,11 @@ class Catalog:
         return repository
 
     def visible(self, viewer: Viewer) -> tuple[Repository, ...]:
-        """The repositories that exist for `viewer`, by name."""
+        """Return the repositories that `viewer` may see, by name."""
         return visible(self.repositories, viewer)
 
     def refresh(self, *, thorough: bool = False, brief: bool = False) -> bool:
-        """Notice moved refs, new, deleted and recreated repositories, and a changed `repos.toml`.
+        """Pick up moved refs, new, deleted and recreated repositories, and a changed `repos.toml`.
 
         Costs a few `stat` calls for a repository that did not change. A snapshot is looked through only after a
         while, at most 5 % of the time; work trees are not looked at.
@@ -215,7 +215,7 @@ class Catalog:
         Parameters
         ----------
         thorough
-            Read everything anew.
+            Read all places again.
         brief
             Look only for other commits and at `repos.toml`, with half as many calls: for a caller who does so many
             times a second, and looks at everything now and then. New repositories, descriptions and times of fetches
@@ -245,7 +245,7 @@ class Catalog:
             return changed and self._arrange()
 
     def _watch(self) -> None:
-        """Note what a brief look has to look at, when all is at rest."""
+        """Record the files that a brief refresh compares, if no repository changes right now."""
         stamps, is_racy = self._settings.stamp
         if is_racy:
             return
@@ -271,7 +271,7 @@ class Catalog:
         return not any(map(os.path.lexists, self._absent))
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
-        """Walk all paths; True when places came or went."""
+        """Walk all paths; return whether places were added or removed."""
         walk = Discovery(self._boundary)
         snapshots: list[str] = []
         warnings: list[str] = []
@@ -309,7 +309,7 @@ class Catalog:
         return came_or_went
 
     def _settings_folders(self) -> list[str]:
-        """Where the `repos.toml` of each path stands: in it, or beside a repository."""
+        """Return the directories of `repos.toml` files: each path, or the one beside a repository."""
         paths = {entry.path for entry in self._entries}
         return [os.path.dirname(path) if path in paths else path for path in self.paths]
 
@@ -322,7 +322,7 @@ class Catalog:
         return tuple(roots)
 
     def _arrange(self) -> bool:
-        """Name and annotate everything, decide what is private, and publish it in one step."""
+        """Name and annotate all repositories, decide which are private, and publish the result in one step."""
         descriptions = [entry.description for entry in self._entries if entry.description is not None]
         is_shared = self._memory.register is not None
         memory = Memory(
@@ -348,7 +348,7 @@ class Catalog:
 
 
 def _walk_warnings(walk: Discovery) -> list[str]:
-    """What the walk left alone, although a reader may miss it."""
+    """Warn of directories that the walk left out and that a reader may miss."""
     warnings = []
     if walk.lookalikes:
         count = len(walk.lookalikes)

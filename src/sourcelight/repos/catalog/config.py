@@ -1,15 +1,15 @@
-"""The `repos.toml` of served folders: read whole or not at all, and held on to while they can't be read.
+"""Read the `repos.toml` of served directories, and keep the last good text while a file can't be read.
 
-A faulty file says nothing, and what was read last stays in force. So does it for a service with accounts when the file
-is gone or empty, since silence must not make anything public, until a file is there again that says something.
+While a file is faulty, its last good text stays in force. For a service with accounts it also stays in force while the
+file is gone or empty: otherwise an accident would make private repositories public.
 
-`repos.toml`: what a repository can't say about itself.
+The form of `repos.toml`:
 
 ::
 
     defaultVisibility = "private"            # of repositories for which nothing is written: private or public
 
-    [repositories."github.com/owner/name"]   # its name, or its folder (absolute, ~, or relative to this file)
+    [repositories."github.com/owner/name"]   # its name, or its directory (absolute, ~, or relative to this file)
     name = "team/name"                       # another name
     description = "Payments"
     private = true
@@ -72,12 +72,12 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ReposConfig:
-    """A read `repos.toml`.
+    """The contents of one `repos.toml`.
 
     Parameters
     ----------
     repositories
-        By name or folder, as written: the keys given for it.
+        By name or directory, as written: the keys given for it.
     contexts
         By name: `description`, and `repositories` or `query`.
     path
@@ -96,7 +96,7 @@ class ReposConfig:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is written there."""
+        """Whether the file has no setting."""
         return not (self.repositories or self.contexts or self.default_visibility)
 
     @property
@@ -121,11 +121,11 @@ class ReposConfig:
         return keys
 
     def keys_by_name(self, *names: str) -> list[str]:
-        """The keys that are one of these names, without regard to case."""
+        """Return the keys that equal one of these names, ignoring case."""
         return [key for name in dict.fromkeys(map(name_key, names)) for key in self._by_name.get(name, ())]
 
     def keys_by_directory(self, *folders: str) -> list[str]:
-        """The keys that lead to one of these folders (real paths)."""
+        """Return the keys that lead to one of these directories (real paths)."""
         return [key for folder in dict.fromkeys(folders) for key in self._by_folder.get(folder, ())]
 
 
@@ -150,7 +150,7 @@ def read_annotations(path: str) -> ReposConfig:
 
 
 def _read_stable(path: str) -> bytes:
-    """Read a file as it stood at one moment: one that is written meanwhile is read again, or refused."""
+    """Read a file as of one moment: retry while somebody writes it, then refuse."""
     for _ in range(_ATTEMPTS):
         before = _file_state(path)
         raw = read_small_file(path, _MAX_BYTES + 1)
@@ -167,7 +167,7 @@ def _file_state(path: str) -> tuple[int, int, int]:
 
 
 def parse_annotations(text: str, path: str) -> ReposConfig:
-    """Read the text of a `repos.toml`; `path` is for messages and for folders relative to it.
+    """Parse the text of a `repos.toml`; `path` is for messages and for paths relative to it.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def parse_annotations(text: str, path: str) -> ReposConfig:
 
 
 class _TomlChecker:
-    """Finds the line of a fault in the text: TOML's values carry none."""
+    """Checks values and finds the line of an error: TOML's values carry no position."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -238,7 +238,7 @@ class SettingsFiles:
     Parameters
     ----------
     given
-        A file that the caller named, and that must be there; None: the one in or beside each folder.
+        A file that the caller named, and that must be there; None: the one in or beside each directory.
     """
 
     def __init__(self, file: str | None) -> None:
@@ -252,32 +252,32 @@ class SettingsFiles:
 
     @property
     def annotations(self) -> tuple[ReposConfig, ...]:
-        """What is in force."""
+        """The settings in force, one for each file."""
         return tuple(self._current[path] for path in self.paths if path in self._current)
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader should know of the files, those that can't be read last."""
+        """Warnings about the files, unreadable ones last."""
         reason = "is tracked by the repository around it: it is content, and says nothing about repositories"
         return [*(f"{path} {reason}" for path in sorted(self._ignored)), *self.problems]
 
     @property
     def problems(self) -> list[str]:
-        """Why former settings are in force; empty when all could be read."""
+        """Why earlier settings are in force; empty if all files can be read."""
         return [f"{self._problems[path]}; the former settings stay in force" for path in sorted(self._problems)]
 
     def of_folder(self, folder: str) -> ReposConfig:
-        """What is in force for a searched folder."""
+        """Return the settings in force for a searched directory."""
         return self._current.get(self._path_for(folder), ReposConfig())
 
     def use_register(self, register: RepositoryRegister) -> None:
-        """Keep what is read in `register`, and fall back on what is kept there after a restart."""
+        """Store settings in `register`, and fall back on stored ones after a restart."""
         self._register = register
         for path, settings in self._current.items():
             self._store(path, settings)
 
     def choose(self, folders: Sequence[str]) -> None:
-        """Look for the files of `folders`."""
+        """Select the files of `folders`."""
         self.paths = tuple(dict.fromkeys(self._path_for(folder) for folder in folders))
 
     def read(self, *, first: bool) -> None:
@@ -286,7 +286,7 @@ class SettingsFiles:
         Parameters
         ----------
         first
-            Whether nothing was read before: a faulty file is an error then, unless former settings are kept.
+            Whether this is the first read: a faulty file is then an error, unless earlier settings are stored.
 
         Raises
         ------
@@ -314,7 +314,7 @@ class SettingsFiles:
             self._store(path, config)
 
     def reread(self) -> bool:
-        """Read all files anew; True when anything is different."""
+        """Read all files again; return whether anything is different."""
         before = (self.annotations, self._problems)
         self.read(first=False)
         return before != (self.annotations, self._problems)
@@ -340,7 +340,9 @@ class SettingsFiles:
 
     def _store(self, path: str, annotations: ReposConfig) -> None:
         if self._register is not None and not annotations.is_empty:
-            with contextlib.suppress(StateUnusable):  # what is in force here stays so; only a restart would not know it
+            with contextlib.suppress(
+                StateUnusable
+            ):  # the settings stay in force in this process; only a restart would lose them
                 self._register.save_settings(_path_text(path), annotations.text)
 
     def _load_stored(self, path: str) -> ReposConfig | None:

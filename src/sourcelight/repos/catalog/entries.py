@@ -1,6 +1,6 @@
-"""One place of a catalog: what stands there, and how to notice cheaply that it says something else.
+"""One place of a catalog, and cheap checks of whether it has changed.
 
-What a catalog remembers of places: names and privacy, in this process or in the register of a service.
+`PlaceMemory` remembers names and privacy of places, in this process or in the register of a service.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SNAPSHOT_SHARE = 20  # a snapshot is looked through again after 20 times as long
 
 @dataclass(slots=True)
 class CatalogEntry:
-    """One place: what it said last (`description` or `skipped`), and by what to notice that it says something else."""
+    """One place: its last `description` or `skipped`, and the time stamps that tell whether it has changed."""
 
     place: DiscoveredRepository | str
     files: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class CatalogEntry:
     next_check_s: float = 0.0
 
     def read(self, boundary: Boundary, cancellation: Cancellation | None = None) -> bool:
-        """Read the place anew; True when it says something else than before."""
+        """Read the place; return whether its description differs from the last one."""
         previous = (self.description, self.skipped)
         started_s = time.monotonic()
         self.description = self.skipped = None
@@ -71,7 +71,7 @@ class CatalogEntry:
         return previous != (self.description, self.skipped)
 
     def refresh(self, boundary: Boundary, *, thorough: bool, brief: bool) -> bool:
-        """Read the place anew if it may say something else; True when it does. See `Catalog.refresh`."""
+        """Read the place if its files have changed; return whether its description differs. See `Catalog.refresh`."""
         if isinstance(self.place, str):
             return (thorough or time.monotonic() >= self.next_check_s) and self.read(boundary)
         if brief and not (thorough or self.is_racy or self.is_fallback_branch):
@@ -85,35 +85,35 @@ class CatalogEntry:
 
     @property
     def is_fallback_branch(self) -> bool:
-        """Whether HEAD names no branch, so that another one stands in for it, which `commit_files` say nothing of."""
+        """Whether HEAD names no branch, so that another branch is read, which `commit_files` don't cover."""
         return self.description is not None and bool(self.description.warning)
 
     @property
     def is_stable(self) -> bool:
-        """Whether `commit_files` alone tell of another commit."""
+        """Whether `commit_files` alone show a new commit."""
         git = isinstance(self.place, DiscoveredRepository)
         return git and self.commit_stamp is not None and not self.is_racy and not self.is_fallback_branch
 
     @property
     def address(self) -> str:
-        """The place by which it is remembered."""
+        """The place under which it is remembered."""
         return place_of(self.place if isinstance(self.place, str) else self.place.shared)
 
     @property
     def path(self) -> str:
-        """Where a reader sees it."""
+        """The path to show to a reader."""
         return self.place if isinstance(self.place, str) else self.place.worktree or self.place.git_dir
 
 
 class PlaceMemory:
-    """Records of places, those known for longest first.
+    """Records of places, oldest first.
 
     Attributes
     ----------
     register
         Where they are kept over restarts; None: nowhere, for somebody who searches their own files.
     private_roots
-        Real paths of searched folders in which anything is or was private.
+        Real paths of searched directories in which anything is or was private.
     """
 
     def __init__(self) -> None:
@@ -123,14 +123,14 @@ class PlaceMemory:
         self._is_saved = True
 
     def use_register(self, register: RepositoryRegister) -> None:
-        """Take up what `register` knows, and keep everything there; what was seen in this process wins."""
+        """Load the records of `register` and store all records there; records of this process win."""
         self.register = register
         self.records = {**{record.place: record for record in register.all()}, **self.records}
         self.private_roots |= register.private_roots()
         register.save(self.records.values(), private_roots=self.private_roots)
 
     def store(self, records: Mapping[str, RepositoryRecord], private_roots: frozenset[str]) -> None:
-        """Remember what was decided. A public place that is gone loses its name to one that took it."""
+        """Store records. A public place that is gone loses its name to a place that took it."""
         names = {name_key(record.name) for record in records.values()}
         released = [
             place for place, record in self.records.items() if place not in records and name_key(record.name) in names
@@ -146,11 +146,11 @@ class PlaceMemory:
             try:
                 self.register.save(changed if self._is_saved else self.records.values(), released, self.private_roots)
                 self._is_saved = True
-            except StateUnusable:  # it holds in this process; the next look at anything that changed tries again
+            except StateUnusable:  # it is in force in this process; the next change tries again
                 self._is_saved = False
 
     def bind_grants(self, repositories: Sequence[Repository]) -> None:
-        """Tie grants by name to the places that have these names, unless several claim one."""
+        """Bind grants by name to the places with these names, unless several places claim a name."""
         if self.register is None:
             return
         claims = Counter(record.claim for record in self.records.values())

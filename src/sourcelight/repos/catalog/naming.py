@@ -1,4 +1,4 @@
-"""One name for each repository of a catalog, with what `repos.toml` says about it, and who borrows from whom."""
+"""Unique names for the repositories of a catalog, with their annotations, privacy and lenders."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MAX_LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is known from before.
+    """Records and settings of earlier runs.
 
     Parameters
     ----------
     records
         By place, those known for longest first: their names stay with them.
     roots
-        The folders that are searched.
+        The directories that are searched.
     default_visibility
         Of repositories for which nobody decided.
     has_accounts
@@ -45,7 +45,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Repositories by name, warnings, what is to be remembered of each place, and roots with anything private."""
+    """Named repositories, warnings, records to remember, and roots with private repositories."""
 
     repositories: tuple[Repository, ...]
     warnings: list[str]
@@ -55,7 +55,7 @@ class Arrangement:
 
 @dataclass(slots=True)
 class _Item:
-    """A repository on its way: what is said of it, and the names it would like to have."""
+    """A repository to be named: its annotations, and the names that it claims."""
 
     described: RepositoryDescription
     record: RepositoryRecord | None
@@ -84,7 +84,7 @@ def arrange(
     """Give repositories unique names and numbers, their annotations, and their privacy.
 
     Of several with one name the first to be known keeps it (among new ones the first by path); each other gets its
-    folder appended, and a warning names both. A name never goes over to another place, as long as anything of its
+    directory appended, and a warning names both. A name never moves to another place as long as anything of its
     place is remembered that is not public.
     """
     remembered = memory or Memory()
@@ -133,7 +133,7 @@ def arrange(
 
 
 def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -> list[_Item]:
-    """What is to be arranged, in the order in which names are given."""
+    """Collect the repositories in the order in which names are given."""
     age = {place: number for number, place in enumerate(memory.records)}
     ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.place, len(age)), d.folder))
     naturals, _ = _make_unique([(d.repository.name, d.folder) for d in ordered], {})
@@ -144,7 +144,7 @@ def _make_items(descriptions: Iterable[RepositoryDescription], memory: Memory) -
 
 
 def _find_absent(items: Sequence[_Item], memory: Memory) -> dict[str, RepositoryRecord]:
-    """What is remembered of places that can't be read now: of those that are gone, only what is not public."""
+    """Return records of unreadable places; of places that are gone, only those that are not public."""
     present = {item.place for item in items}
     return {
         place: record
@@ -166,7 +166,7 @@ def _with_separator(path: str) -> str:
 def _annotate(
     items: Sequence[_Item], annotations: Sequence[ReposConfig], absent: Mapping[str, RepositoryRecord]
 ) -> set[tuple[str, str]]:
-    """Note what each `repos.toml` says; gives the keys that describe anything.
+    """Apply the annotations of each `repos.toml`; return the keys that describe a repository.
 
     ``private = true`` under a name counts for whatever calls itself so, ``private = false`` only for what has the name:
     contents can claim a name, and must gain nothing by it.
@@ -196,7 +196,7 @@ def _annotate(
 
 
 def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
-    """Give each its name, those that have one first; gives what a reader should know of clashes."""
+    """Name each repository, remembered names first; return warnings about clashes."""
     holders = {name_key(record.name): place for place, record in absent.items()}
     for item in items:
         record = item.record
@@ -217,15 +217,15 @@ def _assign_names(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]
     for name in sorted({name_key(item.wanted) for item in items if item.record is None} & absent_records.keys()):
         record = absent_records[name]
         warnings.append(
-            f"the name {record.name} belongs to {record.place}, which is not there now; "
-            f"`sourcelight admin repo move` or `forget` passes it on"
+            f"the name {record.name} belongs to {record.place}, which is missing now; "
+            f"free it with `sourcelight admin repo move` or `forget`"
         )
     return warnings
 
 
 def _clash_warning(holder: str, folder: str, name_in_common: str, name: str) -> str:
     if not holder:
-        return f"{folder} goes on being called {name!r}"
+        return f"{folder} keeps the name {name!r}"
     return f"{holder} and {folder} are both named {name_in_common}; the second is called {name!r}"
 
 
@@ -236,7 +236,7 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
     listed = ", ".join(names[:_MAX_LISTED]) + (f" and {len(names) - _MAX_LISTED:,} more" * (len(names) > _MAX_LISTED))
     count = f"{len(names):,} {'repository' if len(names) == 1 else 'repositories'}"
     warning = (
-        f"nobody decided about {count}, private until then: {listed}; write `private = true` or `false` for each, "
+        f"{count} without a decision, private until then: {listed}; write `private = true` or `false` for each, "
         f"or {DEFAULT_VISIBILITY}, into repos.toml"
     )
     return [warning]
@@ -245,7 +245,7 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
 def _find_lenders(
     items: Sequence[_Item], visibilities: Sequence[Visibility], *, is_strict: bool
 ) -> dict[str, tuple[str, ...]]:
-    """By place: the private places whose objects it reads; what belongs to nothing known is private where any is."""
+    """Map each place to the private places whose objects it reads; an unknown owner counts as private if any is."""
     closed = {item.place: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
     owners = {item.described.shared: item.place for item in items}
     lenders = {}
@@ -258,7 +258,7 @@ def _find_lenders(
 
 
 def _place_of_source(source: str, owners: Mapping[str, str]) -> str:
-    """The place whose git directory holds `source`; for one that is not known, the directory itself."""
+    """Return the place whose git directory contains `source`; for an unknown one, the directory itself."""
     above = source
     while above not in owners:
         if above == os.path.dirname(above):
@@ -279,14 +279,14 @@ def _make_repository(item: _Item, number: int, is_private: bool, lenders: tuple[
 
 
 def _make_unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Names in the order given, made unique, and what to say about those that had to change.
+    """Make names unique, in the order given; return them with warnings about those that changed.
 
     Parameters
     ----------
     wanted
-        Name and folder of each.
+        Name and directory of each.
     reserved
-        Names that are not to be had, case folded, with the folder that has them.
+        Names that are not to be had, case folded, with the directory that has them.
     """
     holders = dict(reserved)
     wanted_keys = {name_key(name) for name, _ in wanted}
@@ -304,10 +304,10 @@ def _make_unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str])
 
 
 def _longer_names(name: str, folder: str) -> Iterable[str]:
-    """Further names: with more and more of the folder's path, then with a number.
+    """Yield further names: with more and more of the directory's path, then with a number.
 
-    What is named for its folder gets the folders above in front, ``tornado/repo``; other names get the folder behind
-    them, which begins with one that says more than the name does.
+    A name that is the directory's own gets the directories above in front, ``tornado/repo``. Other names get the path
+    behind them, from the first directory on that differs from the end of the name.
     """
     parts = [clean(part) for part in folder.split(os.sep) if part and part != ".git"] or ["repository"]
     parts[-1] = name_from_folder(parts[-1])
@@ -323,7 +323,7 @@ def _longer_names(name: str, folder: str) -> Iterable[str]:
 
 
 def _assign_numbers(keys: Iterable[str]) -> dict[str, int]:
-    """A positive 32-bit number for each key, the same in every run as long as no two keys clash."""
+    """Give each key a positive 32-bit number, the same in every run unless two keys clash."""
     numbers: dict[str, int] = {}
     used_numbers: set[int] = set()
     for key in sorted(keys):

@@ -1,4 +1,4 @@
-"""Which repositories are private: the one place that decides it.
+"""Decide which repositories are private. No other module decides it.
 
 What an operator wrote counts first. Privacy holds for every clone of the same origin, and is never lost by silence:
 what was private stays so until somebody writes ``private = false``. Where anything is private and others than the owner
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A served folder: its real path, what its `repos.toml` says of the rest, and whether anything there is private."""
+    """A served directory: its real path, its default visibility, and whether anything below it is private."""
 
     path: str
     default_visibility: str = ""
@@ -35,13 +35,13 @@ class Candidate:
     Parameters
     ----------
     origin, claim
-        What it calls itself, case folded: by its origin, and with what `repos.toml` calls it.
+        The names it claims, case folded: by its origin, and by `repos.toml`.
     decision
         What an operator wrote: True for private, False for public, None for nothing.
     record
         What was known of its place before.
     root
-        The served folder that it stands in.
+        The served directory around it.
     """
 
     origin: str
@@ -92,7 +92,7 @@ def decide(
 
 
 def declared_roots(candidates: Iterable[Candidate]) -> frozenset[str]:
-    """Paths of the served folders in which anything is or was private."""
+    """Return the served directories in which anything is or was private."""
     return frozenset(
         candidate.root.path
         for candidate in candidates
@@ -118,17 +118,17 @@ def _visibility_of(candidate: Candidate, default: str, closed: frozenset[str]) -
 
 @dataclass(frozen=True, slots=True)
 class ServicePolicy:
-    """How repositories are opened for others to read.
+    """How a service opens repositories for other readers.
 
     Parameters
     ----------
     register
         Remembers names and privacy of places over restarts.
     default_visibility
-        ``private`` or ``public``, of repositories for which nobody decided; empty: private below a folder in which
+        ``private`` or ``public``, of repositories for which nobody decided; empty: private below a directory in which
         anything is or was private, else public.
     trusted_paths
-        Paths outside of the served folders that repositories may read objects from, and that links may lead to.
+        Paths outside of the served directories that repositories may read objects from, and that links may lead to.
     """
 
     register: RepositoryRegister

@@ -1,11 +1,7 @@
-"""Commits read from their bytes: libgit2 refuses those whose author or committer it can't make out, git does not.
+"""Read commits from their bytes: libgit2 refuses commits with a malformed author or committer, git doesn't.
 
-Source of the rules: the manual of git-hash-object's formats and git's `commit.c`; the tests compare with the command.
-
-Who wrote a commit and when, read as git reads it, however broken the line in the commit is.
-
-Source of the rules: git's `ident.c` (what counts as a date), `date.c` (what an offset means) and `pretty.c` (what is
-shown where a line can't be read), checked against the command in the tests.
+Authors and dates are read as git reads them, however broken the line is. Sources: the manual of git-hash-object, and
+git's `commit.c`, `ident.c` (dates), `date.c` (offsets) and `pretty.c` (unreadable lines); tests compare with git.
 """
 
 from __future__ import annotations
@@ -30,23 +26,23 @@ _MAX_DIGITS = 20
 
 
 def parse_instant(date: bytes) -> tuple[int, int]:
-    """Read what git gives for ``%ad`` with ``--date=raw``: seconds since 1970 and minutes east of UTC.
+    """Parse git's ``%ad`` with ``--date=raw``: seconds since 1970 and minutes east of UTC.
 
-    Where git finds no date it gives none, or 0, and shows the commit as one of 1970; so does this.
+    Without a valid date the result is 0, 0, as git shows such commits as of 1970.
     """
     match = _DATE.fullmatch(date)
     return (parse_seconds(match[1]), parse_offset(match[2])) if match is not None else (0, 0)
 
 
 def parse_seconds(digits: bytes) -> int:
-    """Read seconds since 1970; 0 for what is no number, `LAST_SECOND` for anything later."""
+    """Parse seconds since 1970; 0 for other text, `LAST_SECOND` for anything later."""
     if not digits.isdigit():
         return 0
     return LAST_SECOND if len(digits) > _MAX_DIGITS else min(int(digits), LAST_SECOND)
 
 
 def parse_offset(text: bytes) -> int:
-    """Read a time zone such as ``-0730`` as minutes east of UTC: hours are all digits but the last two.
+    """Parse a time zone such as ``-0730`` as minutes east of UTC: hours are all digits but the last two.
 
     So ``+051800`` is 518 hours, as for git; 0 for what is no number, or too big for git.
     """
@@ -61,13 +57,13 @@ def parse_offset(text: bytes) -> int:
 
 
 def split_identity(text: bytes) -> tuple[bytes, bytes]:
-    """Part ``Name <address>`` into its two: git's names hold no ``<``, its addresses may."""
+    """Split ``Name <address>`` into name and address: git's names have no ``<``, its addresses may."""
     name, bracket, email = text.partition(b"<")
     return name.rstrip(b" "), email.removesuffix(b">") if bracket else b""
 
 
 def as_text(raw: bytes) -> str:
-    """Bytes of git as text, invalid UTF-8 as U+FFFD.
+    """Decode bytes of git as text, invalid UTF-8 as U+FFFD.
 
     Git has changed them to UTF-8 where the commit names its encoding and the bytes fit it, and passes on all else.
     """
@@ -79,7 +75,7 @@ _MAX_TAG_DEPTH = 64
 
 
 def peel_to_commit(handle: pygit2.Repository, name: str) -> str:
-    """The commit that an object is, or that a tag leads to; empty when there is none."""
+    """Return the commit that an object is or that a tag leads to; empty if there is none."""
     for _ in range(_MAX_TAG_DEPTH):
         kind, data = _read(handle, name)
         if kind == _COMMIT:
@@ -91,13 +87,13 @@ def peel_to_commit(handle: pygit2.Repository, name: str) -> str:
 
 
 def tree_of(handle: pygit2.Repository, commit: str) -> str:
-    """The top folder of a commit, 40 hex digits; empty when there is no such commit."""
+    """Return the top tree of a commit, 40 hex digits; empty if there is no such commit."""
     kind, data = _read(handle, commit)
     return data[5:45].decode("ascii", "replace") if kind == _COMMIT and data.startswith(b"tree ") else ""
 
 
 def parents_of(handle: pygit2.Repository, commit: str) -> list[str]:
-    """The parents of a commit, in order; none for what is no commit."""
+    """Return the parents of a commit, in order; none if it is no commit."""
     parsed = _parse_commit(handle, commit)
     return [] if parsed is None else parsed[0]
 
@@ -105,7 +101,7 @@ def parents_of(handle: pygit2.Repository, commit: str) -> list[str]:
 def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[str, int]]:
     """Yield a commit and its ancestors with their committer times, of those at hand the latest first.
 
-    What the repository does not hold (the end of a shallow clone) is left out.
+    Commits that the repository lacks (behind a shallow clone) are left out.
     """
     queue: list[tuple[int, int, str, list[str]]] = []
     seen: set[str] = set()
@@ -125,7 +121,7 @@ def ancestors_by_time(handle: pygit2.Repository, commit: str) -> Iterator[tuple[
 
 
 def _parse_commit(handle: pygit2.Repository, commit: str) -> tuple[list[str], int] | None:
-    """Parents and committer time of a commit; None when it is not there."""
+    """Return parents and committer time of a commit; None if it doesn't exist."""
     kind, data = _read(handle, commit)
     if kind != _COMMIT:
         return None

@@ -1,8 +1,7 @@
-"""How large an object gets on its way: packs store objects as differences, and what they differ from is unfolded first.
+"""Limit the size of objects that packs store as differences: libgit2 expands the base object first.
 
-An object of ten bytes can be the difference to one of gigabytes, which libgit2 makes whole in this process. So the
-chain of differences is looked at before libgit2 reads an object: the heads of its entries tell the sizes. Source of the
-rules: gitformat-pack.
+An object of ten bytes can be a difference to one of gigabytes, which libgit2 expands in this process. So the chain of
+differences is checked before libgit2 reads an object: the heads of its entries have the sizes. Source: gitformat-pack.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class DamagedPack(Exception):
-    """Raised inside this module where a pack can't be made out: libgit2 then says so, or reads another copy."""
+    """Raised inside this module where a pack can't be parsed: libgit2 then reports it, or reads another copy."""
 
 
 def largest_unfolded(git_dir: str, object_id: bytes) -> int:
@@ -82,7 +81,7 @@ def largest_unfolded(git_dir: str, object_id: bytes) -> int:
 
 
 def refuse_unfolding(odb: pygit2.Odb, shared: str) -> None:
-    """Have an object database refuse objects whose chain unfolds beyond `MAX_UNFOLDED_BYTES`, whoever reads them.
+    """Make an object database refuse objects whose chain expands beyond `MAX_UNFOLDED_BYTES`.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
                 raise KeyError(oid)
 
             def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, object]:
-                # Names of 40 digits come this way, too.
+                # libgit2 also passes full names of 40 digits.
                 for name in [bytes.fromhex(prefix)] if len(prefix) == _DIGITS else self._guard.names(prefix):
                     self._check(name)
                 raise KeyError(prefix)
@@ -195,7 +194,7 @@ def _changed_ns(folder: str) -> int:
 
 
 def _pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Path of each pack's index, and what tells one file from a later one of the name."""
+    """Path of each pack's index, with inode and time to detect a replaced file."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".idx"):
@@ -231,14 +230,14 @@ def _open_pack_files(key: tuple[str, int, int]) -> tuple[_File, _File]:
                 raise DamagedPack  # another file has the name now: the directory is listed again for the next object
             _open_files[key] = files
             while len(_open_files) > _MAX_OPEN_PACKS:
-                _open_files.popitem(last=False)  # closed when the last reader lets go of them
+                _open_files.popitem(last=False)  # closed with the last reference
         else:
             _open_files.move_to_end(key)
         return files
 
 
 class _File:
-    """A file that is read at places; no map, since a truncated one would end the process. Closed when it is let go."""
+    """A file read by offset; not mapped, since a truncated map would end the process. Closed when unused."""
 
     def __init__(self, path: str) -> None:
         self._lock = threading.Lock()

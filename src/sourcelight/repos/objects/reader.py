@@ -25,7 +25,7 @@ MAX_CONTENT_BYTES = 64 << 20
 """Bytes of a content above which it is not read, unless a caller says otherwise."""
 
 MAX_FOLDER_BYTES = 16 << 20
-"""Bytes of a tree object, or of a commit, above which it is not read: a folder of about 400,000 files."""
+"""Bytes of a tree object, or of a commit, above which it is not read: a directory of about 400,000 files."""
 
 _entries = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL).findall
 _MODES = {b"100644": 0o100644, b"100755": 0o100755, b"100664": 0o100664}
@@ -62,7 +62,7 @@ class StoreReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the object store's files; the reader opens them again when it is used again."""
+        """Close the object store's files; the reader opens them again when it is used again."""
         self._odb = None
 
     def tree(self, commit: str) -> CommitTree:
@@ -86,7 +86,7 @@ class StoreReader:
         return self._list_files(root)
 
     def folders(self, commit: str) -> list[bytes]:
-        """List the folders of a commit that has them in the object store, each with a slash at its end but the top one.
+        """List the directories of a commit, each with a slash at its end except the top one.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class StoreReader:
         return paths
 
     def _read_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
-        """The distinct folders below one, by id; raises `RepositoryError` when they name too much."""
+        """Read the distinct directories below one, by id; raises `RepositoryError` if they are too many."""
         folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
 
         def read(tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
@@ -119,34 +119,34 @@ class StoreReader:
         return folders
 
     def root(self, commit: str) -> bytes | None:
-        """The 20 bytes that name the top folder of a commit; None when the object store has no such commit."""
+        """Return the 20-byte id of a commit's top tree; None if the object store lacks the commit."""
         return self._root(commit)
 
     def folder(self, tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
-        """Mode (octal digits), name and id of each entry of a folder, in git's order; None when it can't be read."""
+        """Return mode (octal digits), name and id of a tree's entries, in git's order; None if unreadable."""
         data = self._read(tree_id, _TREE, MAX_FOLDER_BYTES)
         return None if data is None else _entries(data)
 
     def holds_tree(self, commit: str) -> bool:
-        """Whether the commit and its top folder can be read."""
+        """Tell whether the commit and its top tree can be read."""
         root = self._root(commit)
         return root is not None and self._read(root, _TREE, MAX_FOLDER_BYTES) is not None
 
     def read(self, blob_id: bytes, limit: int = MAX_CONTENT_BYTES) -> bytes | None:
         """Read a file's content.
 
-        None when the repository does not hold it (partial clone), or only damaged, or when it has more than `limit`
-        bytes; `size` tells which.
+        None if the repository lacks it (partial clone), if it is damaged, or if it has more than `limit` bytes; `size`
+        distinguishes these.
         """
         return self._read(blob_id, _BLOB, limit)
 
     def size(self, blob_id: bytes) -> int | None:
-        """Size of a file's content in bytes, without reading it; None as for `read`."""
+        """Return the size of a file's content in bytes without reading it; None as for `read`."""
         header = self._header(blob_id)
         return None if header is None else header[1]
 
     def blobs(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-        """Read many contents, in the order asked."""
+        """Read many contents, in the order given."""
         for blob_id in ids:
             yield blob_id, self.read(blob_id)
 
@@ -164,7 +164,7 @@ class StoreReader:
         return self._odb
 
     def _header(self, name: bytes) -> tuple[int, int] | None:
-        """Kind and size of an object; None when it can't be read."""
+        """Return kind and size of an object; None if it can't be read."""
         import pygit2
 
         odb = self._objects()
@@ -177,7 +177,7 @@ class StoreReader:
         return int(kind), int(size)
 
     def _read(self, name: bytes, kind: int, limit: int) -> bytes | None:
-        """Read an object of a kind and of at most `limit` bytes; its header is looked at first."""
+        """Read an object of one kind and at most `limit` bytes; checks its header first."""
         import pygit2
 
         header = self._header(name)
@@ -190,7 +190,7 @@ class StoreReader:
             return None
 
     def _root(self, commit: str) -> bytes | None:
-        """The tree a commit names; None when the object store has no such commit."""
+        """Return the tree of a commit; None if the object store lacks the commit."""
         try:
             data = self._read(bytes.fromhex(commit), _COMMIT, MAX_FOLDER_BYTES)
         except ValueError:
@@ -235,9 +235,9 @@ EntryKind = Literal["file", "directory", "symlink", "submodule"]
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What stands under a path: `path` in the repository as text (invalid UTF-8 as U+FFFD), and the object's id.
+    """An entry of a directory: `path` in the repository as text (invalid UTF-8 as U+FFFD), and the object's id.
 
-    A submodule's `object_id` is the commit it stands at; a folder of a work tree or snapshot has none.
+    A submodule's `object_id` is its commit; a directory of a work tree or snapshot has none.
     """
 
     path: str
@@ -246,7 +246,7 @@ class TreeEntry:
 
 
 def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") -> TreeEntry:
-    """Find what stands under `path`; the empty path is the top folder.
+    """Find the entry at `path`; the empty path is the top directory.
 
     Raises
     ------
@@ -267,12 +267,12 @@ def find_entry(reader: StoreReader, commit: str, path: str, revision: str = "") 
 
 
 def list_folder(reader: StoreReader, commit: str, folder: TreeEntry, revision: str = "") -> list[TreeEntry]:
-    """List the entries of a folder that `find_entry` gave: folders and submodules first, each group by path.
+    """List the entries of a directory from `find_entry`: directories and submodules first, each group by path.
 
     Raises
     ------
     PathNotFound
-        If the folder is no folder, or this partial clone does not hold it.
+        If it is no directory, or if this partial clone lacks it.
     RevisionNotFound
         If the repository has no such commit.
     """
@@ -298,7 +298,7 @@ def _kind(mode: bytes) -> EntryKind:
 
 
 def _entries_from_tree(reader: StoreReader, commit: str, prefix: str) -> Iterator[TreeEntry]:
-    """Entries of a folder of a work tree's or snapshot's state, which knows regular files only."""
+    """Yield the entries of a directory of a work tree's or snapshot's state, which lists regular files only."""
     tree = reader.tree(commit)
     folders: set[str] = set()
     for index, raw in enumerate(tree.paths):

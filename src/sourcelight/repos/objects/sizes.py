@@ -1,4 +1,4 @@
-"""How much a repository's object store holds, without reading objects."""
+"""Measure an object store by its directory and pack indexes, without reading objects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StoreSize:
 def packed_objects(repository: Repository) -> int:
     """Count the objects in packs, by the tables of contents of their indexes (format 2: gitformat-pack).
 
-    Loose objects are not counted: they are few, and found by listing folders only.
+    Loose objects are not counted: they are few, and found by listing directories only.
     """
     return sum(count for _, count in _list_packs(os.path.join(common_dir(repository.git_dir), "objects")))
 
@@ -46,7 +46,7 @@ def packed_objects(repository: Repository) -> int:
 def store_size(git_dir: str) -> StoreSize:
     """Measure the object store of a repository, loose and borrowed objects included; 0 where it can't be read.
 
-    Holes of sparse files do not count, so that no author claims more than the disk holds.
+    Holes of sparse files do not count, so that no author can claim more than the disk has.
     """
     objects = size = 0
     for directory in object_directories(common_dir(git_dir)):

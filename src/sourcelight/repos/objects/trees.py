@@ -3,7 +3,7 @@
 The size is checked before a path is made, since trees may name one directory many times.
 
 A few kilobytes of nested trees can name more files than there are atoms, or paths of megabytes. What a tree names is
-summed up over its distinct folders, so that looking costs what is stored, and not what is named.
+summed up over its distinct directories, so that looking costs what is stored, and not what is named.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CommitTree:
     symlinks, submodules
         How many entries of these kinds were left out.
     missing
-        How many folders or files can't be read (partial clone, damage, permission), with all that is in them.
+        How many directories or files can't be read (partial clone, damage, permission), with all that is in them.
     """
 
     paths: list[bytes]
@@ -61,13 +61,13 @@ class CommitTree:
         return len(self.paths)
 
     def blob_id(self, index: int) -> bytes:
-        """The 20 bytes that name the content of file `index`."""
+        """The 20-byte id of the content of file `index`."""
         return self.blob_ids[20 * index : 20 * index + 20]
 
 
 @dataclass(frozen=True, slots=True)
 class _TreeSize:
-    """What a folder names, with all below it: entries, bytes of their paths within it, and of the longest path."""
+    """The size of a tree with all below it: entries, bytes of their paths within it, and of the longest path."""
 
     entries: int
     path_bytes: int
@@ -75,14 +75,14 @@ class _TreeSize:
 
 
 def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository: str) -> None:
-    """Raise `RepositoryError` when a tree names more than is read.
+    """Raise `RepositoryError` if a tree names more than the limits.
 
     Parameters
     ----------
     root
-        Id of the top folder.
+        Id of the top directory.
     read
-        Gives mode, name and id of the entries of a folder, None for one that can't be read; called once for each.
+        Gives mode, name and id of the entries of a directory, None for one that can't be read; called once for each.
     repository
         Name for the message.
     """
@@ -121,7 +121,7 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
 
 @dataclass(frozen=True, slots=True)
 class _PendingFolder:
-    """What stands in a folder itself, and the folders in it by name and id."""
+    """A directory's own entries, and its subdirectories by name and id."""
 
     entries: int
     name_bytes: int
@@ -129,7 +129,7 @@ class _PendingFolder:
     folders: list[tuple[bytes, bytes]]
 
     def size(self, sizes: dict[bytes, _TreeSize]) -> _TreeSize:
-        """Its size, those of its folders being known."""
+        """Return its size, given the sizes of its subdirectories."""
         count, path_bytes, longest = self.entries, self.name_bytes, self.longest
         for name, object_id in self.folders:
             inner = sizes.get(object_id)  # None for one that holds itself, which no hash allows

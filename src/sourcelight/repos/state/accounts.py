@@ -1,4 +1,4 @@
-"""Roles: named sets of permissions, given to accounts.
+"""Accounts, their roles and permissions, and sign-in sessions.
 
 Accounts and their passwords.
 
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role; `accounts` are those it was given to, empty for ``User``, which everyone has."""
+    """A role; `accounts` are its members, empty for ``User``, which everyone has."""
 
     id: int
     name: str
@@ -59,11 +59,11 @@ class Roles:
     def create(self, name: str) -> Role:
         """Make a role without permissions; raises `StateError` when the name is taken (case does not count)."""
         if not _NAME.fullmatch(name):
-            raise StateError(f"role name {name!r} can't be used: 1 to 64 characters, no blank at either end")
+            raise StateError(f"role name {name!r} is invalid; use 1 to 64 characters without a blank at either end")
         try:
             self._database.change("INSERT INTO roles (name, created_at) VALUES (?, ?)", name, int(self._clock()))
         except sqlite3.IntegrityError as exc:
-            raise StateError(f"there is a role {name!r} already") from exc
+            raise StateError(f"role {name!r} already exists") from exc
         return self.get(name)
 
     def get(self, name: str) -> Role:
@@ -71,7 +71,7 @@ class Roles:
         row = self._database.first_row("SELECT id, name, built_in FROM roles WHERE name = ?", name)
         if row is None:
             names = ", ".join(repr(role.name) for role in self.all())
-            raise StateError(f"there is no role {name!r}; there are {names}")
+            raise StateError(f"unknown role {name!r}; available: {names}")
         return self._role(*row)
 
     def all(self) -> list[Role]:
@@ -80,7 +80,7 @@ class Roles:
         return [self._role(*row) for row in rows]
 
     def delete(self, name: str) -> None:
-        """Delete a role; what only it granted is lost. Raises `StateError` for a built-in one."""
+        """Delete a role and the permissions that only it gave. Raises `StateError` for a built-in one."""
         role = self.get(name)
         if role.built_in:
             raise StateError(f"the role {role.name!r} is built in and can't be deleted")
@@ -92,7 +92,7 @@ class Roles:
         self._database.change("INSERT OR IGNORE INTO role_permissions VALUES (?, ?)", role.id, permission)
 
     def disallow(self, name: str, permission: str) -> None:
-        """Take a permission away; changes nothing when the role has it not."""
+        """Remove a permission; no change if the role doesn't have it."""
         role = self._find_editable(name, permission)
         self._database.change("DELETE FROM role_permissions WHERE role = ? AND permission = ?", role.id, permission)
 
@@ -104,17 +104,17 @@ class Roles:
         self._database.change("INSERT OR IGNORE INTO account_roles VALUES (?, ?)", account_id, role.id)
 
     def unassign(self, name: str, account: str) -> None:
-        """Take a role from an account; raises `StateError` for ``User``, and for the owner's administration."""
+        """Remove a role from an account; raises `StateError` for ``User``, and for the owner's administration."""
         role, account_id = self.get(name), self._account(account)
         if role.id == USER_ID:
-            raise StateError(f"every account has the role {USER!r}; it can't be taken away")
+            raise StateError(f"every account has the role {USER!r}; it can't be removed")
         if role.id == ADMINISTRATOR_ID and account_id == 1:
             raise StateError(f"the owner always has the role {SITE_ADMINISTRATOR!r}")
         self._database.change("DELETE FROM account_roles WHERE account = ? AND role = ?", account_id, role.id)
 
     def _find_editable(self, name: str, permission: str) -> Role:
         if permission not in PERMISSIONS:
-            raise StateError(f"there is no permission {permission!r}; there are {', '.join(PERMISSIONS)}")
+            raise StateError(f"unknown permission {permission!r}; available: {', '.join(PERMISSIONS)}")
         role = self.get(name)
         if role.id == ADMINISTRATOR_ID:
             raise StateError(f"the role {SITE_ADMINISTRATOR!r} always has all permissions; it can't be changed")
@@ -123,7 +123,7 @@ class Roles:
     def _account(self, name: str) -> int:
         row = self._database.first_row("SELECT id FROM accounts WHERE name = ?", name)
         if row is None:
-            raise StateError(f"there is no account {name!r}")
+            raise StateError(f"account {name!r} doesn't exist")
         return int(row[0])
 
     def _role(self, role_id: int, name: str, built_in: int) -> Role:
@@ -141,7 +141,7 @@ _ACCOUNT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account: its roles are those it was given, without the role ``User``, which everyone has.
+    """An account; `roles` leave out ``User``, which everyone has.
 
     Times are seconds since 1970, UTC.
     """
@@ -155,7 +155,7 @@ class Account:
 
 
 class Accounts:
-    """The accounts of one state file; ``owner`` is there from the start and can't be deleted."""
+    """The accounts of one state file; ``owner`` always exists and can't be deleted."""
 
     def __init__(self, database: Database, clock: Callable[[], float], cost: ScryptCost) -> None:
         self._database = database
@@ -172,7 +172,7 @@ class Accounts:
         """
         if not _ACCOUNT_NAME.fullmatch(name):
             raise StateError(
-                f"account name {name!r} can't be used: 1 to 64 letters, digits and . _ @ + -, a letter or digit first"
+                f"account name {name!r} is invalid; use 1 to 64 letters, digits and . _ @ + -, a letter or digit first"
             )
         password_hash = self._hash(password) if password else ""
         try:
@@ -183,14 +183,14 @@ class Accounts:
                 int(self._clock()),
             )
         except sqlite3.IntegrityError as exc:
-            raise StateError(f"there is an account {name!r} already") from exc
+            raise StateError(f"account {name!r} already exists") from exc
         return self.get(name)
 
     def get(self, name: str) -> Account:
         """The account of this name; raises `StateError` when there is none."""
         accounts = self._read("WHERE a.name = ?", name)
         if not accounts:
-            raise StateError(f"there is no account {name!r}")
+            raise StateError(f"account {name!r} doesn't exist")
         return accounts[0]
 
     def all(self) -> list[Account]:
@@ -257,7 +257,7 @@ _LIVE = """SELECT a.id, a.name FROM sessions s JOIN accounts a ON a.id = s.accou
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """Whose session it is."""
+    """The account of a session."""
 
     account: int
     name: str
@@ -271,13 +271,13 @@ class Sessions:
         self._clock = clock
 
     def begin(self, account: str, token: int | None = None) -> str:
-        """A new session; its secret, for a cookie. `token` is the access token it was begun with, if any."""
+        """Start a session and return its secret, for a cookie; `token` is the access token behind it, if any."""
         secret, now_s = make_token("w"), int(self._clock())
         with self._database.write() as connection:
             connection.execute("DELETE FROM sessions WHERE expires_at <= ?", (now_s,))
             row = connection.execute("SELECT id FROM accounts WHERE name = ?", (account,)).fetchone()
             if row is None:
-                raise StateError(f"there is no account {account!r}")
+                raise StateError(f"account {account!r} doesn't exist")
             connection.execute(
                 "INSERT INTO sessions (digest, account, token, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
                 (digest_of(secret), row[0], token, now_s, now_s + SESSION_S),
@@ -285,12 +285,12 @@ class Sessions:
         return secret
 
     def find(self, secret: str) -> BrowserSession | None:
-        """Whose session this is; None when there is none or it is over."""
+        """Return the session of a secret; None if there is none or it has ended."""
         row = self._database.first_row(_LIVE, digest_of(secret), int(self._clock())) if secret else None
         return None if row is None else BrowserSession(*row)
 
     def reader(self, secret: str) -> str:
-        """What a browser shows in place of `secret` where it only reads: the session can't be told from it.
+        """Return a read-only stand-in for `secret`, from which the session can't be derived.
 
         It names the same account and ends with the session, but decides nothing: no page that takes a decision knows
         it.
@@ -299,7 +299,7 @@ class Sessions:
         return f"{digest.hex()}.{self._reader_mark(digest)}"
 
     def find_reader(self, cookie: str) -> BrowserSession | None:
-        """Whose session it is that `reader` made this of; None when it is forged, or the session is over."""
+        """Return the session behind a value of `reader`; None if it is forged or the session has ended."""
         text, _, signature = cookie.partition(".")
         try:
             digest = bytes.fromhex(text)
@@ -318,14 +318,14 @@ class Sessions:
         self._database.change("DELETE FROM sessions WHERE digest = ?", digest_of(secret))
 
     def end_all(self, account: str) -> int:
-        """End all sessions of an account, and tell how many there were."""
+        """End all sessions of an account and return how many there were."""
         return self._database.change(
             "DELETE FROM sessions WHERE account = (SELECT id FROM accounts WHERE name = ?)", account
         )
 
     @property
     def page_key(self) -> bytes:
-        """The key that seals what pages carry; the same for all processes that share the file."""
+        """Return the key that seals page data; the same for all processes that share the file."""
         row = self._database.first_row("SELECT value FROM keys WHERE name = 'pages'")
         if row is None:
             raise StateError("the key of pages is missing")

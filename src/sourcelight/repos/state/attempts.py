@@ -1,4 +1,4 @@
-"""What is counted to slow down those who guess: shared by all processes that use one state file.
+"""Rate limits against guessing, shared by all processes of one state file.
 
 An attempt is counted before its work is done, in the transaction that found room for it: of any number of guesses at
 the same time, in any number of processes, only as many as the limit allows are ever tried.
@@ -37,7 +37,7 @@ class AttemptLimit:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether an attempt may go on: at once (`wait_s` 0), or in `wait_s` seconds at the earliest."""
+    """Whether an attempt may proceed: at once (`wait_s` 0), or in `wait_s` seconds at the earliest."""
 
     wait_s: float
     row_ids: tuple[int, ...] = ()
@@ -83,7 +83,7 @@ class Attempts:
         return Admission(0.0, tuple(row_id for row_id in row_ids if row_id is not None))
 
     def withdraw(self, admission: Admission) -> None:
-        """Take an attempt back: it succeeded, or was never made."""
+        """Withdraw an attempt that succeeded or was never made."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM attempts WHERE id = ?", [(row_id,) for row_id in admission.row_ids])
 

@@ -1,4 +1,4 @@
-"""Access tokens: long-lived secrets that an account sends in place of a password.
+"""Access tokens: long-lived secrets that an account sends in place of a password, and their hashes.
 
 How secrets are made, and what is kept of them: never the secret itself.
 
@@ -29,18 +29,18 @@ _MEMORY = 64 * 1024 * 1024
 
 
 def make_token(kind: str) -> str:
-    """A new secret that starts with ``sl``, the letter `kind` and ``_``, so that scanners can recognise it."""
+    """Make a secret: ``sl``, the letter `kind` and ``_`` in front, so that scanners can recognize it."""
     return f"sl{kind}_{secrets.token_urlsafe(32)}"
 
 
 def digest_of(token: str) -> bytes:
-    """What is kept of a token."""
+    """Return the hash that is stored for a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class ScryptCost:
-    """What one password costs to check: scrypt's N, r and p. Memory: 128 x N x r bytes."""
+    """The cost of checking a password: scrypt's N, r and p. Memory: 128 x N x r bytes."""
 
     n: int = 2**14
     r: int = 8
@@ -48,7 +48,7 @@ class ScryptCost:
 
 
 def password_hash(password: str, cost: ScryptCost | None = None) -> str:
-    """What is kept of a password: the cost, a salt and scrypt's answer."""
+    """Return the text that is stored for a password: the cost, a salt and scrypt's result."""
     cost = cost or ScryptCost()
     salt = os.urandom(16)
     key = _scrypt(password, salt, cost)
@@ -56,7 +56,7 @@ def password_hash(password: str, cost: ScryptCost | None = None) -> str:
 
 
 def password_matches(password: str, stored: str) -> bool:
-    """Whether `password` is the one of which `stored` was made; no password is kept as empty text, which none matches.
+    """Tell whether `stored` was made of `password`; empty `stored` matches none.
 
     Takes as long when there is nothing to compare with: whether an account has a password, or is there at all, can't
     be told by the time.
@@ -82,7 +82,7 @@ SCOPES = (USER_ALL, MCP)
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """What is known of a token, its secret excepted.
+    """A stored token, without its secret.
 
     Times are seconds since 1970, UTC; `last_used_at` is right to a few minutes. None: never.
     """
@@ -129,7 +129,7 @@ class AccessTokens:
         Returns
         -------
         tuple[AccessToken, str]
-            The token's facts, and its secret, which is kept nowhere.
+            The token's record, and its secret, which is stored nowhere.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class AccessTokens:
         unique_scopes = tuple(dict.fromkeys(scopes))
         for scope in unique_scopes:
             if scope not in SCOPES:
-                raise StateError(f"there is no scope {scope!r}; there are {', '.join(SCOPES)}")
+                raise StateError(f"unknown scope {scope!r}; available: {', '.join(SCOPES)}")
         if not unique_scopes:
             raise StateError(f"a token needs a scope out of {', '.join(SCOPES)}")
         if lifetime_s is not None and lifetime_s <= 0:
@@ -156,13 +156,13 @@ class AccessTokens:
         note: str = "",
         lifetime_s: float | None = None,
     ) -> AccessToken:
-        """Keep a token of which the SHA-256 is known; one that is kept already stays as it is."""
+        """Store a token by its SHA-256; no change if it is stored already."""
         now_s = self._clock()
         expires = None if lifetime_s is None else int(now_s + lifetime_s)
         with self._database.write() as connection:
             row = connection.execute("SELECT id FROM accounts WHERE name = ?", (account,)).fetchone()
             if row is None:
-                raise StateError(f"there is no account {account!r}")
+                raise StateError(f"account {account!r} doesn't exist")
             connection.execute(
                 "INSERT OR IGNORE INTO access_tokens (account, digest, note, scopes, created_at, expires_at) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
@@ -172,7 +172,7 @@ class AccessTokens:
         return self.get(token_id)
 
     def create_first(self, account: str, *, note: str) -> str:
-        """Make a token of scope ``user:all`` if the account has none that is good; its secret, or "" if it has one.
+        """Create a token of scope ``user:all`` unless the account has a valid one; return its secret, or "".
 
         Of several processes that ask at the same moment, one makes a token.
         """
@@ -192,7 +192,7 @@ class AccessTokens:
         """The token of this number; raises `StateError` when there is none."""
         tokens = self._read("WHERE t.id = ?", token_id)
         if not tokens:
-            raise StateError(f"there is no token {token_id}")
+            raise StateError(f"token {token_id} doesn't exist")
         return tokens[0]
 
     def all(self, account: str | None = None) -> list[AccessToken]:
@@ -200,7 +200,7 @@ class AccessTokens:
         return self._read("WHERE a.name = ?", account) if account is not None else self._read("")
 
     def revoke(self, token_id: int) -> AccessToken:
-        """Make a token worthless from the next request on; the first time counts."""
+        """Revoke a token from the next request on; the first time counts."""
         self.get(token_id)
         self._database.change(
             "UPDATE access_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", int(self._clock()), token_id
@@ -231,7 +231,7 @@ _OAUTH = """SELECT g.id, g.account, t.scopes, g.last_used_at, g.client, g.resour
 
 @dataclass(frozen=True, slots=True)
 class VerifiedCredential:
-    """A token that is good: its kind, its row, and what it allows."""
+    """A valid token: its kind, its row, and what it allows."""
 
     kind: Literal["token", "oauth"]
     id: int
@@ -243,7 +243,7 @@ class VerifiedCredential:
 
 
 class Credentials:
-    """Recognises access tokens and OAuth access tokens; keeps track of last uses without a write per request."""
+    """Finds access tokens and OAuth access tokens, and notes their last use without a write per request."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
@@ -253,7 +253,7 @@ class Credentials:
         self._writing: threading.Thread | None = None
 
     def find(self, secret: str) -> VerifiedCredential | None:
-        """The credential of this secret; None when there is none, or it is expired or revoked."""
+        """Return the credential of this secret; None if it is unknown, expired or revoked."""
         digest, now_s = digest_of(secret), int(self._clock())
         row = self._database.first_row(_PERSONAL, digest, now_s)
         if row is not None:
@@ -266,7 +266,7 @@ class Credentials:
         return VerifiedCredential("oauth", row[0], row[1], frozenset(row[2].split()), row[4], row[5], bool(row[6]))
 
     def flush(self) -> None:
-        """Write the uses that are noted; called in a thread of its own, and at the end of a service."""
+        """Write the noted uses; called in a thread of its own, and when a service ends."""
         with self._lock:
             used, self._used = self._used, {}
         if not used:

@@ -1,4 +1,4 @@
-"""How `state.sqlite` is opened, read and written: the one policy for connections.
+"""Open, read and write `state.sqlite` with one policy for connections.
 
 Write-ahead log, full synchronisation, foreign keys, one connection that reads and one that writes. Several processes
 may share the file (a service and ``sourcelight admin``); a killed process leaves the last whole transaction.
@@ -32,7 +32,7 @@ class Database:
     Parameters
     ----------
     path
-        The file; it and its folder are made for their user alone. Empty: in memory, for tests and trials.
+        The file; it and its directory are made for their user alone. Empty: in memory, for tests and trials.
     actor
         Who writes, for the audit log: ``admin:NAME`` with the name of a user of this machine, ``service``.
 
@@ -70,19 +70,19 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the file; closing twice is right."""
+        """Close the file; closing twice is allowed."""
         with self._writing, self._reading:
             self._closing()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection for single reads: none waits for a writer."""
+        """Return a connection for single reads; no reader waits for a writer."""
         with self._reading, self._mapped():
             yield self._reader
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: kept whole at the end, undone when an exception leaves it.
+        """Open a transaction: committed at the end, rolled back on an exception.
 
         `sqlite3.IntegrityError` passes through, for callers who know which rule it was.
         """
@@ -100,7 +100,7 @@ class Database:
                 raise
 
     def _name_actor(self, name: str) -> None:
-        """Tell the triggers of the audit log who writes; not before there are any."""
+        """Name the writer for the triggers of the audit log, once the log exists."""
         if self._actor and self._has_audit:
             self._writer.execute("UPDATE actor SET name = ?", (name,))
 
@@ -116,13 +116,13 @@ class Database:
             return connection.execute(sql, values).fetchall()
 
     def change(self, sql: str, *values: Any) -> int:
-        """One statement in a transaction of its own; the number of rows that it changed."""
+        """Run one statement in its own transaction; return how many rows it changed."""
         with self.write() as connection:
             return connection.execute(sql, values).rowcount
 
     @property
     def version(self) -> int:
-        """A number that differs after any process has written: what was read before may be kept while it stays."""
+        """Return a number that differs after any process has written, to validate caches."""
         if not self.path:
             return self._writer.total_changes
         row = self.first_row("PRAGMA data_version")
@@ -183,7 +183,7 @@ class Database:
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; another process that does the same is not waited for by SQLite itself."""
+    """Switch to write-ahead logging; retries, since SQLite doesn't wait for another process that does the same."""
     until = time.monotonic() + BUSY_S
     while True:
         try:
@@ -201,7 +201,7 @@ def _version_of(connection: sqlite3.Connection) -> int:
 
 
 def _make_private(path: str) -> None:
-    """The file with mode 0600 before anything is in it; SQLite gives the same to the files beside it."""
+    """Create the file with mode 0600 before it has content; SQLite copies the mode to the files beside it."""
     os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     if os.name == "posix":
@@ -218,7 +218,7 @@ def _close(connections: list[sqlite3.Connection]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A change: its number, when (seconds since 1970, UTC), who made it, what it was and of what.
+    """A change: its number, time (seconds since 1970, UTC), actor, action and subject.
 
     `actor` is ``admin:NAME`` (a user of the machine), ``service``, or empty where something else wrote to the file.
     """

@@ -1,4 +1,4 @@
-"""Which private repositories exist for whom.
+"""Grants of private repositories to accounts and roles.
 
 What an account may do, gathered from its roles and grants.
 """
@@ -23,7 +23,7 @@ class RepositoryGrant:
     repository
         The name it has, or had when it was granted.
     place
-        Its canonical path, which is what counts; empty while no service has seen a repository of that name.
+        Its canonical path, which decides; empty while no service has seen a repository of that name.
     """
 
     repository: str
@@ -37,7 +37,7 @@ class RepositoryGrants:
     """Grants of one state file.
 
     A grant is to a place. One by a name that no service has seen waits until the next start of a service, and is then
-    tied to the place that has the name: what comes later under this name is not granted.
+    tied to the place that has the name: a later repository of this name is not granted.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float], register: RepositoryRegister) -> None:
@@ -46,7 +46,7 @@ class RepositoryGrants:
         self._register = register
 
     def add(self, repository: str, *, account: str = "", role: str = "", place: str = "") -> RepositoryGrant:
-        """Let a private repository exist for an account, or for all who have a role; twice changes nothing.
+        """Grant a private repository to an account or a role; a second time changes nothing.
 
         Parameters
         ----------
@@ -55,12 +55,12 @@ class RepositoryGrants:
         account, role
             For whom; one of the two.
         place
-            Its canonical path, when `repository` is a name that several folders claim or that no service has seen.
+            Its canonical path, when `repository` is a name that several directories claim or that no service has seen.
 
         Raises
         ------
         StateError
-            If there is no such account or role, or several folders claim the name.
+            If there is no such account or role, or several directories claim the name.
         """
         if not repository:
             raise StateError("a grant needs the name of a repository")
@@ -84,7 +84,7 @@ class RepositoryGrants:
         return RepositoryGrant(repository, account, role, now_s, place)
 
     def remove(self, repository: str, *, account: str = "", role: str = "") -> None:
-        """Take a grant back, by name or place; raises `StateError` when there is none."""
+        """Revoke a grant, by name or place; raises `StateError` if it doesn't exist."""
         column, holder = self._holder(account, role)
         sql = (
             "DELETE FROM repository_grants WHERE (repository = ?1 OR place = ?1 OR place IN "  # noqa: S608
@@ -109,7 +109,7 @@ class RepositoryGrants:
         column, table, name = ("account", "accounts", account) if account else ("role", "roles", role)
         row = self._database.first_row(f"SELECT id FROM {table} WHERE name = ?", name)  # noqa: S608
         if row is None:
-            raise StateError(f"there is no {column} {name!r}")
+            raise StateError(f"{column} {name!r} doesn't exist")
         return column, int(row[0])
 
 
@@ -123,7 +123,7 @@ _KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """An account's rights at one moment.
+    """The permissions of an account at one moment.
 
     Parameters
     ----------
@@ -150,12 +150,12 @@ class Permissions:
 
     @property
     def repositories(self) -> frozenset[str]:
-        """All that is granted, by place, or by name where it has none."""
+        """All granted repositories, by place, or by name if it has none."""
         return self.places | self.waiting
 
 
 class PermissionReader:
-    """Reads rights, and keeps them until any process has changed the state file.
+    """Reads permissions, and caches them until any process has changed the state file.
 
     Ten thousand granted repositories take some 20 ms to read, and nothing to look at again.
     """
@@ -165,7 +165,7 @@ class PermissionReader:
         self._cached: tuple[int, dict[int, Permissions]] = (-1, {})
 
     def for_account(self, account_id: int) -> Permissions | None:
-        """The rights of an account; None when it is gone."""
+        """Return the permissions of an account; None if it was deleted."""
         version = self._database.version
         read_at, cached = self._cached
         if read_at != version or len(cached) >= _KEPT:

@@ -1,4 +1,4 @@
-"""What stands in `state.sqlite`, as the list of changes that led there.
+"""The schema of `state.sqlite`, as the list of changes that led to it.
 
 A migration that was released is never edited: the next change is a new entry at the end. Times are whole seconds since
 1970 in UTC. Secrets stand as SHA-256 of long random text, passwords as scrypt.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step: what it brings, and its statements, run in one transaction."""
+    """One step: its name, and its statements, run in one transaction."""
 
     name: str
     statements: tuple[str, ...]
@@ -218,7 +218,7 @@ _ATTEMPTS = Migration(
 
 
 def _audited(table: str, event: str, action: str, subject: str, condition: str = "") -> str:
-    """Statement of a trigger that notes a change of `table` in the same transaction, whoever makes it."""
+    """Return the trigger that logs a change of `table` in the same transaction."""
     name = "audit_" + "".join(letter if letter.isalnum() else "_" for letter in f"{table}_{action}")
     when = f" WHEN {condition}" if condition else ""
     return (
@@ -229,7 +229,7 @@ def _audited(table: str, event: str, action: str, subject: str, condition: str =
 
 
 def _name(table: str, row: str, column: str) -> str:
-    """The name of what a column points to; its number where that is gone already."""
+    """Return the SQL for the name that a column refers to; its number if the row is deleted."""
     return f"ifnull((SELECT name FROM {table} WHERE id = {row}.{column}), 'number ' || {row}.{column})"  # noqa: S608 - as above
 
 

@@ -1,4 +1,4 @@
-"""What accounts have allowed OAuth clients: grants, and the codes and tokens that follow from each.
+"""OAuth clients, the consents of accounts, and the codes and tokens that follow from each.
 
 All that follows from one consent is a family. A code or refresh token that comes a second time was stolen, or its
 answer got lost: the two can't be told apart, so the family ends (OAuth 2.1, 4.1.3 and 4.3.1).
@@ -41,7 +41,7 @@ class OAuthGrant:
 
 @dataclass(frozen=True, slots=True)
 class IssuedCode:
-    """A code or refresh token that is known: of which family, for what, until when, and whether it was used."""
+    """A known code or refresh token: its family, scopes, expiry, and whether it was used."""
 
     family: int
     client: str
@@ -83,7 +83,7 @@ class Authorizations:
         redirect_uri_given: bool,
         challenge: str,
     ) -> str:
-        """Note a consent and give its authorization code, good once and for a minute."""
+        """Store a consent and return its authorization code, valid once and for a minute."""
         code, now_s = make_token("k"), int(self._clock())
         with self._database.write() as connection:
             _forget(connection, now_s)
@@ -98,7 +98,7 @@ class Authorizations:
         return code
 
     def code(self, code: str) -> IssuedCode | None:
-        """What a code stands for; None when there is none, or its family has ended."""
+        """Return the record of a code; None if it is unknown or its family has ended."""
         row = self._database.first_row(
             "SELECT g.id, g.client, g.account, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
             "c.redirect_uri, c.redirect_uri_given, c.challenge FROM oauth_codes c "
@@ -122,7 +122,7 @@ class Authorizations:
         )
 
     def refresh_token(self, token: str) -> IssuedCode | None:
-        """What a refresh token stands for; None when there is none, or its family has ended."""
+        """Return the record of a refresh token; None if it is unknown or its family has ended."""
         row = self._database.first_row(
             "SELECT g.id, g.client, g.account, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
             "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "
@@ -135,7 +135,7 @@ class Authorizations:
         return IssuedCode(family, client, account, tuple(scopes.split()), resource, expires_at, bool(used))
 
     def exchange_code(self, code: str) -> TokenPair | None:
-        """Tokens for a code; None, and the end of the family, when it was used before."""
+        """Exchange a code for tokens; a second use ends the family and returns None."""
         issued = self.code(code)
         if issued is None:
             return None
@@ -150,7 +150,7 @@ class Authorizations:
             return self._issue(connection, issued.family, issued.scopes, issued.scopes)
 
     def exchange_refresh_token(self, token: str, scopes: Iterable[str]) -> TokenPair | None:
-        """New tokens for a refresh token, which ends; None, and the end of the family, when it was used before.
+        """Exchange a refresh token for new tokens; a second use ends the family and returns None.
 
         `scopes` may be fewer than granted: they hold for the access token, while the refresh token keeps all.
         """
@@ -181,9 +181,9 @@ class Authorizations:
         return row is not None
 
     def end(self, family: int) -> None:
-        """End a family: none of its codes and tokens is good any more. Raises `StateError` when there is none."""
+        """End a family with all its codes and tokens. Raises `StateError` if it doesn't exist."""
         if self._database.first_row("SELECT 1 FROM oauth_grants WHERE id = ?", family) is None:
-            raise StateError(f"there is no OAuth grant {family}")
+            raise StateError(f"OAuth grant {family} doesn't exist")
         with self._database.write() as connection:
             _revoke(connection, family, int(self._clock()))
 
@@ -221,7 +221,7 @@ def _revoke(connection: sqlite3.Connection, family: int, now_s: int) -> None:
 
 
 def _forget(connection: sqlite3.Connection, now_s: int) -> None:
-    """Forget what can't be used any more, and families of which nothing is left."""
+    """Delete expired codes and tokens, and families without any."""
     connection.execute("DELETE FROM oauth_tokens WHERE expires_at < ?", (now_s,))
     connection.execute("DELETE FROM oauth_codes WHERE expires_at < ?", (now_s - ACCESS_S,))
     connection.execute(
@@ -232,14 +232,14 @@ def _forget(connection: sqlite3.Connection, now_s: int) -> None:
 
 
 UNUSED_S = 24 * 3600
-"""Seconds after which a client that registered itself and that nobody ever allowed anything is forgotten."""
+"""Seconds after which a self-registered client without any consent is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """A client: a public one has no `secret` (SHA-256), a dynamic one has registered itself.
+    """A client: a public one has no `secret` (SHA-256), a dynamic one registered itself.
 
-    `metadata` is what it said of itself at its registration (RFC 7591); `created_at` is in seconds since 1970, UTC.
+    `metadata` is the metadata of its registration (RFC 7591); `created_at` is in seconds since 1970, UTC.
     """
 
     id: str
@@ -262,7 +262,7 @@ class OAuthClients:
     def create(
         self, name: str, redirect_uris: Iterable[str], *, scopes: Iterable[str] = (MCP,), confidential: bool = False
     ) -> tuple[OAuthClient, str]:
-        """Make a client; the caller has checked its redirect addresses.
+        """Create a client; the caller has checked its redirect addresses.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class OAuthClients:
         unique_scopes, unique_uris = tuple(dict.fromkeys(scopes)), tuple(dict.fromkeys(redirect_uris))
         for scope in unique_scopes:
             if scope not in SCOPES:
-                raise StateError(f"there is no scope {scope!r}; there are {', '.join(SCOPES)}")
+                raise StateError(f"unknown scope {scope!r}; available: {', '.join(SCOPES)}")
         if not unique_scopes or not unique_uris or not name.strip():
             raise StateError("a client needs a name, a scope and a redirect address")
         secret = make_token("s") if confidential else ""
@@ -295,7 +295,7 @@ class OAuthClients:
         return client, secret
 
     def store(self, client: OAuthClient) -> None:
-        """Keep a client, and forget those that registered themselves long ago and were never used."""
+        """Store a client, and delete old dynamic clients that were never used."""
         with self._database.write() as connection:
             connection.execute(
                 "DELETE FROM oauth_clients WHERE dynamic = 1 AND created_at < ? "
@@ -329,7 +329,7 @@ class OAuthClients:
     def delete(self, client_id: str) -> None:
         """Delete a client; all its tokens end. Raises `StateError` when there is none."""
         if not self._database.change("DELETE FROM oauth_clients WHERE id = ?", client_id):
-            raise StateError(f"there is no OAuth client {client_id!r}")
+            raise StateError(f"OAuth client {client_id!r} doesn't exist")
 
     def _read(self, condition: str, *values: object) -> list[OAuthClient]:
         rows = self._database.all(

@@ -1,4 +1,4 @@
-"""What is remembered of repositories: which name belongs to which folder, and what was decided about its privacy.
+"""Remembered repositories: which name belongs to which directory, and whether it is private.
 
 A repository is known by its place, a canonical path that no content can claim. Names, once given, stay with their
 place, and what was private stays so until somebody says otherwise: also after a restart, and without `repos.toml`.
@@ -20,7 +20,7 @@ Visibility = Literal["public", "private", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRecord:
-    """One place.
+    """The record of one place.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class RepositoryRecord:
     claim
         The name it would have if no other had it, case folded: several places may claim the same.
     origin
-        Name by its origin or folder, case folded: what its owner says it is.
+        Name by its origin or directory, case folded: the name that its owner gave it.
     visibility
         ``public`` or ``private`` by decision; ``undecided`` counts as private and binds no other clone.
     """
@@ -44,7 +44,7 @@ class RepositoryRecord:
 
 
 def is_place(text: str) -> bool:
-    """Whether `text` is a canonical path, and no name."""
+    """Tell whether `text` is a canonical path, not a name."""
     return os.path.isabs(text) or text.startswith("bytes:")
 
 
@@ -56,18 +56,18 @@ class RepositoryRegister:
         self._clock = clock
 
     def all(self) -> list[RepositoryRecord]:
-        """All places, those known for longest first."""
+        """Return all places, oldest first."""
         rows = self._database.all("SELECT place, name, claim, origin, visibility FROM repositories ORDER BY rowid")
         return [RepositoryRecord(*row) for row in rows]
 
     def private_roots(self) -> frozenset[str]:
-        """Served folders below which somebody has once made a repository private."""
+        """Return served directories below which a repository was ever made private."""
         return frozenset(root for (root,) in self._database.all("SELECT root FROM private_roots"))
 
     def save(
         self, records: Iterable[RepositoryRecord], released: Iterable[str] = (), private_roots: Iterable[str] = ()
     ) -> None:
-        """Keep new and changed records, drop those of `released` places, and note `private_roots`, all or nothing."""
+        """Store new and changed records, delete those of `released` places, and add `private_roots`, all or nothing."""
         now_s = int(self._clock())
         with self._database.write() as connection:
             connection.executemany("DELETE FROM repositories WHERE place = ?", [(place,) for place in released])
@@ -82,18 +82,18 @@ class RepositoryRegister:
             )
 
     def settings(self, path: str) -> str | None:
-        """The last good text of the `repos.toml` at `path`; None when none was kept."""
+        """Return the last good text of the `repos.toml` at `path`; None if none is stored."""
         row = self._database.first_row("SELECT text FROM repository_settings WHERE path = ?", path)
         return None if row is None else str(row[0])
 
     def save_settings(self, path: str, text: str) -> None:
-        """Keep the text of a `repos.toml` that could be read."""
+        """Store the text of a `repos.toml` that was read without error."""
         if self.settings(path) != text:
             sql = "INSERT OR REPLACE INTO repository_settings VALUES (?, ?, ?)"
             self._database.change(sql, path, text, int(self._clock()))
 
     def bind(self, places: Mapping[str, str]) -> int:
-        """Tie grants that name no place yet to the places that have their names now; gives how many."""
+        """Bind grants without a place to the places with their names; return how many."""
         with self._database.write() as connection:
             unbound = connection.execute(
                 "SELECT DISTINCT repository FROM repository_grants WHERE place = ''"
@@ -110,7 +110,7 @@ class RepositoryRegister:
         Raises
         ------
         StateError
-            If several folders claim the name: a grant must not lead to a repository that only calls itself so.
+            If several directories claim the name: a grant must not lead to a repository that only calls itself so.
         """
         rows = self._database.all(
             "SELECT place, name, claim, origin, visibility FROM repositories WHERE place = ?1 OR name = ?1", repository
@@ -133,7 +133,7 @@ class RepositoryRegister:
         return [place for (place,) in self._database.all("SELECT place FROM repositories WHERE claim = ?", claim)]
 
     def move(self, place: str, target: str) -> None:
-        """Take name, privacy and grants of a place to another one; raises `StateError` when it is not known."""
+        """Move name, privacy and grants of a place to another one; raises `StateError` for an unknown place."""
         with self._database.write() as connection:
             if connection.execute("SELECT 1 FROM repositories WHERE place = ?", (place,)).fetchone() is None:
                 raise StateError(f"no repository was ever served from {place}")
@@ -142,7 +142,7 @@ class RepositoryRegister:
             connection.execute("UPDATE OR REPLACE repository_grants SET place = ? WHERE place = ?", (target, place))
 
     def forget(self, place: str) -> None:
-        """Forget a place with its grants, so that its name is free; raises `StateError` when it is not known."""
+        """Delete a place with its grants, so that its name is free; raises `StateError` for an unknown place."""
         with self._database.write() as connection:
             if not connection.execute("DELETE FROM repositories WHERE place = ?", (place,)).rowcount:
                 raise StateError(f"no repository was ever served from {place}")

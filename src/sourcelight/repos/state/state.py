@@ -1,4 +1,4 @@
-"""The state of one installation: everything that `state.sqlite` keeps, by subject."""
+"""The state of one installation: the tables of `state.sqlite`, by subject."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class State:
     Parameters
     ----------
     path
-        The file, made when it is not there; empty: in memory.
+        The file, created if absent; empty: in memory.
     clock
         Gives the time, in seconds since 1970.
     cost
@@ -69,7 +69,7 @@ class State:
         self.close()
 
     def close(self) -> None:
-        """Write what is noted of last uses, and close the file; closing twice is right."""
+        """Write the noted last uses, and close the file; closing twice is allowed."""
         with contextlib.suppress(StateUnusable):
             self.credentials.flush()
         self.database.close()
