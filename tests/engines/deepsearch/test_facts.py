@@ -278,7 +278,7 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
-    """A small repository with a folder that went run_step on one branch while another one changed it."""
+    """A small repository with a folder that went away on one branch while another one changed it."""
     folder = tmp_path_factory.mktemp("town")
     repo = RepositoryBuilder(folder / "town")
     old = "line one\nline two\nline three\nline four\n"

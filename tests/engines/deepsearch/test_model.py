@@ -161,7 +161,7 @@ def test_when_a_model_fails_the_answer_needs_none(engine: LocalEngine, script: S
     assert found.draft.researcher == "extractive"
     assert found.text.startswith("The model `scripted` gave no answer")
     assert "checkout_total" in found.text
-    assert "nothing left this machine" not in found.text
+    assert "Nothing left this machine" not in found.text
     assert found.finished.stats["model_error"].startswith(("its ", "it ", "what it was to read"))
     assert found.finished.rejected == ()
 

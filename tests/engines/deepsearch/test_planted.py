@@ -1,4 +1,4 @@
-"""Files that give orders to agents are files like any other: found, quoted, frame_text, and never obeyed."""
+"""Files that give orders to agents are files like any other: found, quoted, framed, and never obeyed."""
 
 from __future__ import annotations
 

@@ -156,4 +156,4 @@ def test_nothing_is_sent_without_a_model(engine: LocalEngine, monkeypatch: pytes
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     found = research(engine, "how is the checkout total computed")
-    assert "nothing left this machine" in found.text
+    assert "Nothing left this machine" in found.text

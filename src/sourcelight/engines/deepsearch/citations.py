@@ -1,4 +1,4 @@
-"""Checking citations against git: repository, commit, path, lines, and the quoted text itself."""
+"""Check citations against git: repository, commit, path, lines, and the quoted text itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_FILE_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A piece of evidence as an answer cites it.
+    """Evidence as an answer cites it.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class Citation:
 
     @property
     def accepted(self) -> bool:
-        """Whether it may stand in an answer."""
+        """Whether an answer may show it."""
         return self.status != "rejected"
 
     @property
     def quote_sha256(self) -> str:
-        """Hash of the quoted text, by which it can be check_citations later without keeping it."""
+        """The hash of the quoted text, so that it can be checked later without storing it."""
         return hashlib.sha256(self.evidence.text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -130,7 +130,7 @@ class CitationChecker:
 
 
 def check_citations(items: Sequence[Evidence], pins: Pins, context: ToolContext) -> list[Citation]:
-    """Check pieces of evidence for whoever asks."""
+    """Check evidence on behalf of a viewer."""
     from sourcelight.engines.deepsearch.evidence.pins import StepRequest, run_step
 
     if not items:
@@ -144,7 +144,7 @@ def check_citations(items: Sequence[Evidence], pins: Pins, context: ToolContext)
 
 
 def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
-    """Read a file of a commit straight from git; None when there is no such file or it can't be read."""
+    """Read a file of a commit from git; None if it doesn't exist or can't be read."""
     try:
         entry = find_entry(reader, commit, path)
         if entry.kind != "file":
@@ -158,7 +158,7 @@ def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
 
 
 def _normalize_line(lines: list[str]) -> list[str]:
-    """Drop the indentation that all lines share, and blanks at their ends."""
+    """Remove the indentation that all lines share, and trailing blanks."""
     lines = [line.rstrip() for line in lines]
     margins = [len(line) - len(line.lstrip()) for line in lines if line]
     margin = min(margins, default=0)
@@ -166,7 +166,7 @@ def _normalize_line(lines: list[str]) -> list[str]:
 
 
 def _find(lines: list[str], quoted: list[str]) -> list[int]:
-    """Give the places at which the quoted lines stand."""
+    """Return the positions of the quoted lines."""
     size = len(quoted)
     anchor = next((index for index, line in enumerate(quoted) if line), None)
     if anchor is None:

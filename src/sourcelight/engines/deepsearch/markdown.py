@@ -1,4 +1,4 @@
-"""Markdown of answers: text of repositories shown as text, citations as links, quotes in fences."""
+"""Markdown of answers: repository text shown as text, citations as links, quotes in fences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FENCE_NAMES = {
 
 
 def inline(text: str, limit: int = 300) -> str:
-    """Show text of a repository within a line of Markdown: one line, nothing in it acts, secrets are gone."""
+    """Format repository text within a line of Markdown: one line, without active markup or secrets."""
     line = " ".join(visible(redact(text)).split())
     if len(line) > limit:
         line = line[: limit - 1].rstrip() + "…"
@@ -31,7 +31,7 @@ def inline(text: str, limit: int = 300) -> str:
 
 
 def fence_code(text: str, path: str) -> str:
-    """Show lines of a file."""
+    """Format lines of a file as a code block."""
     lines = visible(redact(text))
     fence = "```"
     while fence in lines:
@@ -41,7 +41,7 @@ def fence_code(text: str, path: str) -> str:
 
 
 def link_to(citation: Citation, base_url: str) -> str:
-    """Show a citation as a link."""
+    """Format a citation as a link."""
     item = citation.evidence
     return f"[{_SPECIAL.sub(_escaped, item.label)}]({_address(item.link(base_url))})"
 
@@ -51,12 +51,12 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _address(url: str) -> str:
-    """Make an address that Markdown takes whole."""
+    """Escape an address so that Markdown takes all of it."""
     return url.replace(" ", "%20").replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
 
 
 def quote(citation: Citation, base_url: str) -> str:
-    """Show evidence with its lines."""
+    """Format evidence with its lines."""
     item = citation.evidence
     head = link_to(citation, base_url)
     if isinstance(item, CommitEvidence):
@@ -67,7 +67,7 @@ def quote(citation: Citation, base_url: str) -> str:
 
 
 def link_citations(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
-    """Put links in the place of ``[E7]``; ids of what was rejected, or is not known, go."""
+    """Replace ``[E7]`` with links; ids of rejected or unknown evidence are removed."""
 
     def links(match: re.Match[str]) -> str:
         names = [name.strip().upper() for name in match[2].split(",")]
@@ -79,7 +79,7 @@ def link_citations(text: str, citations: Mapping[str, Citation], base_url: str) 
 
 
 def render_model_text(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
-    """Write a model's Markdown anew, from its tree: ids of citations that hold become links, and nothing else does."""
+    """Rewrite a model's Markdown from its tree: only ids of accepted citations become links."""
 
     def render_text(text_run: str) -> str:
         rendered: list[str] = []
@@ -98,5 +98,5 @@ def render_model_text(text: str, citations: Mapping[str, Citation], base_url: st
 
 
 def first_lines(item: FileEvidence) -> str:
-    """The first line of evidence that says something."""
+    """Return the first line of evidence with text."""
     return next((line.strip() for line in item.text.split("\n") if line.strip()), "")

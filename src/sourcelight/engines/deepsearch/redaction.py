@@ -1,4 +1,4 @@
-"""Secrets in text, replaced before it goes to a model's provider, into the store or onto a page.
+"""Replace secrets in text before it goes to a model's provider, into the store or onto a page.
 
 Lines stay where they are, so that citations hold. What is looked for: formats that issuers document (cloud keys,
 tokens with a prefix), private key blocks, values given to names such as ``password``, users in addresses, and long
@@ -74,7 +74,7 @@ _SAMPLE = re.compile(r"^\.env\.(?:example|sample|template|dist)$", re.IGNORECASE
 
 
 def is_hidden_file(path: str) -> bool:
-    """Tell whether a file is of a sort that holds secrets, and so is never quoted."""
+    """Tell whether a file usually contains secrets, and so is never quoted."""
     name = path.rpartition("/")[2]
     return bool(_HIDDEN_NAME.search(name)) and not _SAMPLE.match(name)
 
@@ -110,7 +110,7 @@ def _redact_line(line: str) -> str:
 
 
 def _redact_long(match: re.Match[str]) -> str:
-    """Replace long text without order, but no ids of git's objects."""
+    """Replace long random text, except git's object ids."""
     text = match[0]
     return REDACTED if _is_random(text) and not _OBJECT_ID.fullmatch(text.strip("/-_=+")) else text
 
@@ -122,7 +122,7 @@ def _redact_value(value: str, *, quoted: bool) -> str:
 
 
 def _is_random(text: str) -> bool:
-    """Tell whether a text has about as much disorder as an encoded key; names and paths of words have not."""
+    """Tell whether a text is as random as an encoded key; names and paths of words are not."""
     longest = max(_PIECE.split(text), key=len)
     digits = sum(sign.isdigit() for sign in longest)
     if len(longest) < _MIN_LENGTH or digits < max(2, _MIN_DIGITS * len(longest)) or digits == len(longest):
@@ -137,7 +137,7 @@ _MAX_FRAMES = 12
 
 
 def format_error(error: BaseException) -> str:
-    """Say of what kind a fault is and where it came up, its causes too; of messages only how long they are."""
+    """Describe an error by its type and position, its causes too; of messages only their length."""
     lines: list[str] = []
     current: BaseException | None = error
     while current is not None and len(lines) < _MAX_FAULTS:
@@ -157,12 +157,12 @@ _LOOK_ALIKE = re.compile(
 
 
 def new_boundary() -> str:
-    """Give a boundary that no text written before now can hold."""
+    """Return a boundary that no existing text can contain."""
     return secrets.token_hex(8)
 
 
 def frame_text(text: str, origin: str, boundary: str) -> str:
-    """Put `text` between two lines with the boundary; what looks like a boundary in it is escaped."""
+    """Put `text` between two boundary lines; similar lines in it are escaped."""
     inner = _LOOK_ALIKE.sub("&lt;", text.replace(boundary, "[boundary]"))
     name = " ".join(origin.replace('"', "'").split())[:300]
     return f'<source-{boundary} origin="{_LOOK_ALIKE.sub("&lt;", name)}">\n{inner}\n</source-{boundary}>'

@@ -16,7 +16,7 @@ from sourcelight.engines.tools import ToolContext
 
 @dataclass(frozen=True, slots=True)
 class ResearchEvent:
-    """Something that happened while a question was worked on.
+    """An event of the work on a question.
 
     `kind` is ``turn`` (a tool was called: its name, what with, what it gave in a line), ``evidence`` (a citation was
     accepted) or ``answer_delta`` (some text of the answer).
@@ -104,7 +104,7 @@ def open_inquiry(
 
 
 def _pin_scope(filters: str, scope: QuestionScope, context: ToolContext) -> tuple[Pins, QuestionScope] | None:
-    """Pin the scope of a question; without its revision where no repository has that."""
+    """Pin the scope of a question; without its revision if no repository has it."""
     try:
         return pin_filters(f"{filters} {scope.filters}".strip(), context), scope
     except (ToolError, QueryError):

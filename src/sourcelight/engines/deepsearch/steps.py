@@ -1,4 +1,4 @@
-"""The steps of a question, done where the repositories are."""
+"""The steps of a question, run where the repositories are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Step: TypeAlias = Callable[[StepRequest, ToolContext, Emit], Any]
 
 
 def run_local_step(step: str, request: StepRequest, context: ToolContext, emit: Emit) -> StepResult:
-    """Do a step here; raises what it raises."""
+    """Run a step in this process; raises what the step raises."""
     return StepResult(STEPS[step](request, context, emit))
 
 

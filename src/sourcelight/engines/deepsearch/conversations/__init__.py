@@ -1,6 +1,7 @@
-"""Conversations: questions and answers kept in `state.sqlite`, worked on one at a time, shared by link.
+"""Conversations: questions and answers in `state.sqlite`, answered one at a time and shared by link.
 
-`ConversationService` is what tools, clients and pages use; it decides who may read what.
+How a question is answered is the matter of `research` and `llm`; pages and HTTP live in the server. Start with
+`service.ConversationService`, which tools, clients and pages use and which decides who may read what.
 """
 
 from sourcelight.engines.deepsearch.conversations.records import (

@@ -1,4 +1,4 @@
-"""Identifiers of conversations, as people and tools give them.
+"""Parse and make identifiers of conversations.
 
 Read tokens: shaped like a UUID, made from a secret, so that a link can be shown again without being kept.
 """
@@ -24,14 +24,14 @@ _LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A read token, in lower case, or the number by which its owner knows a conversation."""
+    """A read token, in lower case, or the number that its owner uses."""
 
     token: str = ""
     number: int = 0
 
 
 def parse_identifier(text: str, base_url: str = "") -> Identifier:
-    """Read an identifier.
+    """Parse an identifier.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def _path_below(url: str, base_url: str) -> str:
 
 
 def read_token(secret: bytes, conversation: int, generation: int) -> str:
-    """Give the read token of a conversation; another generation gives another token."""
+    """Return the read token of a conversation; another generation has another token."""
     text = f"{conversation}.{generation}".encode()
     raw = hmac.new(secret, b"deepsearch read token\0" + text, hashlib.sha256).digest()[:16]
     return str(uuid.UUID(bytes=raw, version=4))
 
 
 def digest(token: str) -> bytes:
-    """What is kept of a read token."""
+    """Return the hash that is stored for a read token."""
     return hashlib.sha256(token.lower().encode()).digest()

@@ -1,4 +1,4 @@
-"""Conversations as answers of tools: a table of sources, and everything else beside it.
+"""Conversations as tool results: a table of sources, and all other values as attributes.
 
 What is kept of conversations.
 
@@ -90,7 +90,7 @@ class QuestionRecord:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEvent:
-    """Something that happened to a question; numbers go up by one from 1."""
+    """An event of a question; numbers increase by one from 1."""
 
     number: int
     kind: str
@@ -100,7 +100,7 @@ class QuestionEvent:
 
 @dataclass(frozen=True, slots=True)
 class VisibleQuestion:
-    """A question as one reader may see it.
+    """A question as one viewer may see it.
 
     `withheld` counts citations that were left out for that reader; `rejected` are those that did not hold;
     `is_partial` tells that something is behind the question that the reader may not see.
@@ -122,12 +122,12 @@ LEGACY = {"pending": "processing", "canceled": "error"}
 
 
 def moment(at_ms: int) -> str:
-    """A time as RFC 3339, UTC."""
+    """Format a time as RFC 3339, UTC."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def question_result(conversation: ConversationRecord, visible: VisibleQuestion, url: str, token: str) -> ToolResult:
-    """The answer of `deepsearch`."""
+    """Make the result of `deepsearch`."""
     question = visible.question
     facts = {
         "id": conversation.id,
@@ -143,7 +143,7 @@ def question_result(conversation: ConversationRecord, visible: VisibleQuestion, 
 
 
 def conversation_result(conversation: ConversationRecord, questions: Sequence[VisibleQuestion], url: str) -> ToolResult:
-    """The answer of `deepsearch_read`."""
+    """Make the result of `deepsearch_read`."""
     last = _facts(questions[-1])["status"] if questions else "completed"
     facts = {
         "id": conversation.id,
@@ -224,7 +224,7 @@ def _sources_table(questions: Sequence[VisibleQuestion]) -> Any:
 
 
 def list_result(conversations_with_urls: Sequence[tuple[ConversationRecord, str]]) -> ToolResult:
-    """A list of conversations, each with its address."""
+    """Make a list of conversations with their addresses."""
     conversations = [conversation for conversation, _ in conversations_with_urls]
 
     def when(at_ms: int) -> datetime:
@@ -254,7 +254,7 @@ _EXTRACTIVE = "extractive"
 
 
 def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> VisibleQuestion:
-    """Leave out what speaks of repositories that the viewer may not see.
+    """Remove parts about repositories that the viewer may not see.
 
     As soon as one repository behind the question is invisible, an answer that was not put together from quotes alone is
     withheld whole: no part of what a model wrote can be said to rest on one repository only. Of the others only fixed
@@ -300,7 +300,7 @@ def visible_to(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> Vi
 
 
 def _hidden(question: QuestionRecord, viewer: Viewer, catalog: Catalog) -> set[str]:
-    """Give the repositories of a question that the viewer may not see; whoever sees all sees absent ones too."""
+    """Return the repositories of a question that the viewer may not see; none for a viewer who sees all."""
     if viewer.sees_private:
         return set()
     visible_names = {repository.name for repository in catalog.visible(viewer)}

@@ -1,4 +1,4 @@
-"""One question being worked on, in a thread of its own.
+"""Work on one question in a thread of its own.
 
 Threads for questions, which accounts take in turns: none waits for all that another has asked.
 
@@ -37,7 +37,7 @@ _INTERNAL = {"kind": "Internal", "title": "Internal error", "message": "Somethin
 
 @dataclass(slots=True)
 class QuestionRun:
-    """A question under way.
+    """A question that is being worked on.
 
     Parameters
     ----------
@@ -70,18 +70,18 @@ class QuestionRun:
         return self.context.cancellation
 
     def listen(self, observer: CallObserver) -> Callable[[], None]:
-        """Let `observer` know how far it is, until the given function is called."""
+        """Report progress to `observer` until the returned function is called."""
         self._listeners.append(observer)
         return lambda: self._listeners.remove(observer) if observer in self._listeners else None
 
     def wait_for_event(self, timeout_s: float) -> None:
-        """Wait until something happens, or the time is up."""
+        """Wait until an event arrives or the time has passed."""
         with self._changed:
             if not self.done.is_set():
                 self._changed.wait(timeout_s)
 
     def run(self) -> None:
-        """Work on the question until it ended, one way or another."""
+        """Work on the question until it ends, with an answer or an error."""
         try:
             if self.store.start(self.question, self.process_id):
                 self._answer()
@@ -174,14 +174,14 @@ class FairExecutor:
             self._start()
 
     def shutdown(self) -> None:
-        """Wait for what runs, and let go of what waits."""
+        """Wait for running jobs, and drop pending ones."""
         with self._guard:
             self._is_closed = True
             self._waiting.clear()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _start(self) -> None:
-        """Start what may run; with the guard held."""
+        """Start the jobs that may run; the caller holds the lock."""
         while not self._is_closed and self._running.total() < self._workers:
             account = next((name for name in self._waiting if self._running[name] < self._per_account), None)
             if account is None:
@@ -207,12 +207,12 @@ class FairExecutor:
 
 
 def new_process_id() -> str:
-    """Name this process, never to be the name of another."""
+    """Return a unique name for this process."""
     return f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(8)}"
 
 
 def is_alive(process_id: str) -> bool:
-    """Tell whether the process of that name may still run; True when that can't be told."""
+    """Tell whether the process of that name may still run; True if unknown."""
     host, _, process = process_id.rpartition("/")[0].rpartition("/")
     if not process.isdigit():
         return False

@@ -1,4 +1,4 @@
-"""The desk: opens conversations, has questions worked on, and decides who may read and change what."""
+"""Open conversations, run their questions, and decide who may read and change what."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOT_FOUND = "conversation not found: it does not exist, or it is not shared wit
 
 @dataclass(slots=True)
 class ConversationService:
-    """Deep search conversations of one installation; the `Conversations` that tools are called with.
+    """The deep search conversations of one installation; implements the `Conversations` of tools.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ConversationService:
         self.delete_expired()
 
     def close(self) -> None:
-        """Stop what is being worked on; it ends as canceled."""
+        """Cancel running questions and close."""
         with self._guard:
             works = list(self._works.values())
         for work in works:
@@ -94,7 +94,7 @@ class ConversationService:
                 self.store.end(work.question, "canceled", CANCELED)
 
     def delete_expired(self) -> int:
-        """Delete what is older than the retention time; give how many."""
+        """Delete conversations older than the retention time; return how many."""
         if self.retention_days is None:
             return 0
         return self.store.delete_older(self.store.now_ms() - int(self.retention_days * _DAY_MS))
@@ -102,7 +102,7 @@ class ConversationService:
     # Tools.
 
     def ask(self, question: str, context: ToolContext) -> ToolResult:
-        """Open a conversation and wait for its answer: as long as it takes, or `SERVED_WAIT_S` over MCP.
+        """Open a conversation and wait for its answer: without a limit, or `SERVED_WAIT_S` over MCP.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class ConversationService:
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
     def read(self, identifier: str, context: ToolContext) -> ToolResult:
-        """Questions and answers of a conversation that the viewer may read.
+        """Return the questions and answers of a conversation that the viewer may read.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class ConversationService:
         return records.conversation_result(conversation, visible, self.url(conversation, context))
 
     def follow_up(self, identifier: str, question: str, context: ToolContext) -> ToolResult:
-        """Ask a question in one's own conversation and wait as `ask` does.
+        """Ask a question in the viewer's own conversation and wait as `ask` does.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class ConversationService:
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
     def change(self, identifier: str, changes: Mapping[str, Any], context: ToolContext) -> ToolResult:
-        """Change one's own conversation, and read it as it is then.
+        """Change the viewer's own conversation and return its new state.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class ConversationService:
     # Questions.
 
     def open(self, question: str, context: ToolContext) -> int:
-        """Open a conversation without a question yet; its title is the start of `question`."""
+        """Open a conversation without a question; its title is the start of `question`."""
         self._check_words(question)
         title = " ".join(split_filters(question)[1].split())
         if len(title) > TITLE_CHARACTERS:
@@ -199,7 +199,7 @@ class ConversationService:
             )
 
     def ask_in(self, conversation: int, question: str, context: ToolContext) -> int:
-        """Ask a question in one's own conversation; give the question's number at once.
+        """Ask a question in the viewer's own conversation; return the question's number at once.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class ConversationService:
         return PreviousTurn(question.text, join_segments(question.segments), names)
 
     def wait(self, question: int, context: ToolContext, most_s: float | None) -> ToolResult:
-        """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
+        """Wait for an answer, up to `most_s` seconds (None: no limit), and return the state at that time.
 
         A caller in this process that is cancelled cancels the question; over MCP it goes on and can be read later.
         """
@@ -281,7 +281,7 @@ class ConversationService:
         return self.state_of(question, context)
 
     def state_of(self, question: int, context: ToolContext) -> ToolResult:
-        """What there is of a question of one's own."""
+        """Return the state of the viewer's own question."""
         record = self.store.question(question)
         if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
@@ -294,7 +294,7 @@ class ConversationService:
         return records.question_result(conversation, visible, self.url(conversation, context), self.token(conversation))
 
     def cancel(self, question: int, context: ToolContext) -> bool:
-        """Cancel a question of one's own; False when it had ended. What it told so far stays."""
+        """Cancel the viewer's own question; False if it had ended. Earlier events stay."""
         record = self.store.question(question)
         if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
@@ -308,7 +308,7 @@ class ConversationService:
         return is_ended
 
     def events(self, question: int, context: ToolContext, after: int = 0) -> Iterator[QuestionEvent]:
-        """Give the events of a question of one's own, those of before first, until it ended or the caller stops."""
+        """Yield the events of the viewer's own question, earlier ones first, until it ends or the caller stops."""
         record = self.store.question(question)
         if record is None:
             raise ToolError(_NOT_FOUND, tool="deepsearch_read", argument="identifier")
@@ -350,20 +350,20 @@ class ConversationService:
         return record
 
     def token(self, conversation: ConversationRecord) -> str:
-        """The read token of a conversation."""
+        """Return the read token of a conversation."""
         return identifiers.read_token(self.store.secret(), conversation.id, conversation.generation)
 
     def url(self, conversation: ConversationRecord, context: ToolContext) -> str:
-        """Address of a conversation: the shared form for others than its owner."""
+        """Return the address of a conversation: the shared form for viewers other than its owner."""
         shared = "" if conversation.owner == context.viewer.name else "shared/"
         return f"{context.base_url}/deepsearch/{shared}{self.token(conversation)}"
 
     def share_url(self, conversation: int, context: ToolContext) -> str:
-        """Address to give to others."""
+        """Return the address to pass on to others."""
         return f"{context.base_url}/deepsearch/shared/{self.token(self._find_owned(conversation, context.viewer))}"
 
     def questions(self, conversation: int, context: ToolContext) -> list[QuestionRecord]:
-        """The questions of one's own conversation."""
+        """Return the questions of the viewer's own conversation."""
         return self.store.questions(self._find_owned(conversation, context.viewer).id)
 
     def list(
@@ -376,7 +376,7 @@ class ConversationService:
         first: int = 50,
         skip: int = 0,
     ) -> ToolResult:
-        """One's own conversations, newest change first; `text` is looked for in titles, questions and answers.
+        """List the viewer's own conversations, newest change first; `text` filters titles, questions and answers.
 
         Raises
         ------
@@ -392,18 +392,18 @@ class ConversationService:
         return records.list_result([(conversation, self.url(conversation, context)) for conversation in conversations])
 
     def rename(self, conversation: int, title: str, context: ToolContext) -> None:
-        """Give one's own conversation another title."""
+        """Rename the viewer's own conversation."""
         title = " ".join(title.split())
         if not title:
             raise ToolError("the title is empty", argument="title")
         self.store.change(self._find_owned(conversation, context.viewer).id, title=title[:200])
 
     def star(self, conversation: int, context: ToolContext, *, starred: bool = True) -> None:
-        """Star one's own conversation, or take the star run_step; starred ones are never deleted by age."""
+        """Star or unstar the viewer's own conversation; starred ones never expire."""
         self.store.change(self._find_owned(conversation, context.viewer).id, starred=int(starred))
 
     def share(self, conversation: int, context: ToolContext, *, shared: bool = True) -> str:
-        """Let everyone with the link read one's own conversation, or end that; give the link.
+        """Share the viewer's own conversation by link, or stop sharing; return the link.
 
         Raises
         ------
@@ -417,12 +417,12 @@ class ConversationService:
         return self.share_url(conversation, context)
 
     def reset_link(self, conversation: int, context: ToolContext) -> str:
-        """Give one's own conversation another link; the former one opens nothing any more."""
+        """Replace the link of the viewer's own conversation; the previous one stops working."""
         self.store.reset(self._find_owned(conversation, context.viewer).id)
         return self.share_url(conversation, context)
 
     def delete(self, conversation: int, context: ToolContext) -> None:
-        """Delete one's own conversation; a question under way is canceled."""
+        """Delete the viewer's own conversation; a running question is canceled."""
         for question in self.questions(conversation, context):
             if question.status in RUNNING:
                 self.cancel(question.id, context)

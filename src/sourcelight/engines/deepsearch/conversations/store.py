@@ -1,4 +1,4 @@
-"""The tables of conversations: every statement that reads or writes them. No permission is decided here."""
+"""The tables of conversations: all statements that read or write them, without any permission check."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TITLE_CHARACTERS = 80
 
 
 class ConversationBusy(Exception):
-    """A conversation works on a question already."""
+    """The conversation already works on a question."""
 
 
 @dataclass(slots=True)
@@ -52,18 +52,18 @@ class ConversationStore:
     state: State
 
     def now_ms(self) -> int:
-        """The time."""
+        """Return the time in milliseconds since 1970, UTC."""
         return int(self.state.clock() * 1000)
 
     def secret(self) -> bytes:
-        """The secret behind read tokens."""
+        """Return the secret behind read tokens."""
         row = self.state.database.first_row("SELECT value FROM keys WHERE name = 'conversations'")
         return bytes(row[0]) if row else b""
 
     # Conversations.
 
     def create(self, owner: str, title: str) -> int | None:
-        """Open a conversation; None when there is no such account."""
+        """Open a conversation; None if the account doesn't exist."""
         now_ms = self.now_ms()
         with self.state.database.write() as connection:
             account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
@@ -87,7 +87,7 @@ class ConversationStore:
         )
 
     def reset(self, number: int) -> None:
-        """Give a conversation another read token; the former one opens nothing any more."""
+        """Give a conversation a new read token; the previous one stops working."""
         with self.state.database.write() as connection:
             row = connection.execute("SELECT generation FROM conversations WHERE id = ?", (number,)).fetchone()
             if row is not None:
@@ -113,7 +113,7 @@ class ConversationStore:
         first: int = 50,
         skip: int = 0,
     ) -> list[ConversationRecord]:
-        """List the conversations of an account; `text` is looked for in titles, questions and answers."""
+        """List the conversations of an account; `text` filters titles, questions and answers."""
         column = {"id": "c.id", "created_at": "c.created_ms", "updated_at": "c.updated_ms"}[order.lstrip("-")]
         direction = "DESC" if order.startswith("-") else "ASC"
         pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -132,11 +132,11 @@ class ConversationStore:
             )  # fmt: skip
 
     def delete(self, number: int) -> None:
-        """Delete a conversation with all that belongs to it."""
+        """Delete a conversation with all its rows."""
         self.state.database.change("DELETE FROM conversations WHERE id = ?", number)
 
     def delete_older(self, before_ms: int) -> int:
-        """Delete what did not change since a time, running and starred ones kept; give how many."""
+        """Delete conversations unchanged since a time, except running and starred ones; return how many."""
         return self.state.database.change(
             """DELETE FROM conversations WHERE updated_ms < ? AND starred = 0 AND NOT EXISTS (SELECT 1 FROM questions q
                 WHERE q.conversation = conversations.id AND q.status IN ('pending', 'processing'))""",
@@ -146,7 +146,7 @@ class ConversationStore:
     # Questions.
 
     def ask(self, conversation: int, text: str, filters: str, boot: str) -> int:
-        """Add a question, pending; raises `ConversationBusy` while another one runs."""
+        """Add a pending question; raises `ConversationBusy` while another one runs."""
         now_ms = self.now_ms()
         try:
             with self.state.database.write() as connection:
@@ -162,12 +162,12 @@ class ConversationStore:
             raise ConversationBusy from exc
 
     def start(self, question: int, boot: str) -> bool:
-        """Let a pending question be worked on; False when it was canceled before."""
+        """Start a pending question; False if it was canceled before."""
         sql = "UPDATE questions SET status = 'processing', started_ms = ?, boot = ? WHERE id = ? AND status = 'pending'"
         return self.state.database.change(sql, self.now_ms(), boot, question) > 0
 
     def pin(self, question: int, pins: Sequence[Pin]) -> None:
-        """Keep the pins of a question."""
+        """Store the pins of a question."""
         with self.state.database.write() as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO question_pins VALUES (?, ?, ?, ?)",
@@ -176,7 +176,7 @@ class ConversationStore:
 
     def complete(self, question: int, finished: FinishedAnswer, *, researcher: str, model: str,
                  error: Mapping[str, str] | None = None) -> bool:  # fmt: skip
-        """Keep an answer; False when the question had ended before."""
+        """Store an answer; False if the question had ended before."""
         now_ms = self.now_ms()
         with self.state.database.write() as connection:
             changed = connection.execute(
@@ -210,7 +210,7 @@ class ConversationStore:
         return True
 
     def end(self, question: int, status: str, error: Mapping[str, str]) -> bool:
-        """End a question without an answer, and tell so; False when it had ended before."""
+        """End a question without an answer and add the event; False if it had ended before."""
         now_ms = self.now_ms()
         with self.state.database.write() as connection:
             changed = connection.execute(
@@ -223,7 +223,7 @@ class ConversationStore:
         return changed > 0
 
     def running_questions(self, owner: str) -> int:
-        """How many questions of an account are worked on or wait."""
+        """Count the running and pending questions of an account."""
         row = self.state.database.first_row(
             """SELECT count(*) FROM questions q JOIN conversations c ON c.id = q.conversation
                 JOIN accounts a ON a.id = c.account
@@ -233,12 +233,12 @@ class ConversationStore:
         return int(row[0]) if row else 0
 
     def running_processes(self) -> list[str]:
-        """The processes that have questions running."""
+        """Return the processes with running questions."""
         sql = "SELECT DISTINCT boot FROM questions WHERE status IN ('pending', 'processing') ORDER BY boot"
         return [str(row[0]) for row in self.state.database.all(sql)]
 
     def interrupt_process(self, boot: str) -> int:
-        """End as interrupted what one dead process left running; give how many."""
+        """Mark the running questions of a dead process as interrupted; return how many."""
         error = {"kind": "Interrupted", "title": "Interrupted", "message": "The process that worked on it ended."}
         return self.state.database.change(
             """UPDATE questions SET status = 'error', error = ?, finished_ms = ?
@@ -307,7 +307,7 @@ class ConversationStore:
             return _append(connection, question, kind, payload, now_ms)
 
     def events(self, question: int, after: int = 0) -> list[QuestionEvent]:
-        """Read the events behind a number."""
+        """Return the events after a number."""
         rows = self.state.database.all(
             """SELECT number, kind, at_ms, payload FROM question_events WHERE question = ? AND number > ?
                 ORDER BY number""",
@@ -319,7 +319,7 @@ class ConversationStore:
 
 
 def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now_ms: int) -> QuestionEvent:
-    """Append an event; the last one in the transaction that ends the question, so that no reader sees one alone."""
+    """Append an event; the last one in the transaction that ends the question, so that readers see both or none."""
     (number,) = connection.execute(
         "SELECT 1 + coalesce(max(number), 0) FROM question_events WHERE question = ?", (question,)
     ).fetchone()
@@ -329,7 +329,7 @@ def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any
 
 
 def astuple_of(source: StoredSource) -> tuple[Any, ...]:
-    """Give the columns of a source."""
+    """Return the columns of a source."""
     return (
         source.type, source.label, source.link, source.repository, source.commit, source.path, source.begin_line,
         source.end_line, source.role, source.status, source.quote,
@@ -343,7 +343,7 @@ def _place(item: Evidence) -> tuple[str, str, str, int, int]:
 
 
 def _to_sources(finished: FinishedAnswer) -> list[StoredSource]:
-    """Join sources and the citations among them; rejected ones stand last, without a link, and say why."""
+    """Join sources and their citations; rejected ones come last, without a link, with the reason."""
     sources: list[StoredSource] = []
     cited: dict[tuple[str, str, str, int, int], Citation] = {}
     for each in sorted(finished.citations, key=lambda one: one.status != "verified"):

@@ -1,4 +1,4 @@
-"""The history behind the pins: commits that speak to a question, brought in when it asks who, when or why.
+"""Find the commits that answer a question, in histories that are opened if it asks who, when or why.
 
 Commits ranked by what their messages say: votes for the files they changed, and evidence of who, when and why.
 """
@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True)
 class CommitRanker:
-    """The commits behind one pin.
+    """Ranks the commits behind one pin.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class CommitRanker:
         return messages, self._cached
 
     def best(self, terms: Mapping[str, float], limit: int, check: Callable[[], None]) -> list[tuple[int, float]]:
-        """Give the commits whose messages fit best, with their scores; of equal ones the newer first."""
+        """Return the commits whose messages fit best, with their scores; newer ones first if equal."""
         messages, prepared = self._prepared(check)
         scores = messages.index.scores(terms, prepared)
         matching = np.flatnonzero(scores > 0.0)
@@ -72,7 +72,7 @@ class CommitRanker:
         return [(int(messages.commits[index]), float(scores[index])) for index in order.tolist()]
 
     def votes(self, terms: Mapping[str, float], check: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
-        """Give the files that the best commits changed: (score of the best)^3 / sqrt(files) each."""
+        """Return votes for the files that the best commits changed: (score of the best)^3 / sqrt(files) each."""
         ranked = self.best(terms, TOP, check)
         changes, starts = self.history.changes, self.history.commits.change_starts
         for number, score in ranked:
@@ -97,7 +97,7 @@ class CommitRanker:
 
 @dataclass(frozen=True, slots=True)
 class CommitMessages:
-    """What the messages of a history say: those of merges and of sweeps left out. `commits` are the numbers of each."""
+    """The messages of a history, without merges and sweeping changes. `commits` are their numbers."""
 
     commits: NDArray[np.int64]
     index: MessageIndex
@@ -159,7 +159,7 @@ class MessageIndex:
         return cls(lengths, postings)
 
     def scores(self, terms: Mapping[str, float], among: NDArray[np.bool_], k1: float = 1.2, b: float = 0.5) -> Floats:
-        """Score texts for weighted terms, as if there were none but those `among` which are looked at."""
+        """Score texts for weighted terms, as if only the texts `among` existed."""
         found = np.zeros(len(self.lengths))
         total = int(np.count_nonzero(among))
         mean = float(self.lengths[among].mean()) if total else 1.0
@@ -211,7 +211,7 @@ class HistoryEvidence:
     _rankers: dict[tuple[str, str], CommitRanker | None] = field(default_factory=dict)
 
     def prepare(self, *, is_asked: bool) -> None:
-        """Bring in what is missing of the histories; raises `Cancelled`.
+        """Build missing histories; raises `Cancelled`.
 
         Unless the question asks for history (`is_asked`), only few small repositories are read, which takes seconds.
         """
@@ -242,7 +242,7 @@ class HistoryEvidence:
             return False
 
     def ranker(self, target: Target) -> CommitRanker | None:
-        """Give the commits behind a pin; None where no history was brought in."""
+        """Return the commits behind a pin; None without a history."""
         key = target.repository.key, target.commit
         if key not in self._rankers:
             self._rankers[key] = self._opened(target)
@@ -258,7 +258,7 @@ class HistoryEvidence:
         return CommitRanker(history, target.commit)
 
     def find(self, question: RankQuery, names: Sequence[str], files: Sequence[tuple[Target, str]], limit: int) -> None:
-        """Choose commits: those that first and last touched one of `names`, then by words, then of files.
+        """Select commits: the first and last with one of `names`, then by words, then of files.
 
         Where the question asks for the last change, that of the best file comes first. Where it says more than
         `names`, commits whose messages say so come before those that touched a name.
@@ -307,7 +307,7 @@ class HistoryEvidence:
                 by_key.setdefault((last.repository, last.commit), last)
 
     def _touching(self, ranker: CommitRanker, names: Sequence[str]) -> list[tuple[int, str]]:
-        """Give the commits that first and last added or removed a line with a name, for a few names."""
+        """Return the commits that first and last added or removed a line with a name, for a few names."""
         from sourcelight.engines.history.search.lines import changes_with
 
         history = ranker.history
@@ -345,5 +345,5 @@ def _oldest_first(history: History, commits: NDArray[Any]) -> NDArray[Any]:
 
 
 def _plain(question: RankQuery) -> Mapping[str, float]:
-    """Terms to look for in messages: not those that only ask for history."""
+    """Return the terms to search messages for, without words that only ask for history."""
     return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in ASKING}

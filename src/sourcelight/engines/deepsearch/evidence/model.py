@@ -1,4 +1,4 @@
-"""A piece of evidence, and the ledger that numbers what was found."""
+"""Evidence, and the ledger that numbers it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FileEvidence:
 
     @property
     def label(self) -> str:
-        """What a reader sees of it."""
+        """The text shown to a reader."""
         return f"{self.repository}@{self.commit[:12]} {self.path}#L{self.begin_line}-L{self.end_line}"
 
     def link(self, base_url: str = "") -> str:
@@ -47,7 +47,7 @@ class FileEvidence:
 
 @dataclass(frozen=True, slots=True)
 class CommitEvidence:
-    """A commit: who, when, and what its message says. `date` is RFC 3339 in UTC; `note` says why it was chosen."""
+    """A commit: author, date and message. `date` is RFC 3339 in UTC; `note` says why it was selected."""
 
     repository: str
     commit: str
@@ -61,7 +61,7 @@ class CommitEvidence:
 
     @property
     def label(self) -> str:
-        """What a reader sees of it."""
+        """The text shown to a reader."""
         return f"{self.repository}@{self.commit[:12]}"
 
     def link(self, base_url: str = "") -> str:
@@ -79,13 +79,13 @@ Evidence: TypeAlias = FileEvidence | CommitEvidence
 
 @dataclass(slots=True)
 class EvidenceLedger:
-    """What was found for one question, numbered E1, E2, … in the order found. The same place has one number."""
+    """The evidence of one question, numbered E1, E2, … in order. The same lines have one number."""
 
     items: list[Evidence] = field(default_factory=list)
     _known: dict[tuple[str, str, str, int, int], int] = field(default_factory=dict)
 
     def add(self, item: Evidence) -> str:
-        """Take a piece; give its id, that of an earlier one for the same place."""
+        """Add evidence; return its id, or that of an earlier one for the same lines."""
         key = _place(item)
         number = self._known.get(key)
         if number is None:
@@ -94,12 +94,12 @@ class EvidenceLedger:
         return f"E{number}"
 
     def knows(self, item: Evidence) -> str:
-        """Give the id under which the same place is known; empty when it is new."""
+        """Return the id of the same lines; empty if new."""
         number = self._known.get(_place(item))
         return f"E{number}" if number else ""
 
     def get(self, name: str) -> Evidence | None:
-        """Give the piece of an id."""
+        """Return the evidence of an id."""
         digits = name[1:] if name[:1] in {"E", "e"} else ""
         if not digits.isascii() or not digits.isdigit() or len(digits) > 6:
             return None

@@ -1,4 +1,4 @@
-"""The repositories of a question, each pinned to a commit when it starts.
+"""Pin the repositories of a question to commits, and carry its steps to where the repositories are.
 
 Steps of a question that need repositories, where these are not on this machine: what travels there and back.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A repository at a commit; `revision` is as it was asked for, empty for the default one."""
+    """A repository at a commit; `revision` is as requested, empty for the default one."""
 
     repository: str
     revision: str
@@ -33,7 +33,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """All pins of a question, and what could not be pinned and why."""
+    """The pins of a question, and the repositories that could not be pinned, with reasons."""
 
     targets: tuple[Target, ...]
     failed: dict[str, str] = field(default_factory=dict)
@@ -45,17 +45,17 @@ class Pins:
         return len(self.targets)
 
     def of(self, repository: str, commit: str = "") -> Target | None:
-        """Give the target of a repository; at that commit, if one is given."""
+        """Return the target of a repository; at that commit, if one is given."""
         matching = (t for t in self.targets if t.repository.name == repository and commit in {"", t.commit})
         return next(matching, None)
 
     def of_any(self, repository: str) -> list[Target]:
-        """Give all targets of a repository."""
+        """Return all targets of a repository."""
         return [target for target in self.targets if target.repository.name == repository]
 
 
 def pin_filters(filters: str, context: ToolContext) -> Pins:
-    """Pin what `filters` choose, be the repositories here or not; raises what `pin` raises."""
+    """Pin the repositories of `filters`, local or remote; raises as `pin`."""
     result = run_step("pin", StepRequest(filters=filters), context)
     if result is None:
         return pin(context.engine, filters, context.viewer, context.cancellation)
@@ -64,7 +64,7 @@ def pin_filters(filters: str, context: ToolContext) -> Pins:
 
 
 def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
-    """Pin what `filters` choose of the repositories that the viewer may see.
+    """Pin the repositories of `filters` that the viewer may see.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def pin(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancell
 
 
 def pin_local(engine: LocalEngine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
-    """The pins of repositories that are here, which may be none; raises `QueryError`."""
+    """Return the pins of local repositories, possibly none; raises `QueryError`."""
     targets, failed = targets_of(engine, filters, viewer, cancellation)
     return Pins(tuple(targets), failed)
 
@@ -104,7 +104,7 @@ class PreviousTurn:
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """What a step works on; plain enough to travel.
+    """The input of a step, in a form that can be sent.
 
     Parameters
     ----------
@@ -131,24 +131,24 @@ class StepRequest:
 
     @classmethod
     def from_pins(cls, pins: Pins, **fields: Any) -> StepRequest:
-        """About some pins."""
+        """Make a request about some pins."""
         return cls(pins=tuple(pins), failed=tuple(pins.failed.items()), **fields)
 
     @classmethod
     def merge(cls, parts: Sequence[StepRequest]) -> StepRequest:
-        """The pins of several parts, in the order of names."""
+        """Merge the pins of several parts, sorted by name."""
         pins = sorted((pin for part in parts for pin in part.pins), key=lambda pin: (pin.repository, pin.revision))
         return cls(pins=tuple(pins), failed=tuple(failure for part in parts for failure in part.failed))
 
     def resolve_pins(self, catalog: Catalog, viewer: Viewer) -> Pins:
-        """The pins over the repositories of a catalog; raises `RepositoryNotFound`."""
+        """Resolve the pins in a catalog; raises `RepositoryNotFound`."""
         targets = [Target(catalog.get(pin.repository, viewer), pin.revision, pin.commit) for pin in self.pins]
         return Pins(tuple(targets), dict(self.failed))
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step gave elsewhere."""
+    """The result of a remote step."""
 
     value: Any
 
@@ -156,7 +156,7 @@ class StepResult:
 def run_step(
     step: str, request: StepRequest, context: ToolContext, on_event: Callable[[Any], None] = lambda _: None
 ) -> StepResult | None:
-    """Do a step where the repositories are; None: they are here.
+    """Run a step where the repositories are; None if they are local.
 
     `on_event` is told what happens on the way. Raises what the step raises.
     """

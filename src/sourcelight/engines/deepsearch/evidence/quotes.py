@@ -1,4 +1,4 @@
-"""Choosing quotes among ranked chunks: the best, no two that say the same, few of one file.
+"""Select quotes from ranked chunks: the best ones, no near duplicates, few of one file.
 
 The lines of a chunk that say most about a question.
 """
@@ -23,7 +23,7 @@ WINDOW = 15
 
 
 def line_weights(lines: Sequence[str], weights: Mapping[str, float]) -> list[float]:
-    """Give for each line the weight of the question's terms in it, each term once."""
+    """Return for each line the weight of the question's terms in it, each term once."""
     weights_of_lines = []
     for line in lines:
         terms = {term for token in TOKEN.findall(line.encode()) for term in terms_of(token.decode("utf-8", "replace"))}
@@ -32,7 +32,7 @@ def line_weights(lines: Sequence[str], weights: Mapping[str, float]) -> list[flo
 
 
 def best_window(lines: Sequence[str], weights: Mapping[str, float], size: int = WINDOW) -> tuple[int, int]:
-    """Give the window with the greatest weight, first and last line from 0; the earliest of equal ones.
+    """Return first and last line (from 0) of the window with the greatest weight; the earliest of equal ones.
 
     A term counts in full in the first line that has it and a quarter in others, so that a window that speaks of
     everything asked wins over one that repeats a word. Empty lines at its ends are left out.
@@ -66,7 +66,7 @@ def _trimmed(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Give the lines of a file as text, invalid UTF-8 as U+FFFD, without carriage returns at their ends."""
+    """Split a file into lines of text: invalid UTF-8 as U+FFFD, no carriage returns at the ends."""
     lines = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in data.split(b"\n")]
     if lines and not lines[-1]:
         lines.pop()
@@ -95,7 +95,7 @@ class FileTexts:
         return self.context.engine
 
     def lines(self, target: Target, path: str) -> list[str]:
-        """Give a file's lines; none for one that can't be read."""
+        """Return a file's lines; none if it can't be read."""
         key = target.repository.key, target.commit, path
         if key not in self._known:
             pins = Pins((target,))
@@ -113,7 +113,7 @@ class FileTexts:
 
 @dataclass(slots=True)
 class QuoteSelector:
-    """Takes quotes until enough are there."""
+    """Selects quotes until the limit of lines is used."""
 
     texts: FileTexts
     weights: Mapping[str, float]
@@ -124,7 +124,7 @@ class QuoteSelector:
     _taken: list[tuple[str, str, int, int]] = field(default_factory=list)
 
     def choose(self, chunks: Sequence[RankedChunk], role: str, limit: int, *, window: int = 15) -> list[FileEvidence]:
-        """Choose up to `limit` quotes from chunks, best first; prototypes only where there is nothing else."""
+        """Select up to `limit` quotes from chunks, best first; prototypes only as a last resort."""
         return self._select(chunks, role, limit, window, bare=False) or self._select(
             chunks, role, limit, window, bare=True
         )
@@ -170,7 +170,7 @@ class QuoteSelector:
         )
 
     def take(self, quote: FileEvidence) -> None:
-        """Count a quote, wherever it came from."""
+        """Count a quote from any source."""
         file = quote.repository, quote.path
         self._per_file[file] = self._per_file.get(file, 0) + 1
         self._taken.append((*file, quote.begin_line, quote.end_line))
@@ -178,7 +178,7 @@ class QuoteSelector:
 
 
 def _only_declares(lines: Sequence[str]) -> bool:
-    """Tell whether lines are prototypes, as those of headers in C: they say that something is somewhere else."""
+    """Tell whether lines are prototypes, as in C headers, without a definition."""
     code_lines = [line for line in lines if line.strip() and not _COMMENT.match(line)]
     declared = sum(_PROTOTYPE.match(line) is not None for line in code_lines)
     return declared >= _MIN_DECLARED and declared >= _MOSTLY * len(code_lines)

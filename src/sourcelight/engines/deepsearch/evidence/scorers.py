@@ -1,4 +1,4 @@
-"""Further lists of scores for ranking files: what commits said, what the best chunks use, which repository is named."""
+"""Further scores for ranking files: votes of commits, of names in the best chunks, of named repositories."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _MAX_ROWS = 50
 
 @dataclass(slots=True)
 class HistoryScorer:
-    """Commits whose messages meet the question vote for the files they changed."""
+    """Commits whose messages match the question vote for the files they changed."""
 
     ranker: Callable[[Target], CommitRanker | None]
     name: str = "history"
     weight: float = 0.35
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Give each file its share of the votes."""
+        """Return each file's share of the votes."""
         scores_by_commit = []
         best = 0.0
         for target, snapshot in zip(space.targets, space.snapshots, strict=True):
@@ -74,7 +74,7 @@ class GraphScorer:
     weight: float = 0.1
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Give each file its share of the votes."""
+        """Return each file's share of the votes."""
         snapshots = [self.engine.store.open_symbols(target) for target in space.targets]
         target_numbers = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
         by_document: dict[tuple[int, bytes], NDArray[np.int64]] = {}
@@ -116,13 +116,13 @@ def _defining(opened_symbols: tuple[OpenedCommit, str, list[SymbolTable | None]]
 
 @dataclass(slots=True)
 class RepositoryScorer:
-    """Repositories whose name the question has come first, where there is more than one."""
+    """Repositories named in the question come first, if there are several."""
 
     name: str = "repository"
     weight: float = 0.3
 
     def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
-        """Give all files of a named repository the same score."""
+        """Return the same score for all files of a named repository."""
         cancellation.check()
         if len(space.targets) < 2:
             return None

@@ -1,4 +1,4 @@
-"""What stands around the best quotes: definitions and what is said of them, uses, tests, documents, commits."""
+"""Describe the surroundings of the best quotes: definitions and their docstrings, and documentation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MIN_SAID = 12
 
 @dataclass(frozen=True, slots=True)
 class DefinitionExcerpt:
-    """A definition that a question is about: its file, its lines, and the first sentence said of it."""
+    """A definition that a question is about: its file, its lines, and the first sentence of its documentation."""
 
     target: Target
     path: str
@@ -41,7 +41,7 @@ class DefinitionExcerpt:
 def find_asked_definitions(
     texts: FileTexts, chunks: Sequence[RankedChunk], weights: Mapping[str, float], names: Sequence[str], limit: int
 ) -> list[DefinitionExcerpt]:
-    """Give the definitions in the best chunks whose names meet the question best, best first.
+    """Return the definitions in the best chunks whose names match the question best, best first.
 
     A name that the question has as it stands comes before all others, then those in the file of the best chunk. One
     that shares but one of its words with the question is taken from that file alone: elsewhere it is about something
@@ -97,7 +97,7 @@ def _defined(texts: FileTexts, target: Target, path: str, definition: Definition
 
 
 def _head_end(lines: Sequence[str], definition: Definition) -> int:
-    """Give the last line of a definition's head: its signature, and the docstring that follows it."""
+    """Return the last line of a definition's head: its signature and docstring."""
     line = definition.line
     last = min(definition.end_line, len(lines))
     while line < last and not re.search(r"[:{;=]\s*(?:#.*|//.*)?$", lines[line - 1]):
@@ -113,7 +113,7 @@ def _head_end(lines: Sequence[str], definition: Definition) -> int:
 
 
 def first_sentence(lines: Sequence[str], definition: Definition) -> str:
-    """Give the first sentence of what a definition's docstring, or the comment above it, says; empty for none."""
+    """Return the first sentence of a definition's docstring or of the comment above; empty if none."""
     head = _head_end(lines, definition)
     docstring: list[str] = []
     for line_index in range(definition.line, head):
@@ -133,7 +133,7 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
 
 
 def paragraph_of(evidence: FileEvidence) -> str:
-    """Give what a piece of documentation says, without its headings and marks."""
+    """Return the text of a piece of documentation, without headings and markup."""
     lines_left: list[str] = []
     for line in evidence.text.split("\n"):
         stripped = line.strip()

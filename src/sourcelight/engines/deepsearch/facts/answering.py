@@ -1,4 +1,4 @@
-"""From a question to facts: read, counted by the engine that knows it, and laid out with what was not applied."""
+"""Answer questions for facts: read the question, run the count that knows the answer, name what was not applied."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _count(work: Work, paths: PathNames) -> Fact | None:
 
 
 def _with_first_word(work: Work) -> FactRequest | None:
-    """Give the request for the first word alone where several words without quotation marks are nowhere together.
+    """Return the request for the first word alone, if several unquoted words never occur together.
 
     The rest, such as "sometimes" in "files that mention isatty sometimes", is named as not applied.
     """
@@ -118,7 +118,7 @@ def _with_first_word(work: Work) -> FactRequest | None:
 
 
 def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]:
-    """Name what a question says and a count does not take in."""
+    """Name the parts of a question that a count does not apply."""
     by_field = {
         "period": [request.period.text] if request.period.text else [],
         "authors": list(request.authors),
@@ -242,7 +242,7 @@ def _count_groups(group: str, fact: Fact) -> Mapping[str, int] | None:
 
 
 def _measure_name(measure: str, threshold: Threshold) -> str:
-    """Name what a threshold is of, in the form that its number has: "exactly 1 commit"."""
+    """Name the unit of a threshold, singular or plural: "exactly 1 commit"."""
     number = threshold.least if threshold.least is not None else threshold.most
     forms = {"repositories": "repository", "authors": "author", "files": "file", "commits": "commit", "lines": "line"}
     return forms.get(measure, measure.removesuffix("s")) if number == 1 else measure

@@ -56,7 +56,7 @@ def count_changed_files(work: Work) -> Fact:
 
 
 def _keep_requested(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
-    """Keep the rows of ``churn`` that authors, paths, languages and tests leave, which the call can't say."""
+    """Filter the rows of ``churn`` by authors, paths, languages and tests, which the call has no arguments for."""
     request = work.request
     people = [name.casefold() for name in request.authors]
     passing = []

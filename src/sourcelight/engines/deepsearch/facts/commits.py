@@ -32,7 +32,7 @@ _PERIODS = {
 
 
 def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict[str, Any]:
-    """Write the arguments of `commit_search` for a request; what they can't say is added to `unapplied`."""
+    """Make the arguments of `commit_search`; conditions without an argument are added to `unapplied`."""
     request = work.request
     arguments: dict[str, Any] = {"repos": work.names}
     files = [path.pattern for path in request.paths]
@@ -63,7 +63,7 @@ def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict
 
 
 def dates_of(work: Work) -> dict[str, str]:
-    """Give the bounds of committer dates as arguments."""
+    """Return the bounds of committer dates as arguments."""
     period = work.request.period
     bounds = {"after": period.after, "before": period.before}
     return {name: value for name, value in bounds.items() if value}

@@ -97,7 +97,7 @@ def _find_tag(work: Work) -> Fact | None:
 
 
 def _find_commit(work: Work) -> Fact | None:
-    """The first or last commit of a repository, a person, a folder."""
+    """The first or last commit of a repository, a person, a directory."""
     request = work.request
     fact = count_commits(work)
     rows = fact.tables[0]
@@ -247,7 +247,7 @@ def _find_main_author(work: Work, paths: PathNames) -> Fact | None:
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
-    # Blame is of whole files and folders: what narrows them further is said not to be in the numbers.
+    # Blame is of whole files and directories: what narrows them further is said not to be in the numbers.
     fact.unapplied += [*request.languages, *(path.source_text for path in request.without)]
     if request.tests is not None:
         fact.unapplied.append("tests")
@@ -355,7 +355,7 @@ def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
-    """Who first, last or finally changed a file or folder."""
+    """Who first, last or finally changed a file or directory."""
     request = work.request
     try:
         commit_fact = count_commits(work)

@@ -1,4 +1,4 @@
-"""Counts of files, folders, lines, languages and repositories."""
+"""Counts of files, directories, lines, languages and repositories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sourcelight.engines.search.index.view import REASONS
 
 
 def count_files(work: Work) -> Fact:
-    """Count files by language, folder and name; or the repositories that have such."""
+    """Count files by language, directory and name; or the repositories that have such."""
     request = work.request
     text = "type:path"
     if request.relation in {"name", "prefix", "suffix", "part"}:
@@ -89,7 +89,7 @@ def count_files(work: Work) -> Fact:
 
 
 def count_folders(work: Work) -> Fact:
-    """Count folders that have files below them."""
+    """Count directories that have files below them."""
     fact = count_files(work)
     unique_folders = set()
     for repository, path, *_ in fact.tables[0].rows:

@@ -19,7 +19,7 @@ TEST_FILES = (
     r"(^|/)(tests?|testing|__tests__|specs?|testdata)/|(^|/)test_[^/]*$|_tests?\.\w+$|[.-](test|spec)\.\w+$"
     r"|(Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
 )
-"""Which files are tests: by folder, by the beginning or the end of the name."""
+"""Which files are tests: by directory, by the beginning or the end of the name."""
 
 
 def is_named(repository: str, text: str) -> bool:
@@ -77,7 +77,7 @@ class PathNames:
 
     @cached_property
     def folders(self) -> dict[str, set[str]]:
-        """The repositories that have each folder; these are without a slash at the end."""
+        """The repositories that have each directory; these are without a slash at the end."""
         by_folder: dict[str, set[str]] = {}
         for path, repositories in self._files.items():
             folder = path.rpartition("/")[0]
@@ -90,7 +90,7 @@ class PathNames:
         return by_folder
 
     def find(self, text: str) -> PathScope | None:
-        """Give what a path stands for: the file or folder of that path, else those whose paths end with it."""
+        """Give what a path stands for: the file or directory of that path, else those whose paths end with it."""
         if text.startswith("*."):
             ending = text[1:]
             having = [
@@ -120,7 +120,7 @@ class PathNames:
         return self._scope(text, f"(^|/){escaped}/", f"**/{path}/", having, is_file=False) if having else None
 
     def _find_below(self, text: str, path: str) -> PathScope | None:
-        """Give the file or folder of a path whose first directory is the name of its repository: ``hub/api/a.go``."""
+        """Return the files of a path that begins with the name of its repository: ``hub/api/a.go``."""
         for path_below, repositories in self._below_repositories(path).items():
             files = (
                 [] if text.endswith("/") else [name for name in self._files.get(path_below, ()) if name in repositories]
@@ -138,12 +138,12 @@ class PathNames:
         return PathScope(text, pattern, glob, is_file, repositories=tuple(sorted(set(repositories))))
 
     def is_folder(self, text: str) -> bool:
-        """Tell whether a folder has this path or name."""
+        """Tell whether a directory has this path or name."""
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(folder.endswith(f"/{path}") for folder in self.folders))
 
     def find_past(self, text: str) -> PathScope | None:
-        """Give what a path stands for in history: a file, or a folder, that commits have changed."""
+        """Give what a path stands for in history: a file, or a directory, that commits have changed."""
         path = text.strip("/").removeprefix("./")
         if not path:
             return None

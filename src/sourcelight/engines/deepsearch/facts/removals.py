@@ -1,4 +1,4 @@
-"""Which commits took files run_step: by a removal, or by a rename to a name that is not asked for."""
+"""Find the commits that removed files: by a deletion, or by a rename to a path that is not requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sourcelight.engines.tools.history import histories
 
 
 def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give the commits among `rows` (of ``commits``, newest first) that took a file of the request's paths run_step.
+    """Return those of `rows` (of ``commits``, newest first) that removed a file of the request's paths.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
-"""The researcher that asks a language model: any provider by name, any server that speaks as OpenAI's does.
+"""The researcher with a language model: a provider by name, or any server with OpenAI's interface.
 
-The model's library (extra ``llm``) is imported here alone, and only when this room is chosen. The model reads through
-the same tools as everyone, with the asker's permissions; what it cites is checked as every citation is.
+Only this room imports the model's library (extra ``llm``), and only if a model is configured. The model uses the same
+tools as other callers, with the viewer's permissions, and its citations are checked like all others. Start with
+`researcher`.
 """

@@ -28,7 +28,7 @@ from sourcelight.engines.deepsearch.llm.toolbox import (
 from sourcelight.engines.deepsearch.markdown import CITED, inline
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, ResearchBudget
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, ResearchBudget
 
 MAX_CORRECTIONS = 2
 """How often a model is told that a citation does not hold, before what does not hold is taken out."""
@@ -107,8 +107,8 @@ class ModelResearcher:
 
 def _mention_model(paragraph: Any, choice: ModelConfig) -> Any:
     """Correct what the extractive answer says of models: text may have been sent."""
-    if isinstance(paragraph, Paragraph) and paragraph.text.endswith("- No model was asked; nothing left this machine."):
-        head = paragraph.text.removesuffix("- No model was asked; nothing left this machine.")
+    if isinstance(paragraph, Paragraph) and paragraph.text.endswith(NO_MODEL):
+        head = paragraph.text.removesuffix(NO_MODEL)
         return Paragraph(f"{head}- The question and code found for it may have been sent to {code(choice.place)}.")
     return paragraph
 

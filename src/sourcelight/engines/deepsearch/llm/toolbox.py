@@ -52,7 +52,7 @@ LAST_WORDS = "The time or the budget is used up. Answer now, with what you have 
 def first_message(
     inquiry: ResearchRequest, ledger: EvidenceLedger, pack: Sequence[str], boundary: str, facts: str = ""
 ) -> str:
-    """Write the first message: the question, the scope, what was said before, what was counted and found first."""
+    """Write the first message: the question, its scope, earlier turns, facts and first evidence."""
     pins = list(inquiry.pins)
     names = [f"- {pin.repository} at {pin.commit[:12]}" for pin in pins[:_MAX_PINS]]
     if len(pins) > _MAX_PINS:
@@ -129,7 +129,7 @@ class Toolbox:
         return bool(self.budget.tool_calls) and self.calls >= self.budget.tool_calls
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Call a tool; what goes wrong is told to the model. Raises `Cancelled`."""
+        """Call a tool; errors become text for the model. Raises `Cancelled`."""
         with self._guard:
             self.inquiry.context.cancellation.check()
             self.calls += 1
@@ -253,7 +253,7 @@ class Toolbox:
         return "\n".join(parts)
 
     def _other(self, name: str, answer: ToolResult) -> str:
-        """Show a result that is no evidence: names of files, comparisons."""
+        """Format a result that is no evidence: names of files, comparisons."""
         rows = [row for row in answer.table.to_pylist() if self._in_scope(row)]
         if len(rows) < answer.table.num_rows:
             lines = [" ".join(str(value) for value in row.values() if value not in {None, ""}) for row in rows]

@@ -1,4 +1,7 @@
-"""What a question wants: its scope, its intents, and the facts that it asks for."""
+"""Read questions: their scope, their intents, and the facts that they ask for.
+
+Nothing is searched or counted here. Start with `scope` (repositories and revisions), then `reading` (facts).
+"""
 
 from sourcelight.engines.deepsearch.question.intents import QuestionIntents, intents_of, is_follow_up, with_follow_up
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request

@@ -1,4 +1,4 @@
-"""Questions for a person or a date: which event is meant, and of what."""
+"""Read questions for a person or a date: which event, and of what."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
 
 
 def read_event(marked: MarkedText, paths: QuestionPaths) -> dict[str, Any] | None:
-    """Read a question for a person or a date; None for another one, or where it is about nothing that is named."""
+    """Read a question for a person or a date; None for other questions, or without a named subject."""
     if marked.take(_TOP_PEOPLE) is not None:
         marked.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
         return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked, paths, of_history=True)}

@@ -1,4 +1,4 @@
-"""What sort of answer a question wants, by its words."""
+"""Classify the kind of answer that a question wants, by its words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sourcelight.engines.search.ranking.question import RankQuery, analyse
 
 SHORT = 6
-"""Content words below which a follow-up is_follow_up on the answer before it."""
+"""Content words below which a question is taken for a follow-up of the answer before it."""
 
 FOLLOW_UP_WEIGHT = 0.3
 """What a name or path cited by the answer before counts in a follow-up."""
@@ -36,7 +36,7 @@ _POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|sh
 
 @dataclass(frozen=True, slots=True)
 class QuestionIntents:
-    """What is wanted beside the code itself."""
+    """The kinds of evidence that a question wants beside the code itself."""
 
     where: bool = False
     history: bool = False
@@ -60,14 +60,14 @@ def intents_of(question: RankQuery) -> QuestionIntents:
 
 
 def is_follow_up(text: str) -> bool:
-    """Tell whether a question is so short, or points so, that it means what the answer before it was about."""
+    """Tell whether a question is so short, or has such pronouns, that it refers to the previous answer."""
     question = analyse(text)
     required = [term for term in question.terms if term not in question.optional]
     return len(required) < SHORT or bool(_POINTING.search(text))
 
 
 def with_follow_up(question: RankQuery, cited: Sequence[str]) -> RankQuery:
-    """Let a short or pointing question lean on what the answer before it cited: names and paths, at less weight."""
+    """Add the names and paths that the previous answer cited to a follow-up, at less weight."""
     if not cited or not is_follow_up(question.text):
         return question
     before = analyse(" ".join(f"`{name}`" for name in cited))

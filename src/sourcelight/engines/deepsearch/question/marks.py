@@ -1,4 +1,4 @@
-"""A question whose parts are taken one after another, so that what nothing took can be named."""
+"""A question whose parts are taken one by one, so that the remaining words can be named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUOTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of a question that stands for one thing: its text, and how it was written."""
+    """A part of a question that stands for one thing: its text, and its form in the question."""
 
     kind: str
     text: str
@@ -38,7 +38,7 @@ class MarkedText:
 
     @classmethod
     def from_text(cls, text: str) -> MarkedText:
-        """Mark what is in quotation marks or back quotes."""
+        """Mark the parts in quotation marks or back quotes."""
         marked = cls(text.replace("⟨", "<").replace("⟩", ">").replace("·", " "))
         marked.mark(_QUOTED, "Q", lambda match: next(group for group in match.groups() if group is not None).strip())
         return marked
@@ -46,7 +46,7 @@ class MarkedText:
     def mark(
         self, pattern: re.Pattern[str], kind: str, value: Callable[[re.Match[str]], str | None], group: str | int = 0
     ) -> None:
-        """Put a mark in place of each match (or of a group of it) for which `value` gives a text."""
+        """Replace each match (or a group of it) for which `value` returns a text with a mark."""
 
         def replace(match: re.Match[str]) -> str:
             text = value(match)
@@ -59,25 +59,25 @@ class MarkedText:
         self.text = pattern.sub(replace, self.text)
 
     def add(self, mark: Mark) -> str:
-        """Make a mark and give its name."""
+        """Add a mark and return its name."""
         self.marks.append(mark)
         return f"⟨{mark.kind}{len(self.marks) - 1}⟩"
 
     def take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
-        """Take the first match out of the text; None where there is none."""
+        """Remove the first match from the text and return it; None without a match."""
         match = re.search(pattern, self.text, re.IGNORECASE) if isinstance(pattern, str) else pattern.search(self.text)
         if match is not None:
             self.text = self.text[: match.start()] + GAP + self.text[match.end() :]
         return match
 
     def get_mark(self, name: str) -> Mark:
-        """Give the mark of a name such as ``⟨L0⟩``."""
+        """Return the mark of a name such as ``⟨L0⟩``."""
         return self.get_marks(name)[0]
 
     def get_marks(self, text: str) -> list[Mark]:
-        """Give the marks that stand in a piece of the text."""
+        """Return the marks in a piece of the text."""
         return [self.marks[int(match[2])] for match in _MARK.finditer(text)]
 
     def to_text(self) -> str:
-        """Give what is left of the question, as it was written."""
+        """Return the remaining question in its original words."""
         return _MARK.sub(lambda match: self.marks[int(match[2])].source_text, self.text)

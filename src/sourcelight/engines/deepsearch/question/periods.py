@@ -72,7 +72,7 @@ class Period:
         return "" if self.end is None else _instant(self.end)
 
     def intersect(self, second: Period) -> Period:
-        """Give the part that both spans have."""
+        """Return the part that both spans share."""
         starts = [period.start for period in (self, second) if period.start is not None]
         end_dates = [period.end for period in (self, second) if period.end is not None]
         return Period(max(starts, default=None), min(end_dates, default=None), self.is_relative or second.is_relative)
@@ -104,7 +104,7 @@ def take_period(marked: MarkedText, now: datetime) -> Period:
 
 
 def _span(text: str, now: datetime) -> tuple[datetime, datetime]:  # noqa: PLR0911 - one for each form of date
-    """Give the first instant of a date and the one after it; raises ValueError."""
+    """Return the first instant of a date and the one after it; raises ValueError."""
     text = " ".join(text.lower().replace(",", " ").split()).removeprefix("the year ")
     if match := re.fullmatch(_YEAR, text):
         return _months(int(match[0]), 1, 12)

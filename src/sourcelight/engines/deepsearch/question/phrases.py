@@ -1,4 +1,4 @@
-"""Phrases of questions that narrow what counts: texts, paths, people, messages, spans of revisions, bounds."""
+"""Read the phrases that narrow a count: texts, paths, people, messages, revisions, bounds."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ _MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
 
 
 def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
-    """Give the texts of marks, or of a bare word: quoted and dotted ones are literals, others whole words."""
+    """Return the texts of marks, or of a bare word: quoted and dotted ones are literals, others whole words."""
     marks = marked.get_marks(text)
     if marks:
         return tuple(Term(mark.text, mark.kind == "N" and mark.text.replace("_", "a").isalnum()) for mark in marks)
@@ -251,7 +251,7 @@ def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
 
 
 def read_terms(marked: MarkedText, text: str) -> tuple[Term, ...]:
-    """Give the texts of a list in which words without marks stand too: "Errorf, Sprintf and `fmt`"."""
+    """Return the texts of a list that may have words without marks: "Errorf, Sprintf and `fmt`"."""
     items = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", text.strip())
     return tuple(terms_of(marked, item)[0] if item.startswith("⟨") else Term(item, is_word=True) for item in items)
 
@@ -352,7 +352,7 @@ def take_range(marked: MarkedText, paths: QuestionPaths) -> tuple[str, str]:
 
 
 def take_authors(marked: MarkedText) -> tuple[str, ...]:
-    """Take the people whose commits are meant."""
+    """Take the authors of the commits."""
     authors: list[str] = []
     for pattern in (_BY, _BY_HANDLE, _DID, _POSSESSIVE, _FROM):
         match = pattern.search(marked.text)
@@ -368,7 +368,7 @@ def take_authors(marked: MarkedText) -> tuple[str, ...]:
 
 
 def take_messages(marked: MarkedText) -> dict[str, Any]:
-    """Take texts that messages of commits hold, and whether each message has to hold all of them."""
+    """Take the texts of commit messages, and whether a message needs all of them."""
     match = marked.take(_MESSAGE)
     if match is None:
         return {"messages": ()}
@@ -376,7 +376,7 @@ def take_messages(marked: MarkedText) -> dict[str, Any]:
 
 
 def take_changed_text(marked: MarkedText) -> dict[str, Any]:
-    """Take texts that a commit adds or removes, and which of both; nothing where there are none."""
+    """Take the texts that a commit adds or removes, and which of both; empty if there are none."""
     match = marked.take(_CHANGED_TEXT)
     if match is None:
         return {}
@@ -389,7 +389,7 @@ def take_changed_text(marked: MarkedText) -> dict[str, Any]:
 def take_paths(
     marked: MarkedText, question_paths: QuestionPaths, *, of_history: bool, removed: bool = False
 ) -> dict[str, Any]:
-    """Take which files count: paths and folders, tests, languages; and which don't.
+    """Take which files count: paths and directories, tests, languages; and which don't.
 
     A path that no commit searched has counts where history is asked; otherwise it is left in the text. Where a
     removal is asked for (`removed`), a path that was there once is meant before today's paths that end with it.
@@ -462,7 +462,7 @@ def _take_without(marked: MarkedText, question_paths: QuestionPaths, fields: dic
 
 
 def _find_scope(question_paths: QuestionPaths, text: str, *, of_history: bool, removed: bool) -> PathScope:
-    """Give the files of a path: today's, those of history, or files that never were."""
+    """Return the files of a path: current ones, former ones, or a path that never existed."""
     scope = question_paths.find(text)
     is_exact = scope is not None and scope.pattern.startswith("^")
     if of_history and (scope is None or (removed and not is_exact)):

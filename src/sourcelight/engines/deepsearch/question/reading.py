@@ -1,4 +1,4 @@
-"""From a question in words to a request for facts; what nothing was made of is named in it."""
+"""Read questions for facts into requests; words that were not understood are named in them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _OF_PAST = re.compile(
 
 
 def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest | None:
-    """Read a question, of which names of repositories were taken; None when it asks for no such facts."""
+    """Read a question without its repository names; None if it asks for no such facts."""
     if len(text) > MAX_CHARACTERS:
         return None
     marked = MarkedText.from_text(POLITE.sub("", text))
@@ -113,7 +113,7 @@ def read_request(text: str, paths: QuestionPaths, now: datetime) -> FactRequest 
 
 
 def _unmark_absent(marked: MarkedText, paths: QuestionPaths) -> list[str]:
-    """Read as texts what has a slash and no file's ending, and is no path of what is searched: HTTP/2; give these."""
+    """Read a/b as text if it is no path of the searched commits and has no file extension: HTTP/2; return these."""
     of_past = _OF_PAST.search(marked.text) is not None
     unmarked = []
     for number, mark in enumerate(marked.marks):
@@ -137,7 +137,7 @@ def asks_for_facts(text: str) -> bool:
 
 
 def _with_rest(marked: MarkedText, fields: dict[str, Any], paths: QuestionPaths) -> FactRequest:
-    """Take which files count where nothing did so before, and name what is left."""
+    """Take the remaining conditions on files, and name the remaining words."""
     of_history = fields["kind"] in {"commits", "authors", "who", "when", "changed_lines"}
     for name, value in take_paths(marked, paths, of_history=of_history).items():
         if isinstance(value, tuple):
@@ -148,7 +148,7 @@ def _with_rest(marked: MarkedText, fields: dict[str, Any], paths: QuestionPaths)
 
 
 def ignored_words(marked: MarkedText) -> tuple[str, ...]:
-    """Give the words that are left and say something."""
+    """Return the remaining words that carry meaning."""
     remaining = re.sub(
         r"⟨[A-Z](\d+)⟩",
         lambda match: f" {marked.marks[int(match[1])].source_text.replace(' ', chr(160))} ",
@@ -166,7 +166,7 @@ def ignored_words(marked: MarkedText) -> tuple[str, ...]:
 
 
 def _read_dependencies(marked: MarkedText) -> dict[str, Any] | None:
-    """Questions for what depends on something, and what something depends on."""
+    """Read questions for dependents and dependencies."""
     if (match := WHAT_DEPENDS.search(marked.text)) is not None:
         noun = NOUN.search(match["noun"] or "")
         kind = kind_of_noun(noun) if noun is not None else "repositories"
@@ -241,7 +241,7 @@ class _CountReader:
         return self._of_file_kind()
 
     def _of_file_kind(self) -> dict[str, Any]:
-        """Narrow what is counted to headers or notebooks; scripts, documents and pages are named as not applied."""
+        """Narrow the count to headers or notebooks; scripts, documents and pages are named as not applied."""
         word = self.noun.lower()
         if _kind_of(word) != "files" or word in {"file", "files"}:
             return self.fields
@@ -292,7 +292,7 @@ class _CountReader:
         return kind
 
     def _head(self, start: int) -> str | None:
-        """Take the noun that is counted: the last of those that follow one another."""
+        """Take the noun that is counted: the last of consecutive nouns."""
         text, position, before = self.marked.text, start, start
         kind: str | None = None
         while True:
@@ -352,7 +352,7 @@ class _CountReader:
             fields["merges"] = False
 
     def _relate(self) -> None:
-        """Take what belongs to the thing that is counted."""
+        """Take the conditions on the thing that is counted."""
         kind = self.fields["kind"]
         if kind in {"commits", "authors", "changed_lines"}:
             self._commits()

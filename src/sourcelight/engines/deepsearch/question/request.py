@@ -1,4 +1,4 @@
-"""What a question for a number, a list, a person or a date asks for, as data."""
+"""The request of a question for a number, a list, a person or a date, as data."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class PathScope:
 
 
 def past_scope(text: str, path: str, repositories: tuple[str, ...] = (), *, was_there: bool = False) -> PathScope:
-    """Give the files of a path that no commit searched has; `text` as the question writes it."""
+    """Return the scope of a path that no searched commit has; `text` is its form in the question."""
     pattern = f"^{escape_regexp(path)}{'' if path.endswith('/') else '(/|$)'}"
     return PathScope(text, pattern, path, not path.endswith("/"), False, repositories, was_there)
 
@@ -73,13 +73,13 @@ class QuestionPaths(Protocol):
     """The paths of the commits that are searched."""
 
     def find(self, text: str) -> PathScope | None:
-        """Give what a path, or the end of one, stands for."""
+        """Return the files of a path, or of the end of one."""
 
     def is_folder(self, text: str) -> bool:
-        """Tell whether a folder has this path or name."""
+        """Tell whether a directory has this path or name."""
 
     def find_past(self, text: str) -> PathScope | None:
-        """Give what a path stands for in history: a file, or a folder, that commits have changed."""
+        """Return the files of a path that earlier commits changed."""
 
     def is_revision(self, text: str) -> bool:
         """Tell whether a repository has this branch, tag or commit."""
@@ -87,7 +87,7 @@ class QuestionPaths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How much of a measure a group must have: ``least`` or ``most`` so many."""
+    """Bounds of a measure of a group: at least ``least``, at most ``most``."""
 
     least: int | None = None
     most: int | None = None
@@ -112,7 +112,7 @@ class FactRequest:
     ----------
     kind
         What is counted: ``lines``, ``occurrences``, ``files``, ``repositories``, ``definitions``, ``tests``,
-        ``commits``, ``authors``, ``branches``, ``tags``, ``dependencies``, ``dependents``, ``folders``,
+        ``commits``, ``authors``, ``branches``, ``tags``, ``dependencies``, ``dependents``, ``directories``,
         ``languages``, ``changed_lines``; or ``who`` and ``when``, which ask for an event; or ``unsupported``.
     relation
         How `terms` belong to it: ``contain``, ``call``, ``inherit``, ``name``, ``prefix``, ``suffix``, ``part``,
@@ -178,12 +178,12 @@ class FactRequest:
 
     @property
     def narrows_files(self) -> bool:
-        """Whether not every file counts."""
+        """Whether some files don't count."""
         return bool(self.paths or self.without or self.languages) or self.tests is not None
 
     @property
     def is_of_history(self) -> bool:
-        """Whether something is said of commits."""
+        """Whether there is a condition on commits."""
         return bool(self.authors or self.messages or self.base or self.head or self.period.text)
 
 

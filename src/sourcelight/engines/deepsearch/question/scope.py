@@ -1,4 +1,4 @@
-"""Names of repositories, owners and revisions in a question, read as its scope."""
+"""Read names of repositories, owners and revisions in a question as its scope."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _RANGED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScopePart:
-    """A part of a question that became scope: what was written, and what it stands for."""
+    """A part of a question that became scope: its text and its values."""
 
     kind: str
     source_text: str
@@ -58,7 +58,7 @@ class ScopePart:
 
 @dataclass(frozen=True, slots=True)
 class QuestionScope:
-    """What a question says of where to look.
+    """The repositories and revisions that a question names.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class QuestionScope:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryNames:
-    """Names that a question may use.
+    """The names that a question may use.
 
     Parameters
     ----------
@@ -94,21 +94,21 @@ class RepositoryNames:
     default_names: frozenset[str]
 
     def find_by_name(self, text: str) -> tuple[str, ...]:
-        """Give the repositories of a name, or of the end of one; of several, those that are usually searched."""
+        """Return the repositories of a name, or of the end of one; of several, those searched by default."""
         folded = text.casefold()
         names = [name for name in self.names if name.casefold() == folded]
         names = names or [name for name in self.names if name.casefold().endswith("/" + folded)]
         return tuple([name for name in names if name in self.default_names] or names)
 
     def find_by_owner(self, text: str) -> tuple[str, ...]:
-        """Give the repositories of an owner, which is all of a name before its last part, or the end of that."""
+        """Return the repositories of an owner: the part of a name before its last one, or the end of that."""
         folded = text.casefold().strip("/")
         owners = ((name, name.casefold().rpartition("/")[0]) for name in self.names)
         names = [name for name, owner in owners if owner == folded or owner.endswith("/" + folded)]
         return tuple([name for name in names if name in self.default_names] or names)
 
     def spellings(self) -> list[str]:
-        """Give all ways to name a repository or an owner, the longest first."""
+        """Return all names of repositories and owners, the longest first."""
         spellings: set[str] = set()
         for name in self.names:
             parts = name.split("/")
@@ -177,13 +177,13 @@ def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) 
 
 
 def _remove(marked: MarkedText, match: re.Match[str], names: Sequence[str]) -> None:
-    """Take a name out. Another name that follows after "and" is meant in the same way, and gets the same word."""
+    """Remove a name. Another name after "and" is read in the same way and gets the same preposition."""
     remaining = marked.text[match.end() :]
     following = "|".join(_word(name) for name in names)
     listed = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", remaining, re.IGNORECASE)
     verb = re.match(r"\w+\s+", match[0])
     verb_text = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
-    # What follows may be a folder of it: "in the hub docs", "the hub's docs".
+    # What follows may be a directory of it: "in the hub docs", "the hub's docs".
     within = re.match(r"(?:in|of|from|within|inside|across)\b", match[0], re.IGNORECASE) is not None
     is_directory_next = within or match[0].endswith(("'s", "\u2019s", "s'")) or listed is not None
     remaining = remaining if listed is None else remaining[listed.end() :]
@@ -218,7 +218,7 @@ def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str,
 
 
 def _first_match(pattern: str, text: str) -> re.Match[str] | None:
-    """Find the first match whose name is not what a verb such as "use" or "depend on" is about."""
+    """Return the first match whose name is not the object of a verb such as "use" or "depend on"."""
     for match in re.finditer(pattern, text, re.IGNORECASE):
         if not _OBJECT.search(text[: match.start("name")]):
             return match
@@ -234,7 +234,7 @@ def _make_part(written: str, spelling: str, names: RepositoryNames, *, owner: bo
 
 
 def _revision(marked: MarkedText) -> ScopePart | None:
-    """Take the one revision at which files are asked for; a span between two of them is of history."""
+    """Take the one revision of the files; a span between two revisions concerns history."""
     if _RANGED.search(marked.text):
         return None
     for pattern in (_NAMED_REVISION, _BRANCH, _AT):

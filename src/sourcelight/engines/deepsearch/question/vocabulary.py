@@ -1,4 +1,4 @@
-"""Words of questions for facts: nouns of what is counted, names of languages, names of code."""
+"""The words of questions for facts: nouns, names of languages, names of code."""
 
 from __future__ import annotations
 
@@ -125,13 +125,13 @@ _PLAIN_CAPITALS = frozenset(
 
 
 def kind_of_noun(match: re.Match[str]) -> str:
-    """Give what a match of `NOUN` counts."""
+    """Return what a match of `NOUN` counts."""
     number = next(int(name[1:]) for name, text in match.groupdict().items() if text and name[1:].isdigit())
     return list(NOUNS.values())[number]
 
 
 def is_path(text: str, *, strict: bool = False) -> bool:
-    """Tell whether a word has the form of a path or of a file's name; `strict`: HTTP/2 has not."""
+    """Tell whether a word has the form of a path or file name; `strict` rejects HTTP/2."""
     base = text.rpartition("/")[2]
     if base in _FILE_NAMES:
         return True
@@ -140,7 +140,7 @@ def is_path(text: str, *, strict: bool = False) -> bool:
 
 
 def mark_paths(marked: MarkedText) -> None:
-    """Mark paths, names of files, folders that end with a slash, and endings such as ``*.go``."""
+    """Mark paths, names of files, directories that end with a slash, and endings such as ``*.go``."""
     marked.mark(_ENDING, "P", lambda match: f"*.{match[1]}")
 
     def path(match: re.Match[str]) -> str | None:
@@ -153,7 +153,7 @@ def mark_paths(marked: MarkedText) -> None:
 
 
 def mark_names(marked: MarkedText) -> None:
-    """Mark what can only be names of code: parts joined by signs, capitals within, all capitals."""
+    """Mark words that can only be names of code: joined by signs, with inner capitals, in all capitals."""
 
     def name(match: re.Match[str]) -> str | None:
         text = match[0]
@@ -167,7 +167,7 @@ def mark_names(marked: MarkedText) -> None:
 
 
 def mark_languages(marked: MarkedText) -> None:
-    """Mark names of languages where their place in the sentence says that they are."""
+    """Mark names of languages by their position in the sentence."""
 
     def language(match: re.Match[str]) -> str | None:
         text = match["name"]

@@ -1,6 +1,7 @@
-"""Researchers: what turns a question into a draft whose citations are then checked.
+"""Researchers turn a question into a draft, whose citations are then checked.
 
-The extractive one is always there and needs nothing; the model one is loaded only when it is chosen.
+The extractive researcher needs no model; the one with a model lives in `llm` and is loaded only if it is configured.
+Start with `protocol`, then `extractive`.
 """
 
 from sourcelight.engines.deepsearch.evidence.pins import PreviousTurn

@@ -1,4 +1,4 @@
-"""From a draft to an answer: citations checked, text written, sources listed."""
+"""Turn a draft into an answer: check citations, write the text, list the sources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNVERIFIED = "(unverified)"
 
 @dataclass(frozen=True, slots=True)
 class AnswerSource:
-    """Something that an answer rests on: ``search``, ``file``, ``repository`` or ``commit``."""
+    """A source of an answer: ``search``, ``file``, ``repository`` or ``commit``."""
 
     type: str
     label: str
@@ -48,7 +48,7 @@ class AnswerSegment:
 
 
 def join_segments(segments: Iterable[AnswerSegment]) -> str:
-    """Write segments as Markdown; a heading with nothing below it is left out."""
+    """Join segments as Markdown; a heading without content is left out."""
     blocks: list[str] = []
     heading = ""
     for segment in segments:
@@ -63,7 +63,7 @@ def join_segments(segments: Iterable[AnswerSegment]) -> str:
 
 
 def _add_spaces(blocks: Sequence[str]) -> list[str]:
-    """Put an empty line between the last of some lines and what follows them."""
+    """Insert an empty line after the last of some lines."""
     spaced: list[str] = []
     for index, block in enumerate(blocks):
         single = not block.endswith("\n")
@@ -74,7 +74,7 @@ def _add_spaces(blocks: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FinishedAnswer:
-    """An answer as it is kept.
+    """An answer as it is stored.
 
     `rejected` are citations that were taken out, `invented` ids that were cited although no tool gave them.
     """
@@ -90,12 +90,12 @@ class FinishedAnswer:
 
     @property
     def markdown(self) -> str:
-        """The answer."""
+        """The answer as Markdown."""
         return join_segments(self.segments)
 
 
 def finish(draft: Draft, inquiry: ResearchRequest, emit: Emit) -> FinishedAnswer:
-    """Check every citation of a draft and write its Markdown; nothing that was rejected is in it."""
+    """Check every citation of a draft and write its Markdown without rejected ones."""
     cited_names = _cited_names(draft)
     checked: dict[str, Citation] = {}
     cited_items = [(name, item) for name in cited_names if (item := draft.ledger.get(name)) is not None]
@@ -169,7 +169,7 @@ def _make_segments(draft: Draft, checked: Mapping[str, Citation], inquiry: Resea
 
 
 def _split_blocks(text: str) -> list[tuple[str, str]]:
-    """Cut a paragraph where it may be cut: lists and tables at lines, the rest between paragraphs."""
+    """Split a paragraph: lists and tables by line, other text by paragraph."""
     if "```" in text:
         return [("block", text)]
     blocks: list[tuple[str, str]] = []
@@ -185,7 +185,7 @@ def _split_blocks(text: str) -> list[tuple[str, str]]:
 
 
 def _mark_unverified(text: str, checked: Mapping[str, Citation]) -> str:
-    """Mark sentences none of whose citations held; code in fences is left as it is."""
+    """Mark sentences without an accepted citation; fenced code stays as it is."""
 
     def judge(found: re.Match[str]) -> str:
         text_of_sentence = found[0]

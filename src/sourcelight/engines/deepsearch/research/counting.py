@@ -1,4 +1,4 @@
-"""Facts as an answer: the number with what it counts, how to get it again, and what was not applied."""
+"""Write facts as an answer: the number, its conditions, its query, and the words that were not applied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
-from sourcelight.engines.deepsearch.research.protocol import CountTable, Draft, Heading, Paragraph
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, CountTable, Draft, Heading, Paragraph
 
 SHOWN_ROWS = 25
 _CITED_ROWS = 20
@@ -24,7 +24,7 @@ _NAMED_REPOSITORIES = 10
 
 
 def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | None:
-    """Answer a question for facts into `draft`; None where it asks for none.
+    """Answer a question for facts in `draft`; None if it asks for none.
 
     Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
     """
@@ -41,7 +41,7 @@ def count(inquiry: ResearchRequest, draft: Draft, emit: Emit) -> FactRequest | N
 
 
 def lay_out(request: FactRequest, fact: Fact, inquiry: ResearchRequest, draft: Draft) -> None:
-    """Put a fact in the order of an answer."""
+    """Write a fact as the parts of an answer."""
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
@@ -89,18 +89,18 @@ _TURNING = re.compile(
 
 
 def _changes_meaning(word: str, request: FactRequest) -> bool:
-    """Tell whether a word of a question, when it is left out, makes another question of it: a "not", a year."""
+    """Tell whether leaving out a word changes the question, such as a "not" or a year."""
     return _TURNING.fullmatch(word) is not None or word == request.period.text
 
 
 def _may_change(request: FactRequest, scope: QuestionScope) -> bool:
-    """Tell whether the same question over the same commits may have another answer later, by the date or by refs."""
+    """Tell whether the answer may change while the commits stay, by the date or by refs."""
     has_revision = request.base or request.head or any(taken_part.kind == "revision" for taken_part in scope.parts)
     return bool(has_revision) or request.period.is_relative or request.kind in {"branches", "tags"}
 
 
 def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) -> str:
-    """Say whether this is the whole answer: a word of the question that was not applied keeps it from being that."""
+    """Say whether the answer is complete; a word that was not applied prevents that."""
     sentences = []
     words = [word for word in unapplied if word in request.ignored]
     filters = [word for word in unapplied if word not in request.ignored]
@@ -115,7 +115,7 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
         unit = f"a count of {fact.unit}" if fact.number is not None and fact.unit else "this kind of question"
         sentences.append(f"Not applied: {names}, because {unit} can't be narrowed or grouped that way.")
     if fact.notes:
-        sentences.append("Something could not be read, see below: there may be more.")
+        sentences.append("Some contents could not be read, so the number may be too small; see below.")
     if request.as_text and request.relation not in {"contain", "call"} and not request.messages:
         texts = " and ".join(code(text) for text in request.as_text)
         is_several = len(request.as_text) > 1
@@ -133,7 +133,7 @@ def _format_claim(request: FactRequest, fact: Fact, unapplied: Sequence[str]) ->
 
 
 def _filter_name(word: str, request: FactRequest) -> str:
-    """Name the kind of filter that a word of a question was read as."""
+    """Name the kind of filter that a word was read as."""
     names = {
         "the period": (request.period.text,),
         "the author": request.authors,
@@ -148,7 +148,7 @@ def _filter_name(word: str, request: FactRequest) -> str:
 
 
 def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, unapplied: Sequence[str]) -> list[str]:
-    """Say what was taken out of the question, what counts, and how to get it again."""
+    """List the scope, the rule, and the query that repeats the count."""
     lines = [f"- {text}" for text in scope_lines(request, inquiry.scope, unapplied)]
     excluded = (
         []
@@ -169,7 +169,7 @@ def _format_method(request: FactRequest, fact: Fact, inquiry: ResearchRequest, u
 
 
 def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Sequence[str] = ()) -> list[str]:
-    """Say which words of a question became scope; `unapplied` are those that the count did not take in."""
+    """List the words that became scope; `unapplied` words are left out."""
     lines = []
     for taken_part in scope.parts:
         values = ", ".join(code(value) for value in taken_part.values[:_NAMED_REPOSITORIES])
@@ -200,7 +200,7 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Se
 
 
 def _format_refusal(request: FactRequest) -> str:
-    """Say that a question for a number gets none, and why."""
+    """Say that a number can't be given, and why."""
     if request.kind == "unsupported":
         subject = inline(request.subject)
         return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
@@ -271,7 +271,7 @@ def _format_searched(inquiry: ResearchRequest) -> str:
         f"- {inline(name)} could not be searched: {inline(reason)}."
         for name, reason in sorted(inquiry.pins.failed.items())
     ]
-    return "\n".join([f"- {listed}{suffix}.", *failed, "- No model was asked; nothing left this machine."])
+    return "\n".join([f"- {listed}{suffix}.", *failed, NO_MODEL])
 
 
 def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

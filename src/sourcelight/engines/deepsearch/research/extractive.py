@@ -1,4 +1,4 @@
-"""The researcher that needs nothing: it ranks, chooses and quotes, and says nothing that is not in the code.
+"""The researcher without a model: it ranks, selects and quotes, and adds no statement of its own.
 
 Questions that could be asked next, made from what stands beside the answer.
 """
@@ -26,7 +26,7 @@ from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.requests import Emit, ResearchEvent, ResearchRequest
 from sourcelight.engines.deepsearch.research.counting import count, scope_lines
-from sourcelight.engines.deepsearch.research.protocol import Draft, Heading, Paragraph, Quote, ResearchBudget
+from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Quote, ResearchBudget
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import RankQuery, analyse
@@ -36,7 +36,7 @@ MOST = 3
 
 
 def followups(ranking: Ranking, defined: Sequence[DefinitionExcerpt], intents: QuestionIntents) -> list[str]:
-    """Give up to three questions about what was found and not shown."""
+    """Suggest up to three questions about results that were not shown."""
     questions: list[str] = []
     if defined:
         name = defined[0].definition.name
@@ -66,7 +66,7 @@ _NO_ANSWER = "No direct answer found; closest code:"
 
 @dataclass(slots=True)
 class Findings:
-    """What was found for a question, before it is laid out."""
+    """The evidence for a question, before it is laid out."""
 
     ranking: Ranking
     intents: QuestionIntents
@@ -107,7 +107,7 @@ class ExtractiveResearcher:
         return draft
 
     def facts(self, inquiry: ResearchRequest, emit: Emit) -> Draft | None:
-        """Count what a question asks for; None where it asks for nothing that can be counted."""
+        """Count what a question asks for; None if it asks for no count."""
         remote = run_step("facts", _step_request(inquiry), inquiry.context, emit)
         if remote is not None:
             remote_draft: Draft | None = remote.value
@@ -117,7 +117,7 @@ class ExtractiveResearcher:
         return draft if "unit" in draft.stats else None
 
     def evidence(self, inquiry: ResearchRequest, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
-        """Find quotes and commits: the first pack that a model is given."""
+        """Return quotes and commits: the first evidence for a model."""
         remote = run_step("evidence", _step_request(inquiry), inquiry.context, emit)
         if remote is not None:
             remote_evidence: tuple[list[FileEvidence], list[CommitEvidence]] = remote.value
@@ -126,7 +126,7 @@ class ExtractiveResearcher:
         return findings.quotes, list(findings.past.found) if findings.past is not None else []
 
     def find(self, inquiry: ResearchRequest, budget: ResearchBudget, emit: Emit) -> Findings:
-        """Find evidence, in repositories that are here."""
+        """Find evidence in local repositories."""
         context = inquiry.context
         engine = context.engine
         question = analyse(inquiry.question)
@@ -173,7 +173,7 @@ class ExtractiveResearcher:
 
 
 def _wants_code(request: FactRequest, inquiry: ResearchRequest) -> bool:
-    """Tell whether an event is better understood with the code and the commits around it."""
+    """Tell whether an event is easier to understand with code and commits around it."""
     return bool(request.terms or request.ignored or _WHY.search(inquiry.question))
 
 
@@ -185,7 +185,7 @@ def _step_request(inquiry: ResearchRequest) -> StepRequest:
 
 
 def _names_before(inquiry: ResearchRequest) -> tuple[str, ...]:
-    """Names that the answer before cited, where the question is_follow_up on it."""
+    """Return the names that the previous answer cited, if the question is a follow-up."""
     cited = inquiry.previous[-1].cited if inquiry.previous else ()
     return tuple(name for name in cited if name.isidentifier())[:1] if is_follow_up(inquiry.question) else ()
 
@@ -198,7 +198,7 @@ def _is_body(chunk: RankedChunk, intents: QuestionIntents) -> bool:
 
 
 def _lead_first(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[RankedChunk]:
-    """The chunks, the best one of the best file first: a file is judged by more than one of its chunks."""
+    """Put the best chunk of the best file first: files are ranked by more than one chunk."""
     for file in files:
         first = next((chunk for chunk in chunks if (chunk.target, chunk.path) == (file.target, file.path)), None)
         if first is not None:
@@ -213,12 +213,12 @@ def _is_weak(ranking: Ranking) -> bool:
 
 
 def _weights(question: RankQuery, ranking: Ranking) -> Mapping[str, float]:
-    """Give each term of the question what it weighs here: rare ones much, those that nobody has nothing."""
+    """Weigh the terms of the question: rare ones much, absent ones nothing."""
     return {term: weight * ranking.idf.get(term, 0.0) for term, weight in question.terms.items() if term in ranking.idf}
 
 
 def _uses(defined: DefinitionExcerpt, inquiry: ResearchRequest, texts: FileTexts, emit: Emit) -> list[FileEvidence]:
-    """Give uses of a definition outside tests."""
+    """Return uses of a definition outside of tests."""
     name = defined.definition.name
     arguments = {"repo": defined.target.repository.name, "path": defined.path, "symbol": name, "limit": 60}
     if defined.target.revision:
@@ -254,7 +254,7 @@ def _lay_out(
     is_counted: bool = False,
     unread: Sequence[str] | None = None,
 ) -> None:
-    """Put what was found in the order of an answer.
+    """Write the findings as the parts of an answer.
 
     Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
     """
@@ -303,7 +303,7 @@ def _commit(item: CommitEvidence, ledger: EvidenceLedger) -> str:
 
 
 def _unread(request: FactRequest | None, inquiry: ResearchRequest) -> Sequence[str] | None:
-    """Give the words that kept a question for a person, a date or a list from being read; None for another question."""
+    """Return the words that were not understood in a question for facts; None for another question."""
     if request is None:
         asks = WHO.search(inquiry.question) or WHEN.search(inquiry.question)
         return ignored_words(MarkedText.from_text(inquiry.question)) if asks is not None else None
@@ -347,7 +347,7 @@ def _lead(
 
 
 def _find_asked_definition(findings: Findings) -> DefinitionExcerpt | None:
-    """The definition to name: one that the question names, else one in the file of the first quote."""
+    """Return the definition named in the question, else one in the file of the first quote."""
     first = next(iter(findings.defined), None)
     if first is None or not findings.quotes or first.definition.name in findings.ranking.question.names:
         return first
@@ -395,5 +395,5 @@ def _format_searched(findings: Findings, inquiry: ResearchRequest) -> list[str]:
     if findings.past is not None:
         lines += [f"- {note}" for note in findings.past.notes]
     lines += [f"- {line}" for line in scope_lines(None, inquiry.scope)]
-    lines.append("- No model was asked; nothing left this machine.")
+    lines.append(NO_MODEL)
     return lines

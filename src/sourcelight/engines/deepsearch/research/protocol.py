@@ -9,10 +9,13 @@ from typing import Any, Protocol, TypeAlias
 from sourcelight.engines.deepsearch.evidence.model import EvidenceLedger
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
 
+NO_MODEL = "- No language model was used. Nothing left this machine."
+"""The last line of answers without a model; `llm.researcher` replaces it where a model was asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResearchBudget:
-    """What a question may take; 0 or None: no limit.
+    """The limits of a question; 0 or None: no limit.
 
     `cost` is in dollars as the provider's price list says.
     """
@@ -29,7 +32,7 @@ class ResearchBudget:
 
     @classmethod
     def of_model(cls) -> ResearchBudget:
-        """What a model may take by default."""
+        """Return the default limits of a model."""
         return cls(240.0, 60, 25, 400_000, 16_000, 60_000, 300, 40)
 
 
@@ -42,7 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Markdown in which ``[E7]`` stands for a citation; `about`: repositories that it speaks of without a name."""
+    """Markdown in which ``[E7]`` stands for a citation; `about`: repositories it concerns without naming them."""
 
     text: str
     about: tuple[str, ...] = ()
@@ -60,7 +63,7 @@ Part: TypeAlias = Heading | Paragraph | Quote
 
 @dataclass(frozen=True, slots=True)
 class CountTable:
-    """A whole table that belongs to an answer: what was asked of the engine, and every row."""
+    """A complete table of an answer: its query and its rows."""
 
     title: str
     query: str
