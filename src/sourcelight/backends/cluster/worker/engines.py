@@ -1,4 +1,4 @@
-"""The engines of one worker: one for each set of shards that is asked for, kept for the next time."""
+"""The engines of one worker: one per set of shards that a request names, cached for the next request."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import contextlib
 import functools
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.backends.cluster.storage.generation import Generation, StoredShard, read_generation
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.engines.execution import Limits, LocalEngine
@@ -51,9 +51,14 @@ class EngineCache:
         self._storage = storage
         self._store = IndexStore(os.fspath(cache.index_folder))
         self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
-        self._generations: OrderedDict[str, tuple[Generation, Mapping[str, StoredShard]]] = OrderedDict()
-        self._engines: OrderedDict[tuple[str, tuple[str, ...]], tuple[LocalEngine, tuple[Target, ...]]] = OrderedDict()
-        self._guard = threading.Lock()
+        self._generations: LruCache[str, tuple[Generation, Mapping[str, StoredShard]]] = LruCache(
+            _MAX_GENERATIONS,
+            on_evict=lambda generation, _: self._engines.discard_where(lambda key: key[0] == generation),
+        )
+        self._engines: LruCache[tuple[str, tuple[str, ...]], tuple[LocalEngine, tuple[Target, ...]]] = LruCache(
+            _MAX_ENGINES
+        )
+        self._making = threading.Lock()
         cache.gone = self._forget
 
     @contextlib.contextmanager
@@ -88,43 +93,31 @@ class EngineCache:
 
     def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> LocalEngine:
         """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""
+
+        def make() -> tuple[LocalEngine, tuple[Target, ...]]:
+            catalog = Catalog.from_repositories(repositories, contexts=contexts)
+            # No limits: what bounds a search is decided by the service that asks.
+            engine = LocalEngine(catalog, self._store, limits=Limits(), history=self._histories)
+            return engine, tuple(map(engine.target_of, catalog.repositories))
+
         key = generation, tuple(repository.key for repository in repositories)
-        with self._guard:
-            cached = self._engines.get(key)
-            if cached is None:
-                catalog = Catalog.from_repositories(repositories, contexts=contexts)
-                # What bounds a search is decided by whoever asks.
-                engine = LocalEngine(catalog, self._store, limits=Limits(), history=self._histories)
-                cached = self._engines[key] = engine, tuple(map(engine.target_of, catalog.repositories))
-            self._engines.move_to_end(key)
-            while len(self._engines) > _MAX_ENGINES:
-                self._engines.popitem(last=False)
-        engine, targets = cached
+        with self._making:  # an engine starts threads: two of the same shards at once would leave one behind
+            engine, targets = self._engines.get_or_make(key, make)
         self._store.all_current(targets)  # a search opens what was looked at a moment ago as it is
         return engine
 
     def _forget(self, keys: Collection[str]) -> None:
         """Let go of files of shards that are no longer here, or are fetched again."""
-        with self._guard:
-            removed = set(keys)
-            for key in [key for key in self._engines if removed.intersection(key[1])]:
-                del self._engines[key]
+        removed = set(keys)
+        self._engines.discard_where(lambda key: not removed.isdisjoint(key[1]))
         self._store.forget(keys)
         self._histories.forget(keys)
 
     def _read(self, generation: str) -> tuple[Generation, Mapping[str, StoredShard]]:
         """A generation, and its shards by the names of their repositories."""
-        with self._guard:
-            cached = self._generations.get(generation)
-            if cached is not None:
-                self._generations.move_to_end(generation)
-                return cached
-        read = read_generation(self._storage, generation)
-        cached = (read, {entry.name: entry for entry in read.searchable})
-        with self._guard:
-            self._generations[generation] = cached
-            while len(self._generations) > _MAX_GENERATIONS:
-                evicted, _ = self._generations.popitem(last=False)
-                for key in [key for key in self._engines if key[0] == evicted]:
-                    del self._engines[key]
-        return cached
+
+        def read() -> tuple[Generation, Mapping[str, StoredShard]]:
+            content = read_generation(self._storage, generation)
+            return content, {entry.name: entry for entry in content.searchable}
+
+        return self._generations.get_or_make(generation, read)
