@@ -1,8 +1,7 @@
-"""Work that takes a while, in a thread of its own, while its caller tells how far it is or keeps to its time.
+"""Requests to stop, deadlines, and threads for steps that don't look at the clock.
 
-One piece of work that looks at no clock, held to the time limit of what it belongs to.
-
-Stopping a scan in the middle.
+`Cancellation` carries a request and a time limit. `run_with_deadline` and `steps_with_deadline` leave a step behind
+that takes too long; scans take a callable (`Stopped`) and raise `ScanStopped`.
 """
 
 from __future__ import annotations

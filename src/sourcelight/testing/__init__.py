@@ -1,6 +1,7 @@
-"""Public test doubles: real things built small, for this project's tests and for those of its users.
+"""Public test doubles: git repositories, a model and a service, for this project's tests and for its users'.
 
-Nothing in the package itself may import this room.
+They are real things built small, and no mocks of this package; nothing in the package imports this room. Start with
+`repositories`.
 """
 
 from sourcelight.testing.repositories import RepositoryBuilder, git_environment, make_repo

@@ -1,7 +1,7 @@
-"""Real git repositories in a temporary folder, the same commit hashes on every machine.
+"""Real git repositories in a temporary directory, with the same commit hashes on every machine.
 
-Authors and dates are fixed, and the git configuration of the host is shut out, so that a test never depends on who
-runs it. Needs the `git` command.
+Authors and dates are fixed, and the host's git configuration is ignored, so that a test never depends on who runs it.
+Needs the `git` command.
 """
 
 from __future__ import annotations

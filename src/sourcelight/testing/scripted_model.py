@@ -1,6 +1,6 @@
-"""A server that speaks as OpenAI's chat completions do and answers as told: for tests without a model.
+"""A server that speaks OpenAI's chat completions and answers from a script, for tests without a model.
 
-A script is a list of turns; each request takes the next one, the last one again when there are no more.
+A script is a list of turns; each request takes the next one, and the last one again when none is left.
 """
 
 from __future__ import annotations

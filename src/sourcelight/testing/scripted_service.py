@@ -1,4 +1,4 @@
-"""A service that answers exactly as told: for tests of how a client bears real networks and strange services."""
+"""A service that answers from a script, for tests of clients against slow networks and odd services."""
 
 from __future__ import annotations
 

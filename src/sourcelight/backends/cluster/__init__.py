@@ -1,7 +1,7 @@
-"""Engines on the workers of a Dask cluster: shards in shared storage, placed on workers, searched side by side.
+"""An engine over the workers of a Dask cluster: shards in shared storage, placed on workers, searched in parallel.
 
-A shard is all that is kept of one repository: its git objects, its index and its history. `storage` holds shards below
-the generation that names them; `build` makes them; `placement` says which workers have which; `worker` runs there;
-`coordinator` asks them, and `engine` brings their answers together. Only `transport` knows Dask's own servers and
-sockets.
+A shard holds one repository: its git objects, its index and its history. Nothing here parses queries or reads an index:
+workers run the engines of `sourcelight.engines`, and the service merges their answers. Start with `engine`; `storage`
+has shards and generations, `build` makes them, `placement` assigns them to workers, `worker` runs there, `coordinator`
+asks them.
 """

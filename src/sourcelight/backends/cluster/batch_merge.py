@@ -1,4 +1,4 @@
-"""Rows of several batches made one: a batch costs whoever reads it about the same, be it of three rows or thousands."""
+"""Merge rows of several batches into one: a batch costs its reader about the same for three rows as for thousands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster as a service sees it: its storage, its generations, its workers, and one event loop to ask them from."""
+"""A service's connection to a cluster: its storage, generations and workers, and the event loop that asks them."""
 
 from __future__ import annotations
 

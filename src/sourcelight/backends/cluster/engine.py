@@ -1,8 +1,6 @@
-"""The engine of a cluster: what an engine of one machine answers, answered by workers.
+"""The engine of a cluster, and the view of it that its administrator gets.
 
-A cluster as its administrator sees it: Dask's own client for own work, and where repositories are.
-
-What a query means over a cluster: read and planned here, its work estimated by the workers from their indexes.
+It plans queries from the facts of a generation; workers answer, and estimate from their indexes what a query reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What goes over the wire between a service and its workers: plain values, and record batches as Arrow frames."""
+"""Messages between a service and its workers: plain values, and record batches as Arrow data."""
 
 from __future__ import annotations
 

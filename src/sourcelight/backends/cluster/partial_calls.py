@@ -1,4 +1,4 @@
-"""Calls over many repositories: each worker gives its part, and the answer is made of all parts here."""
+"""Run a tool over many repositories: each worker returns a partial result, and the service combines them."""
 
 from __future__ import annotations
 

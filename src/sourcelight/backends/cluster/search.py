@@ -1,6 +1,6 @@
-"""A search over a cluster: planned here, carried out by workers, counted, ranked and bounded here.
+"""Run a search over a cluster: the service plans, counts, ranks and limits; workers search.
 
-What a query is about over a cluster: chosen from the generation's facts, before any worker is asked.
+Plans come from the facts of a generation, before any worker is asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Calls of tools and analyses over a cluster: planned here, carried out by the workers that have what they need.
-
-Deep search over a cluster: its conversations are kept here, its steps are done by workers with the shards.
-"""
+"""Run tools, counts and steps of deep search over a cluster, on the workers that hold what they need."""
 
 from __future__ import annotations
 

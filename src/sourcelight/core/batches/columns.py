@@ -1,8 +1,7 @@
-"""Small builders of Arrow columns from Python lists, in the types of the match schema.
+"""Build Arrow columns of the match schema from Python lists.
 
-The columns that say where matches are: collected once for each match object, then repeated for its rows.
-
-Code points and bytes of many texts at once, which lie one after the other in one buffer.
+`FileColumns` collects the columns of a match's repository and file once and repeats them for its rows. `CodePoints`
+converts between bytes and code points of many texts in one buffer.
 """
 
 from __future__ import annotations

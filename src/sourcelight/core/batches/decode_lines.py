@@ -1,7 +1,4 @@
-"""Chunks of the wire cut into rows: one for each line that holds a part of a match, all chunks at once.
-
-Matched lines of the wire as columns, one list of them at a time and no object per row.
-"""
+"""Decode matched lines and chunks of the wire into columns, many at a time and without an object per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of wire matches that stand once per file, chunk or commit."""
+"""Encode what occurs once per file, chunk or commit of the wire: repositories, symbols, commits, ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search yields inside this process: the wire's events, with matches as record batches."""
+"""The events of a search inside this process: those of the wire, with matches as record batches."""
 
 from __future__ import annotations
 

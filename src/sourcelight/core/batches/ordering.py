@@ -1,4 +1,4 @@
-"""The order of groups with equal counts: the same wherever a table is computed or joined."""
+"""Order groups with equal counts, the same wherever a table is computed or merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client holds: its repositories, how large they are, and which indexes of them are ready."""
+"""The content of a client: its repositories, their size, and which of their indexes are ready."""
 
 from __future__ import annotations
 

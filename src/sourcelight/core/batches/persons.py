@@ -1,4 +1,4 @@
-"""Which names and addresses are one person, and how the person is shown; pure."""
+"""Decide which names and addresses are one person, and how the person is displayed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Reading a record batch of matches by column, with missing columns and nulls evened out.
-
-Cut a record batch of matches after a number of matches, inside a row if need be, as the service counts.
-"""
+"""Read a batch of matches by column, with missing columns and nulls evened out, and cut it after some matches."""
 
 from __future__ import annotations
 

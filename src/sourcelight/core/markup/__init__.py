@@ -1,7 +1,7 @@
-"""Escaping of hostile text for screens: notebooks, pages, terminals.
+"""Escape text of repositories, services and models for notebooks, pages and terminals.
 
-Every cell of a result may have been written by an attacker. What leaves this room can be put into HTML as it is.
-Pure: no I/O, no state.
+Every cell of a result may come from an attacker; what this room returns can be put into HTML as it is. No layout,
+styles or widgets: these are in `sourcelight.display`. Start with `escaping`; `markdown` renders answers of models.
 """
 
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal

@@ -1,7 +1,4 @@
-"""Make text from repositories and services safe and visible.
-
-Which addresses in an untrusted text may be followed.
-"""
+"""Make text of repositories and services safe and visible, and decide which of its addresses may be links."""
 
 from __future__ import annotations
 

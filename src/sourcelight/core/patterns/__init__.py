@@ -1,6 +1,8 @@
-"""Patterns: RE2's syntax, required texts, and scanning of byte ranges; pure, no I/O.
+"""Patterns: RE2's syntax, the texts that a match requires, and scans of byte ranges.
 
-Heavy libraries load with `sourcelight.core.patterns.compiled`; import `compile_pattern` from here.
+No index, no files and no queries: engines pass buffers and ranges. Start with `compiled`, the object that engines use,
+then `required` for what an index can ask. Heavy libraries load with `sourcelight.core.patterns.compiled`; import
+`compile_pattern` from here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What every match of a pattern must contain, as a tree of folded byte strings.
+"""The texts that every match of a pattern contains, as a tree of lowered byte strings.
 
-An index answers the tree with its posting lists: a text that does not satisfy it can't hold a match.
+An index answers the tree with its posting lists: a text that doesn't satisfy it can't hold a match.
 """
 
 from __future__ import annotations

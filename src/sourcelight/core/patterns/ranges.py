@@ -1,6 +1,6 @@
-"""Byte ranges, and the plain texts and lines inside them.
+"""Byte ranges of several texts, addressed as one, and the plain texts and lines inside them.
 
-Several texts addressed as one, so that a scan of many files of an index is one call and not one for each.
+One address space makes a scan of many files of an index one call, and not one call per file.
 """
 
 from __future__ import annotations

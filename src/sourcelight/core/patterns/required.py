@@ -1,7 +1,7 @@
-"""Which texts every match of a tree must contain.
+"""Derive the texts that every match of a pattern contains.
 
-The method is Russ Cox's for trigram indexes: for each node keep all texts that it can match while these are few, else
-what its matches can start and end with, and a formula over what stands between.
+The method is Russ Cox's for trigram indexes (https://swtch.com/~rsc/regexp/regexp4.html): a node keeps all texts that
+it can match while these are few; after that, what its matches can start and end with, and a tree of what is between.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which plain texts show where a regular expression may match, and the places where they stand."""
+"""Find candidates for a regular expression by plain texts that its matches contain."""
 
 from __future__ import annotations
 

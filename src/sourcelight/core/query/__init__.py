@@ -1,6 +1,8 @@
-"""The query language: text to a validated tree, its alternatives, and back to text. No I/O, no engine.
+"""The query language: text to a validated tree, its alternatives, and back to text.
 
-Kept light: the language table, dates and the regular expression library load when a query needs them.
+Nothing here knows repositories or runs a search. Start with `parse`, which names all steps in their order, and
+`fields`, the table of filters. The language table, dates and the regular expression library load when a query needs
+them.
 """
 
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical

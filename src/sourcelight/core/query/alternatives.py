@@ -1,7 +1,4 @@
-"""The checks of one alternative, in the order and the words of the reference (rules 8).
-
-The alternatives of a query, their result types, and the phrase that lifts a file's rank (rules 7, 14 and 16).
-"""
+"""Split a query into alternatives, and check each in the order and the words of the reference (rules 7, 8, 14, 16)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Queries put together in Python: ``q.repo("redis") & q.text("foo bar") & ~q.file("_test")``.
+"""Build queries in Python: ``q.repo("redis") & q.text("foo bar") & ~q.file("_test")``.
 
-Every value is quoted as it must be, so a caller never thinks about spaces, quotes, slashes or operator words.
+Each value is quoted as it needs, so that a caller never thinks about spaces, quotes, slashes or operator words.
 """
 
 from __future__ import annotations

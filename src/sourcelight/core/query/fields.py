@@ -1,4 +1,4 @@
-"""The fields of the language: spellings, how often each may stand, whether it may be negated, and its value's form."""
+"""The fields of the language: names, aliases, how often they may occur, negation, and the form of their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyword queries that find files and nothing else."""
+"""Keyword queries that return files and nothing else."""
 
 from __future__ import annotations
 

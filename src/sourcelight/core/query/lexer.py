@@ -1,7 +1,7 @@
-"""Where the terms of a query begin and end, and what their quotes and escapes mean (query-language rules 4).
+"""Split the text of a query into terms, and read their quotes and escapes (query-language rules 4).
 
-Everything here works on offsets into one text and looks at each stretch a bounded number of times, so that a hostile
-query of any shape is read in about linear time.
+Everything works on offsets into one text and reads each stretch a bounded number of times, so that a hostile query of
+any shape takes about linear time.
 """
 
 from __future__ import annotations

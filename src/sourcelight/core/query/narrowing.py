@@ -1,4 +1,4 @@
-"""The text of a query with further filters, checked to mean the query and the filters."""
+"""Add filters to the text of a query, and check that the new text means the query and the filters."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The nodes of a query tree, its alternatives with typed access, and the canonical JSON form.
-
-A query tree as indented text to be read: one line for each node.
-"""
+"""The nodes of a query tree, its alternatives with typed access, its canonical JSON and its display as text."""
 
 from __future__ import annotations
 

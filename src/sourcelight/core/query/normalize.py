@@ -1,4 +1,4 @@
-"""From the tree as written to the canonical tree: aliases, ``content:``, ``count:all``, joined runs (rules 6)."""
+"""Normalize a tree as written: aliases, ``content:``, ``count:all``, joined runs (rules 6)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`parse`: query text to a validated query, through all steps in the order of the reference (rules 2).
+"""Parse a query's text into a validated query, in the order of the reference (rules 2).
 
-Refusing by name what is right in the language but not answered yet.
+`refuse_unsupported` names the parts of a valid query that a backend can't answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""From terms to a tree: groups, operators, the second attempt with plain parentheses, and hoisting (rules 5 and 6).
+"""Build a tree of terms: groups, operators, the second attempt with plain parentheses, hoisting (rules 5 and 6).
 
-The parser keeps its own stack, so the depth of a query costs no Python frames. Groups deeper than `MAX_DEPTH` are
-refused, which lets everything after the parser walk trees by plain recursion.
+The parser keeps its own stack, so that the depth of a query costs no Python frames. It refuses groups deeper than
+`MAX_DEPTH`, which lets everything after it walk trees by plain recursion.
 """
 
 from __future__ import annotations

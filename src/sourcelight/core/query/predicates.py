@@ -1,4 +1,4 @@
-"""The arguments of predicates such as ``repo:has.file(path:go.mod)``."""
+"""Read the arguments of predicates such as ``repo:has.file(path:go.mod)``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees back to text that reads as the same tree, and the quoting that needs."""
+"""Print a tree as text that parses to the same tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Part of a module."""
+"""Quote values and patterns so that they read as themselves inside a query."""
 
 from __future__ import annotations
 

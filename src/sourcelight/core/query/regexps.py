@@ -1,7 +1,4 @@
-"""Why RE2 refuses a regular expression, in the words that users of the service know.
-
-Globs and path prefixes of tools as RE2.
-"""
+"""Check regular expressions in the service's words, and translate globs and path prefixes to RE2."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The stream protocol: its events as values, their bytes, and the request that asks for them.
 
-Pure: bytes in, values out, and back. Nothing here opens a connection, and nothing here knows of record batches; the
-fast way between ``matches`` and batches is `sourcelight.core.batches`.
+Nothing here opens a connection, and nothing knows record batches: `sourcelight.core.batches` has the fast way between
+``matches`` events and batches. Start with `events`.
 """
 
 from sourcelight.core.wire.decode import decode_event, decode_match, decode_matches

@@ -1,7 +1,4 @@
-"""The request of a search stream: its parameters, their defaults, and their text form.
-
-The limits that a query asks for itself, as items of ``skipped``: the same words wherever an answer is cut.
-"""
+"""The request of a search stream: parameters, defaults and text form, and the ``skipped`` items of its own limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generation built on the workers of a cluster: many repositories at once, failures as data."""
+"""Build a generation on the workers of a cluster: many repositories in parallel, failures as data."""
 
 from __future__ import annotations
 

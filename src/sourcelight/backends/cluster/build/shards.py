@@ -1,4 +1,4 @@
-"""One repository made a shard: indexed, its history read, and put into storage."""
+"""Build the shard of one repository: index it, read its history, and upload both with its git objects."""
 
 from __future__ import annotations
 

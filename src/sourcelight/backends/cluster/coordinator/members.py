@@ -1,8 +1,6 @@
-"""Who is there: the workers of one or two cells, and which of them hold a shard.
+"""The workers of one or two cells, which shards they hold, and which replica to ask next.
 
-Workers that did not answer, and when it is no use to ask another one.
-
-Whose turn it is: which worker is asked for a repository next, and which were asked before.
+Also when to stop asking: a repository that several workers died of is not tried again.
 """
 
 from __future__ import annotations

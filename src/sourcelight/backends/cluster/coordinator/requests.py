@@ -1,9 +1,4 @@
-"""One call over many workers: each answers for the repositories that it holds, others for those that it does not.
-
-What one worker says to an order, message by message.
-
-One order to one worker, and to the next when it does not answer: calls of tools, and counts.
-"""
+"""Send a request to one worker, or to all holders of some repositories, with failover to their replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What workers sent of each repository, given on in the order in which one machine would give it."""
+"""Merge what workers sent of each repository into the order in which one machine would return it."""
 
 from __future__ import annotations
 

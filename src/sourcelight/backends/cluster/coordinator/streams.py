@@ -1,4 +1,4 @@
-"""One search over many workers: a stream from each, failover to the next replica, a second try for a slow one."""
+"""Run one search over many workers: a stream from each, failover to replicas, a second try for a slow one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generations: which repositories there are, and which shard holds each; one file, and one that names the newest."""
+"""Generations: the repositories of a cluster and the shard of each, in one immutable file per generation."""
 
 from __future__ import annotations
 

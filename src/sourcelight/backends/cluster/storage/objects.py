@@ -1,4 +1,4 @@
-"""Files by the hash of their content, in any storage that fsspec reaches."""
+"""Store files by the hash of their content, in any storage that fsspec reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of one shard: listed, kept in storage, and brought to a folder again."""
+"""List the files of a shard, upload them, and fetch them into a directory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Dask's servers and sockets, and nothing else: the one room that knows them.
+"""Dask's servers and sockets: the only room that knows them.
 
-`worker.handlers` and the comms are what Dask's own shuffle is built on, half public: what is used here has a contract
-test that runs against the installed version.
+No message has a meaning here, and no worker is chosen. `worker.handlers` and the comms are what Dask's own shuffle
+uses, half public: a contract test runs against the installed version. Start with `connections`.
 """

@@ -1,8 +1,6 @@
-"""Connections to schedulers and workers, and what they answer.
+"""Connections to schedulers and workers: addresses, TLS, a pool, and timeouts.
 
-Addresses of schedulers, and what encrypts the way to them.
-
-Time limits that a busy machine does not use up: what counts is how long the event loop had nothing to do.
+A timeout counts the time in which the event loop was idle, so that a busy machine doesn't use it up.
 """
 
 from __future__ import annotations

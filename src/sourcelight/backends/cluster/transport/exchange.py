@@ -1,8 +1,6 @@
-"""One order to a server of Dask, and what it answers.
+"""Exchange one request with a Dask server, and pack its messages.
 
-How messages are packed: in few values, since Dask looks at each of them several times before it is sent.
-
-A Dask worker that takes the orders of services.
+Messages are few values, since Dask inspects each of them several times before it sends them.
 """
 
 from __future__ import annotations

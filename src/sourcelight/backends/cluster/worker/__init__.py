@@ -1,1 +1,5 @@
-"""What runs on a worker: shards on its disk, the engine over them, and the answers to what is asked over the wire."""
+"""What runs on a worker: shards on its disk, engines over them, and the answers to requests.
+
+Which worker gets a request, and the merge of answers, is the coordinator's work. Start with `handler`, then `search`
+and `tool_calls`.
+"""

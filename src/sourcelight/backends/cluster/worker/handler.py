@@ -1,4 +1,4 @@
-"""Orders carried out in threads of a worker, and what is sent while they are."""
+"""Run requests in threads of a worker, and send their messages meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between the thread that searches and the socket: a short answer leaves as one, a long one as it is found."""
+"""Queue messages between the thread that searches and the socket: short answers as one message, long ones streamed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A worker of a cluster as a process: Dask's worker with our orders, until it is told to stop.
-
-What makes a Dask worker one of ours: loaded by it with ``--preload``, told its folders on the command line.
-"""
+"""A worker process: Dask's worker with our operations, loaded by ``--preload``, until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search over some repositories for somebody who brings many answers together."""
+"""Search some repositories for a service that merges the answers of many workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards on the disk of one worker: fetched when they are first asked for, checked, and let go of for others."""
+"""Shards on the disk of one worker: fetched on first use, checked, and evicted for others."""
 
 from __future__ import annotations
 

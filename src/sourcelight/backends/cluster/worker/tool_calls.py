@@ -1,6 +1,6 @@
-"""A call of a tool or an analysis over the shards of one worker: all of it, or its part of one over many workers.
+"""Run a tool over the shards of one worker: all of it, or its part of a tool over many workers.
 
-Numbers that a ranking has to know of all repositories, while each worker knows its own.
+`StatsMailbox` and `StatsBarrier` exchange the numbers that a ranking needs of all repositories.
 """
 
 from __future__ import annotations
