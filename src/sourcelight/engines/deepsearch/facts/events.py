@@ -9,6 +9,7 @@ from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.facts.changes import removals_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
     conditions,
@@ -21,7 +22,6 @@ from sourcelight.engines.deepsearch.facts.commits import (
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.removals import removals_of
 from sourcelight.engines.deepsearch.facts.searches import list_names, make_pattern, make_queries, plural, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
