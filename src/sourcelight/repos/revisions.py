@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.boundary import read_small_file
@@ -215,10 +216,12 @@ def newest_before(
     Raises `Cancelled` and `RepositoryNotFound`.
     """
     key = ("before", repository.key, commit, before_s)
-    if key not in _answers:
+
+    def find() -> str:
         candidates = (name for name, time_s in _walk(repository, commit, cancellation) if time_s < before_s)
-        _store_answer(key, next(candidates, ""))
-    return str(_answers[key]) or None
+        return next(candidates, "")
+
+    return _answers.get_or_make(key, find) or None
 
 
 def has_commit_after(
@@ -229,16 +232,16 @@ def has_commit_after(
     Raises `Cancelled` and `RepositoryNotFound`.
     """
     key = ("after", repository.key, commit, after_s)
-    if key not in _answers:
-        answer = ""
+
+    def find() -> str:
         for number, (name, time_s) in enumerate(_walk(repository, commit, cancellation)):
             if time_s > after_s:
-                answer = name
-                break
+                return name
             if number >= _MAX_OLDER_COMMITS:
                 break
-        _store_answer(key, answer)
-    return bool(_answers[key])
+        return ""
+
+    return bool(_answers.get_or_make(key, find))
 
 
 def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
@@ -260,13 +263,16 @@ def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
 
 
 _MAX_ANSWERS = 10_000
-_answers: dict[tuple[str, str, str, float], str] = {}
+_answers: LruCache[tuple[str, str, str, float], str] = LruCache(_MAX_ANSWERS)
 
 
-def _store_answer(key: tuple[str, str, str, float], answer: str) -> None:
-    if len(_answers) >= _MAX_ANSWERS:
-        _answers.clear()
-    _answers[key] = answer
+def _renew_cache() -> None:
+    global _answers  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _answers = LruCache(_MAX_ANSWERS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_cache)
 
 
 def _walk(repository: Repository, commit: str, cancellation: Cancellation | None) -> Iterator[tuple[str, int]]:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.handles import UnusableRepository, open_handle
 from sourcelight.repos.objects import StoreReader
@@ -35,14 +36,14 @@ MAX_RULES_BYTES = 1 << 20
 _RULES = (b".gitattributes", b".gitignore")
 _RULES_SETTINGS = ("core.attributesfile", "core.excludesfile")
 _MAX_FOLDER_LISTS = 1000
-_folders: dict[str, tuple[str, list[bytes]]] = {}
+_folders: LruCache[str, tuple[str, list[bytes]]] = LruCache(_MAX_FOLDER_LISTS)
 
 _SUBMODULE = 0o160000
 _FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
 _MAX_CONTENTS = 100_000
 _BLOCK_BYTES = 1 << 20
 
-_contents: dict[bytes, tuple[tuple[int, int, int, int], bytes]] = {}
+_contents: LruCache[bytes, tuple[tuple[int, int, int, int], bytes]] = LruCache(_MAX_CONTENTS)
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
 
@@ -187,10 +188,8 @@ def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
     if cached is not None and cached[0] == stamp:
         return cached[1]
     name = _content_name(path, info.st_size)
-    while len(_contents) >= _MAX_CONTENTS:
-        _contents.pop(next(iter(_contents)), None)
     if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
-        _contents[path] = stamp, name
+        _contents.put(path, (stamp, name))
     return name
 
 
@@ -265,9 +264,7 @@ def _folders_of(repository: Repository, commit: str) -> list[bytes]:
     if cached is None or cached[0] != commit:
         with StoreReader(repository) as reader:
             cached = commit, reader.folders(commit)
-        if len(_folders) >= _MAX_FOLDER_LISTS:
-            _folders.clear()
-        _folders[repository.key] = cached
+        _folders.put(repository.key, cached)
     return cached[1]
 
 
@@ -327,7 +324,7 @@ class HiddenEntry:
     sparse: bool
 
 
-_hidden_entries: dict[str, tuple[_IndexStamp, tuple[HiddenEntry, ...]]] = {}
+_hidden_entries: LruCache[str, tuple[_IndexStamp, tuple[HiddenEntry, ...]]] = LruCache(_MAX_INDEXES)
 
 
 def hidden_entries(git_dir: str) -> tuple[HiddenEntry, ...]:
@@ -347,10 +344,17 @@ def hidden_entries(git_dir: str) -> tuple[HiddenEntry, ...]:
         entries = tuple(_parse_hidden(raw))
     except (OSError, IndexError, ValueError, struct.error):
         return ()
-    while len(_hidden_entries) >= _MAX_INDEXES:
-        _hidden_entries.pop(next(iter(_hidden_entries)), None)
-    _hidden_entries[path] = stamp, entries
+    _hidden_entries.put(path, (stamp, entries))
     return entries
+
+
+def _renew_caches() -> None:
+    global _contents, _folders, _hidden_entries
+    _contents, _folders, _hidden_entries = LruCache(_MAX_CONTENTS), LruCache(_MAX_FOLDER_LISTS), LruCache(_MAX_INDEXES)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_caches)
 
 
 def _parse_hidden(raw: bytes) -> list[HiddenEntry]:

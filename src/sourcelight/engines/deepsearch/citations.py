@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.model import MAX_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.engines.deepsearch.evidence.pins import Pins
@@ -66,7 +66,7 @@ class CitationChecker:
     viewer: Viewer
     pins: Pins
     _readers: dict[str, ObjectReader] = field(default_factory=dict)
-    _files: OrderedDict[tuple[str, str, str], list[str] | None] = field(default_factory=OrderedDict)
+    _files: LruCache[tuple[str, str, str], list[str] | None] = field(default_factory=lambda: LruCache(_MAX_FILES))
 
     def __enter__(self) -> Self:
         return self
@@ -116,12 +116,7 @@ class CitationChecker:
         return Citation(item, "rejected", "the file does not say that")
 
     def _lines(self, repository: Repository, commit: str, path: str) -> list[str] | None:
-        key = repository.key, commit, path
-        if key not in self._files:
-            self._files[key] = self._read(repository, commit, path)
-            if len(self._files) > _MAX_FILES:
-                self._files.popitem(last=False)
-        return self._files[key]
+        return self._files.get_or_make((repository.key, commit, path), lambda: self._read(repository, commit, path))
 
     def _read(self, repository: Repository, commit: str, path: str) -> list[str] | None:
         reader = self._readers.setdefault(repository.key, ObjectReader(repository))
