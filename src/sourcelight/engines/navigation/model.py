@@ -156,7 +156,7 @@ class Project:
     _numbers: dict[bytes, int] = field(init=False)
     _facts: dict[Hashable, Any] = field(default_factory=dict, init=False)
     _documents: dict[int, Document] = field(default_factory=dict, init=False)
-    _folders: dict[bytes, list[int]] | None = field(default=None, init=False)
+    _directories: dict[bytes, list[int]] | None = field(default=None, init=False)
     _guard: threading.RLock = field(default_factory=threading.RLock, init=False)
 
     def __post_init__(self) -> None:
@@ -201,18 +201,18 @@ class Project:
         """Return the files whose paths have one of the endings, in order of paths."""
         return (self.document_at(number) for number, path in enumerate(self.paths) if path.endswith(endings))
 
-    def folder(self, path: bytes) -> list[Document]:
+    def documents_in(self, path: bytes) -> list[Document]:
         """Return the files directly in a directory (no trailing slash; empty: the root), in order of paths."""
-        return [self.document_at(number) for number in self.folders().get(path, ())]
+        return [self.document_at(number) for number in self.directories().get(path, ())]
 
-    def folders(self) -> dict[bytes, list[int]]:
+    def directories(self) -> dict[bytes, list[int]]:
         """Return the numbers of the files directly in each directory."""
-        if self._folders is None:
+        if self._directories is None:
             by_directory: dict[bytes, list[int]] = {}
             for number, path in enumerate(self.paths):
                 by_directory.setdefault(path.rpartition(b"/")[0], []).append(number)
-            self._folders = by_directory
-        return self._folders
+            self._directories = by_directory
+        return self._directories
 
     def blob_id(self, number: int) -> bytes:
         """Return the 20 bytes that name a file's content."""

@@ -39,10 +39,10 @@ _BINDERS = frozenset({"import", "from"})
 _IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
 """Languages (families) whose imports hold the name under which the other repository provides the module."""
 
-_OF_FOLDERS = frozenset({b"__init__", b"index", b"mod"})
+_INDEX_FILES = frozenset({b"__init__", b"index", b"mod"})
 """Files that represent their directory."""
 
-_OF_FILES = frozenset({"Go"})
+_FILE_LOCAL_RENAMES = frozenset({"Go"})
 """Languages in which an import renames for its own file only."""
 
 _SEPARATOR = re.compile(r"::|[./\\]")
@@ -305,7 +305,7 @@ class References:
             if not any(answer.key in self._keys for answer in answers):
                 continue
             done.add(name)
-            if document.language not in _OF_FILES:
+            if document.language not in _FILE_LOCAL_RENAMES:
                 self._new_names[name] = None
             yield from self._uses_of_name(document, name, renamed=True)
 
@@ -367,9 +367,9 @@ def _names(definition: ResolvedDefinition) -> list[bytes]:
     """Return the names that imports use for a definition: its own; for a module its file's or directory's."""
     if definition.end:
         return [definition.document.text[definition.start : definition.end]]
-    folder, _, base = definition.document.path.rpartition(b"/")
+    directory, _, base = definition.document.path.rpartition(b"/")
     stem = base.partition(b".")[0]
-    return [folder.rpartition(b"/")[2] or stem] if stem in _OF_FOLDERS else [stem]
+    return [directory.rpartition(b"/")[2] or stem] if stem in _INDEX_FILES else [stem]
 
 
 def _prefixes(module: str) -> Iterator[str]:

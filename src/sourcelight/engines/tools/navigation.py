@@ -68,7 +68,7 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
     project = workspace.project(arguments.repo.strip("/"), revision)
     found = project.document(path.encode())
     if found is None:
-        if path.encode() in project.folders():
+        if path.encode() in project.directories():
             raise ToolError(f"{call}: {path} is a folder; a file is needed", tool=call, argument="path")
         raise PathNotFound(project.name, revision, path)
     return found

@@ -58,9 +58,9 @@ def find_header(session: Session, document: Document, module: str) -> Document |
     is_angled = module.startswith("<")
     target = module.strip('<>"').encode()
     parts = [part for part in target.split(b"/") if part != b"."]
-    folder = document.path.split(b"/")[:-1]
+    directory = document.path.split(b"/")[:-1]
     if not is_angled:
-        directory_parts = [*folder]
+        directory_parts = [*directory]
         for part in parts:
             if part == b"..":
                 directory_parts = directory_parts[:-1]

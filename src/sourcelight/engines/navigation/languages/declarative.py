@@ -45,7 +45,7 @@ class DeclarativeLanguage(Language):
     def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
         """Return the declarations and files that a name refers to."""
         names = NameResolver(session, self.rules)
-        return [_to_ref(ref) for ref in names.refs_at(document, cursor.node.start_byte)]
+        return [_to_ref(ref) for ref in names.refs_at(document, cursor.node.start_byte, cursor.path)]
 
     def bindings(self, ref: Ref, session: Session) -> Sequence[Ref]:
         """Return the prototypes of a definition, or the definitions of a prototype."""

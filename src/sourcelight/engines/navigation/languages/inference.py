@@ -62,8 +62,10 @@ class NameResolver:
             return None
         return self.session.parsed(document, DeclarationModel)
 
-    def refs_at(self, document: Document, offset: int) -> Sequence[DeclarationRef | ModuleRef]:
-        """Return the declarations of the identifier at a byte offset, best first."""
+    def refs_at(
+        self, document: Document, offset: int, path: list[Node] | None = None
+    ) -> Sequence[DeclarationRef | ModuleRef]:
+        """Return the declarations of the identifier at a byte offset, best first; `path` saves walking down to it."""
         model = self.model(document)
         key = document.key, offset
         if model is None or self._steps > _MAX_STEPS or key in self._busy:
@@ -71,7 +73,7 @@ class NameResolver:
         self._steps += 1
         self._busy.add(key)
         try:
-            path = model.path_to(offset)
+            path = path if path is not None else model.path_to(offset)
             return self._refs_of(document, model, path) if path[-1].type in self.rules.identifiers else []
         finally:
             self._busy.discard(key)

@@ -329,7 +329,7 @@ class JavaRules:
             return refs[0].document
         package = ".".join(part.decode(errors="replace") for part in parts).encode()
         for project in _projects(names, document, package) if member == "*" else ():
-            for numbers in project.folders().values() if package in packages(project) else ():
+            for numbers in project.directories().values() if package in packages(project) else ():
                 for number in numbers:
                     if project.paths[number].endswith(b".java"):
                         first = project.document_at(number)
@@ -398,7 +398,7 @@ def packages(project: Project) -> frozenset[bytes]:
 
     def read_packages() -> frozenset[bytes]:
         names = set()
-        for numbers in project.folders().values():
+        for numbers in project.directories().values():
             number = next((n for n in numbers if project.paths[n].endswith(b".java")), None)
             if number is not None:
                 names.add(package_of(project.document_at(number)))

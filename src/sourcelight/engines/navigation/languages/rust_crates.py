@@ -26,7 +26,7 @@ def crates(project: Project) -> Mapping[bytes, int]:
     def read_crates() -> dict[bytes, int]:
         roots: dict[bytes, int] = {}
         for document in project.documents((b"Cargo.toml",)):
-            folder, _, base = document.path.rpartition(b"/")
+            directory, _, base = document.path.rpartition(b"/")
             sections = _sections(document.text) if base == b"Cargo.toml" else {}
             package, library = sections.get(b"package", b""), sections.get(b"lib", b"")
             name = _NAME.search(library) or _NAME.search(package)
@@ -34,7 +34,7 @@ def crates(project: Project) -> Mapping[bytes, int]:
                 continue
             stated = _PATH.search(library)
             paths = [stated[1]] if stated else [b"src/lib.rs", b"src/main.rs"]
-            root = project.first([folder + b"/" + path if folder else path for path in paths])
+            root = project.first([directory + b"/" + path if directory else path for path in paths])
             if root is not None:
                 roots.setdefault(name[1].replace(b"-", b"_"), root.number)
         return roots
@@ -50,11 +50,11 @@ def _sections(text: bytes) -> dict[bytes, bytes]:
 
 def child_file(document: Document, name: bytes) -> Document | None:
     """Return the file of ``mod name;`` in a file."""
-    folder, _, base = document.path.rpartition(b"/")
-    own_directory = folder if base in _ROOTS or document.number in crates(document.project).values() else _joined(
-        folder, base.removesuffix(b".rs")
+    directory, _, base = document.path.rpartition(b"/")
+    own_directory = directory if base in _ROOTS or document.number in crates(document.project).values() else _joined(
+        directory, base.removesuffix(b".rs")
     )  # fmt: skip
-    directories = [own_directory, *([folder] if own_directory != folder else [])]
+    directories = [own_directory, *([directory] if own_directory != directory else [])]
     return document.project.first(
         [_joined(directory, ending) for directory in directories for ending in (name + b".rs", name + b"/mod.rs")]
     )
@@ -66,22 +66,22 @@ def parent_file(document: Document) -> Document | None:
 
 
 def _parent_of(document: Document) -> Document | None:
-    folder, _, base = document.path.rpartition(b"/")
+    directory, _, base = document.path.rpartition(b"/")
     if base in {b"lib.rs", b"main.rs"} or document.number in crates(document.project).values():
         return None
     if base == b"mod.rs":
-        folder = folder.rpartition(b"/")[0]
+        directory = directory.rpartition(b"/")[0]
     declares = re.compile(
         rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+" + re.escape(base[:-3]) + rb"[ \t]*;", re.MULTILINE
     )
-    root_paths = [_joined(folder, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
-    parent = document.project.first([path for path in [*root_paths, folder + b".rs"] if path != document.path])
+    root_paths = [_joined(directory, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
+    parent = document.project.first([path for path in [*root_paths, directory + b".rs"] if path != document.path])
     if parent is not None or base == b"mod.rs":
         return parent
     # Tests, examples and programs are crates of their own, whose roots have any name.
     siblings = [
         candidate
-        for candidate in document.project.folder(folder)
+        for candidate in document.project.documents_in(directory)
         if candidate.path.endswith(b".rs") and candidate != document
     ]
     return next((candidate for candidate in siblings[:_MAX_BESIDE] if declares.search(candidate.text)), None)
@@ -97,5 +97,5 @@ def crate_root(document: Document) -> Document:
     return document
 
 
-def _joined(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name
+def _joined(directory: bytes, name: bytes) -> bytes:
+    return directory + b"/" + name if directory else name

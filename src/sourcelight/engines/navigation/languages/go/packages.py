@@ -94,12 +94,12 @@ class GoPackage:
     """A package: a directory of a project, and the name in the package clause of its files."""
 
     project: Project
-    folder: bytes
+    directory: bytes
     name: bytes
 
     def documents(self) -> list[Document]:
         """Return the files of the package: those that build on Linux first, tests last."""
-        return [self.project.document_at(number) for number in _files(self.project, self.folder).get(self.name, ())]
+        return [self.project.document_at(number) for number in _files(self.project, self.directory).get(self.name, ())]
 
 
 def package_name(document: Document) -> bytes:
@@ -108,12 +108,12 @@ def package_name(document: Document) -> bytes:
     return match[1] if match else b""
 
 
-def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
+def _files(project: Project, directory: bytes) -> Mapping[bytes, list[int]]:
     """Return the file numbers of a directory by package name, in lookup order."""
 
     def rank_files() -> dict[bytes, list[int]]:
         by_package: dict[bytes, list[tuple[tuple[bool, bool, int], int]]] = {}
-        for document in project.folder(folder):
+        for document in project.documents_in(directory):
             if document.path.endswith(b".go"):
                 text = document.text
                 clause = _CLAUSE.search(text)
@@ -123,7 +123,7 @@ def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
                     by_package.setdefault(clause[1], []).append((rank, document.number))
         return {name: [number for _, number in sorted(ranked_files)] for name, ranked_files in by_package.items()}
 
-    return project.remember(("go-folder", folder), rank_files)
+    return project.remember(("go-directory", directory), rank_files)
 
 
 def modules_of(project: Project) -> list[tuple[str, bytes]]:
@@ -132,11 +132,11 @@ def modules_of(project: Project) -> list[tuple[str, bytes]]:
     def read_modules() -> list[tuple[str, bytes]]:
         modules = []
         for document in project.documents((b"go.mod",)):
-            folder, _, base = document.path.rpartition(b"/")
+            directory, _, base = document.path.rpartition(b"/")
             match = _MODULE.search(document.text) if base == b"go.mod" else None
-            if match is not None and b"/testdata" not in folder:
-                modules.append((match[1].decode(errors="replace"), folder))
-        if not any(folder == b"" for _, folder in modules):
+            if match is not None and b"/testdata" not in directory:
+                modules.append((match[1].decode(errors="replace"), directory))
+        if not any(directory == b"" for _, directory in modules):
             modules.append((project.name, b""))
         return sorted(modules, key=lambda pair: (-len(pair[0]), pair))
 
@@ -145,46 +145,46 @@ def modules_of(project: Project) -> list[tuple[str, bytes]]:
 
 def import_path(document: Document) -> str:
     """Return the import path of a file's package; empty if no module contains it."""
-    folder = document.path.rpartition(b"/")[0]
+    directory = document.path.rpartition(b"/")[0]
     for module, root in sorted(modules_of(document.project), key=lambda pair: -len(pair[1])):
-        if folder == root or not root or folder.startswith(root + b"/"):
-            relative = folder[len(root) :].strip(b"/").decode(errors="replace")
+        if directory == root or not root or directory.startswith(root + b"/"):
+            relative = directory[len(root) :].strip(b"/").decode(errors="replace")
             path = f"{module}/{relative}" if relative else module
             return path.removeprefix(f"{_STANDARD}/")
     return ""
 
 
-def find_folder(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
+def find_directory(project: Project, path: bytes, session: Session) -> tuple[Project, bytes] | None:
     """Return the project and directory of an import path; None if no repository has it."""
     import_text = path.decode(errors="replace")
-    folders = project.folders()
-    for folder in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
-        if folder and folder in folders:
-            return project, folder
-    directory = _within(project, import_text)
-    if directory is not None:
-        return project, directory
+    directories = project.directories()
+    for directory in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
+        if directory and directory in directories:
+            return project, directory
+    own_directory = _within(project, import_text)
+    if own_directory is not None:
+        return project, own_directory
     parts = import_text.split("/")
     for length in range(len(parts), 0, -1):
         for other, root in session.providers(project, "/".join(parts[:length])):
-            folder = _joined(root, "/".join(parts[length:]))
-            if folder in other.folders():
-                return other, folder
+            directory = _joined(root, "/".join(parts[length:]))
+            if directory in other.directories():
+                return other, directory
     for other, root in session.providers(project, _STANDARD) if "." not in parts[0] else ():
-        folder = _joined(root, import_text)
-        if folder in other.folders():
-            return other, folder
+        directory = _joined(root, import_text)
+        if directory in other.directories():
+            return other, directory
     return None
 
 
 def _within(project: Project, path: str) -> bytes | None:
     for module, root in modules_of(project):
         if path == module or path.startswith(module + "/"):
-            folder = _joined(root, path[len(module) + 1 :])
-            if folder in project.folders():
-                return folder
-        elif module == _STANDARD and (folder := _joined(root, path)) in project.folders():
-            return folder
+            directory = _joined(root, path[len(module) + 1 :])
+            if directory in project.directories():
+                return directory
+        elif module == _STANDARD and (directory := _joined(root, path)) in project.directories():
+            return directory
     return None
 
 
@@ -192,10 +192,10 @@ def _joined(root: bytes, relative: str) -> bytes:
     return b"/".join(part for part in (root, relative.encode()) if part)
 
 
-def packages_in(project: Project, folder: bytes) -> Iterator[GoPackage]:
+def packages_in(project: Project, directory: bytes) -> Iterator[GoPackage]:
     """Yield the packages of a directory, importable ones first."""
-    for name in sorted(_files(project, folder), key=lambda name: (name.endswith(b"_test"), name == b"main", name)):
-        yield GoPackage(project, folder, name)
+    for name in sorted(_files(project, directory), key=lambda name: (name.endswith(b"_test"), name == b"main", name)):
+        yield GoPackage(project, directory, name)
 
 
 def guess_package_name(path: bytes) -> bytes:
@@ -210,9 +210,9 @@ def guess_package_name(path: bytes) -> bytes:
 
 def visible_files(document: Document) -> list[Document]:
     """Return the files whose package-level names are visible in a file."""
-    folder = document.path.rpartition(b"/")[0]
+    directory = document.path.rpartition(b"/")[0]
     name = package_name(document)
-    documents = GoPackage(document.project, folder, name).documents()
+    documents = GoPackage(document.project, directory, name).documents()
     if document.path.endswith(b"_test.go"):
         return documents
     return [d for d in documents if d == document or not d.path.endswith(b"_test.go")]
@@ -259,7 +259,7 @@ class GoNames:
         """Return the package that an import path means in a file."""
         key = document.project.key, document.project.commit, document.path.rpartition(b"/")[0], path
         if key not in self._packages:
-            location = find_folder(document.project, path, self.session)
+            location = find_directory(document.project, path, self.session)
             self._packages[key] = next(packages_in(*location), None) if location is not None else None
         return self._packages[key]
 
@@ -319,8 +319,8 @@ class GoNames:
         pattern = re.compile(
             _DECLARES_METHOD.replace(b"OWNER", re.escape(owner)).replace(b"NAME", re.escape(name)), re.MULTILINE
         )
-        folder = ref.document.path.rpartition(b"/")[0]
-        documents = GoPackage(ref.document.project, folder, package_name(ref.document)).documents()
+        directory = ref.document.path.rpartition(b"/")[0]
+        documents = GoPackage(ref.document.project, directory, package_name(ref.document)).documents()
         refs = []
         for document in documents:
             text = document.text

@@ -1,4 +1,7 @@
-"""Python: scopes, imports and types as far as text tells them; nothing is run and no environment is asked."""
+"""The rules of Python: scopes, imports and types, as far as the text of files shows them.
+
+No code runs here, and no environment or installed package is read. Start reading at `language`.
+"""
 
 from sourcelight.engines.navigation.languages.python.language import PythonLanguage
 

@@ -43,15 +43,15 @@ class Fixtures(PythonAnnotations):
                 return PythonRef(document, binding)
             outer = outer.parent
         candidate: Document | None = document
-        folder = document.path
+        directory = document.path
         while True:
             fixture = self._fixture_in(candidate, name) if candidate is not None else None
             if fixture is not None and fixture.binding is not function:
                 return fixture
-            if not folder:
+            if not directory:
                 return None
-            folder = folder.rpartition(b"/")[0]
-            candidate = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
+            directory = directory.rpartition(b"/")[0]
+            candidate = document.project.document(directory + b"/conftest.py" if directory else b"conftest.py")
 
     def _fixture_in(self, document: Document, name: bytes) -> PythonRef | None:
         """Return a fixture that a module defines, imports, or has its plugins define."""

@@ -23,8 +23,8 @@ _SHARED_ROOTS = frozenset({b"", b"src", b"lib", b"python"})
 class PythonModules:
     """The modules of a project.
 
-    `files` has the numbers of the files of each module by dotted name, each with its root: the nearest folder above
-    that is no package. `spaces` are folders that hold packages but are none themselves.
+    `files` has the numbers of the files of each module by dotted name, each with its root: the nearest directory above
+    that is no package. `spaces` are directories that hold packages but are none themselves.
     """
 
     files: Mapping[bytes, list[tuple[bytes, int]]]
@@ -33,10 +33,10 @@ class PythonModules:
 
     def root_of(self, document: Document) -> bytes:
         """Return the root of a file."""
-        return self.names[document.number][0] if document.number in self.names else _folder(document.path)
+        return self.names[document.number][0] if document.number in self.names else _directory_of(document.path)
 
 
-def _folder(path: bytes) -> bytes:
+def _directory_of(path: bytes) -> bytes:
     return path.rpartition(b"/")[0]
 
 
@@ -46,16 +46,16 @@ def modules_of(project: Project) -> PythonModules:
 
 
 def _find_modules(project: Project) -> PythonModules:
-    packages = {_folder(path) for path in project.paths if path.endswith((b"__init__.py", b"__init__.pyi"))}
+    packages = {_directory_of(path) for path in project.paths if path.endswith((b"__init__.py", b"__init__.pyi"))}
     roots: dict[bytes, bytes] = {}
 
-    def root(folder: bytes) -> bytes:
-        top = roots.get(folder)
+    def root(directory: bytes) -> bytes:
+        top = roots.get(directory)
         if top is None:
-            top = folder
+            top = directory
             while top and top in packages:
-                top = _folder(top)
-            roots[folder] = top
+                top = _directory_of(top)
+            roots[directory] = top
         return top
 
     files: dict[bytes, list[tuple[bytes, int]]] = {}
@@ -64,10 +64,10 @@ def _find_modules(project: Project) -> PythonModules:
     for number, path in enumerate(project.paths):
         if not path.endswith(_ENDINGS):
             continue
-        folder, _, base = path.rpartition(b"/")
+        directory, _, base = path.rpartition(b"/")
         stem = base.rpartition(b".")[0]
-        top = root(folder)
-        within = folder[len(top) :].lstrip(b"/")
+        top = root(directory)
+        within = directory[len(top) :].lstrip(b"/")
         package = within.replace(b"/", b".")
         name = package if stem == b"__init__" else package + b"." + stem if package else stem
         if not name:
@@ -77,7 +77,7 @@ def _find_modules(project: Project) -> PythonModules:
         if top in _SHARED_ROOTS:
             shared.setdefault(name.split(b".")[0].decode(errors="replace"), top)
         for space in _SHARED_ROOTS:
-            # A folder without __init__.py below the top is a namespace package as well.
+            # A directory without __init__.py below the top is a namespace package as well.
             prefix = space + b"/" if space else b""
             if top != space and top.startswith(prefix):
                 spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
@@ -91,10 +91,10 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
     """Return the files of an import in `document`, best first; empty if no repository has it."""
     project = document.project
     if level:
-        folder = _folder(document.path)
+        directory = _directory_of(document.path)
         for _ in range(level - 1):
-            folder = _folder(folder)
-        document_found = _in_folder(project, folder, module)
+            directory = _directory_of(directory)
+        document_found = _find_in_directory(project, directory, module)
         return [document_found] if document_found is not None else []
     modules = modules_of(project)
     entries = modules.files.get(module)
@@ -102,7 +102,7 @@ def find_module(document: Document, module: bytes, level: int, session: Session)
         own_root = modules.root_of(document)
         near = sorted(entries, key=lambda entry: _distance(own_root, entry[0]))
         return [project.document_at(number) for _, number in near[:3]]
-    sibling = _in_folder(project, _folder(document.path), module)
+    sibling = _find_in_directory(project, _directory_of(document.path), module)
     if sibling is not None:
         return [sibling]
     return _in_others(project, module, session)
@@ -118,8 +118,8 @@ def _distance(own_root: bytes, root: bytes) -> tuple[int, int]:
     return (2 if is_above else 3), root.count(b"/")
 
 
-def _in_folder(project: Project, folder: bytes, module: bytes) -> Document | None:
-    base = b"/".join(part for part in (folder, module.replace(b".", b"/")) if part)
+def _find_in_directory(project: Project, directory: bytes, module: bytes) -> Document | None:
+    base = b"/".join(part for part in (directory, module.replace(b".", b"/")) if part)
     endings = (
         [b"/__init__.py", b"/__init__.pyi"] if not module else [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
     )

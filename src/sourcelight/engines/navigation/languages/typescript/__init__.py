@@ -1,4 +1,7 @@
-"""TypeScript and JavaScript: blocks, modules by path and package name, types as far as members and keys need them."""
+"""The rules of TypeScript and JavaScript: blocks, modules by path and package name, and types of members and keys.
+
+``node_modules`` and the standard library are not read. Start reading at `language`.
+"""
 
 from sourcelight.engines.navigation.languages.typescript.language import TypeScriptLanguage
 

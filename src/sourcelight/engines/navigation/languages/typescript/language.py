@@ -113,7 +113,7 @@ class TypeScriptLanguage(Language):
 
     def exports(self, project: Project) -> Mapping[str, Any]:
         """Return the packages that other repositories can import, with their directories."""
-        return packages_of(project).folders
+        return packages_of(project).directories
 
 
 def _inference(session: Session) -> TsInference:

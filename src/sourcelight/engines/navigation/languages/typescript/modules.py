@@ -24,12 +24,12 @@ _MAX_MANIFESTS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class TsPackages:
-    """The packages of a project: `folders` by name, `entries` that manifests name, `paths` of tsconfig files.
+    """The packages of a project: `directories` by name, `entries` that manifests name, `paths` of tsconfig files.
 
-    `paths` are (folder of the tsconfig, pattern, targets), the longest folder first.
+    `paths` are (directory of the tsconfig, pattern, targets), the longest directory first.
     """
 
-    folders: Mapping[str, bytes]
+    directories: Mapping[str, bytes]
     entries: Mapping[str, tuple[bytes, ...]]
     paths: tuple[tuple[bytes, bytes, tuple[bytes, ...]], ...]
 
@@ -40,23 +40,23 @@ def packages_of(project: Project) -> TsPackages:
 
 
 def _read(project: Project) -> TsPackages:
-    folders: dict[str, bytes] = {}
+    directories: dict[str, bytes] = {}
     entries: dict[str, tuple[bytes, ...]] = {}
     paths: list[tuple[bytes, bytes, tuple[bytes, ...]]] = []
     for document in list(project.documents((b".json",)))[: _MAX_MANIFESTS * 20]:
-        folder, _, base = document.path.rpartition(b"/")
+        directory, _, base = document.path.rpartition(b"/")
         if b"node_modules/" in document.path:
             continue
         if base == b"package.json":
             manifest = _json(document.text)
             name = manifest.get("name")
-            if isinstance(name, str) and name and name not in folders:
-                folders[name] = folder
+            if isinstance(name, str) and name and name not in directories:
+                directories[name] = directory
                 mains = [manifest.get(key) for key in _MAINS]
                 entries[name] = tuple(main.encode() for main in mains if isinstance(main, str))
         elif base.startswith(b"tsconfig") or base == b"jsconfig.json":
-            paths += _paths(folder, _json(_COMMENTS.sub(rb"\1", document.text)))
-    return TsPackages(folders, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
+            paths += _paths(directory, _json(_COMMENTS.sub(rb"\1", document.text)))
+    return TsPackages(directories, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
 
 
 def _json(text: bytes) -> dict[str, Any]:
@@ -67,22 +67,22 @@ def _json(text: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _paths(folder: bytes, config: dict[str, Any]) -> Iterator[tuple[bytes, bytes, tuple[bytes, ...]]]:
+def _paths(directory: bytes, config: dict[str, Any]) -> Iterator[tuple[bytes, bytes, tuple[bytes, ...]]]:
     options = config.get("compilerOptions")
     options = options if isinstance(options, dict) else {}
     base_url, mapped = options.get("baseUrl"), options.get("paths")
-    base = normal(folder, base_url.encode()) if isinstance(base_url, str) else folder
+    base = normal(directory, base_url.encode()) if isinstance(base_url, str) else directory
     for pattern, targets in (mapped if isinstance(mapped, dict) else {}).items():
         if isinstance(targets, list) and base is not None:
             resolved = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
-            yield folder, pattern.encode(), tuple(target for target in resolved if target is not None)
+            yield directory, pattern.encode(), tuple(target for target in resolved if target is not None)
     if isinstance(base_url, str) and base is not None:
-        yield folder, b"*", (base + b"/*" if base else b"*",)
+        yield directory, b"*", (base + b"/*" if base else b"*",)
 
 
-def normal(folder: bytes, path: bytes) -> bytes | None:
-    """Join a folder and a relative path; None when it leads out of the repository."""
-    parts = [part for part in folder.split(b"/") if part]
+def normal(directory: bytes, path: bytes) -> bytes | None:
+    """Join a directory and a relative path; None when it leads out of the repository."""
+    parts = [part for part in directory.split(b"/") if part]
     for part in path.split(b"/"):
         if part == b"..":
             if not parts:
@@ -96,13 +96,13 @@ def normal(folder: bytes, path: bytes) -> bytes | None:
 def find_module(document: Document, module: bytes, session: Session) -> Document | None:
     """Return the file of a module specifier; None if no repository has it."""
     project = document.project
-    folder = document.path.rpartition(b"/")[0]
+    directory = document.path.rpartition(b"/")[0]
     if module.startswith(b"."):
-        path = normal(folder, module)
+        path = normal(directory, module)
         return _file(project, path) if path is not None else None
     packages = packages_of(project)
     for root, pattern, targets in packages.paths:
-        if not root or folder == root or folder.startswith(root + b"/"):
+        if not root or directory == root or directory.startswith(root + b"/"):
             before, star, after = pattern.partition(b"*")
             is_match = module.startswith(before) and module.endswith(after) if star else module == pattern
             if is_match and len(module) >= len(before) + len(after):
@@ -130,27 +130,27 @@ def _package_name(module: bytes) -> str:
 def _in_package(project: Project, module: bytes) -> Document | None:
     packages = packages_of(project)
     name = _package_name(module)
-    folder = packages.folders.get(name)
-    if folder is None:
+    directory = packages.directories.get(name)
+    if directory is None:
         return None
     subpath = module[len(name.encode()) :].strip(b"/")
     if subpath:
         for start in (b"", b"src/", b"lib/"):
-            document = _file(project, _joined(folder, start + subpath))
+            document = _file(project, _joined(directory, start + subpath))
             if document is not None:
                 return document
         return None
     own_entry = b"src/" + name.rpartition("/")[2].encode()
     for entry in (b"src/index", b"index", b"lib/index", *packages.entries[name], own_entry, b"src/main", b"src"):
-        path = normal(folder, entry)
+        path = normal(directory, entry)
         document = _file(project, path) if path is not None else None
         if document is not None:
             return document
     return None
 
 
-def _joined(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name
+def _joined(directory: bytes, name: bytes) -> bytes:
+    return directory + b"/" + name if directory else name
 
 
 def _file(project: Project, path: bytes) -> Document | None:
@@ -166,12 +166,12 @@ def _file(project: Project, path: bytes) -> Document | None:
 
 def module_names(document: Document) -> tuple[str, ...]:
     """Return the names under which other files may import a file: its stem, and its package."""
-    folder, _, base = document.path.rpartition(b"/")
+    directory, _, base = document.path.rpartition(b"/")
     stem = base.split(b".")[0]
     names = [stem.decode(errors="replace")] if stem != b"index" else []
     if stem == b"index":
-        names.append(folder.rpartition(b"/")[2].decode(errors="replace"))
-    for name, root in packages_of(document.project).folders.items():
-        if not root or folder == root or folder.startswith(root + b"/"):
+        names.append(directory.rpartition(b"/")[2].decode(errors="replace"))
+    for name, root in packages_of(document.project).directories.items():
+        if not root or directory == root or directory.startswith(root + b"/"):
             names.append(name)
     return tuple(name for name in names if name)
