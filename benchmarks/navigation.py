@@ -54,7 +54,7 @@ from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer
 DEV = ("httpx", "pytest", "flask", "starlette")
 HELD = ("requests", "anyio", "datasette", "scrapy", "httpcore", "werkzeug")
 SETS = {"dev": DEV, "held-out": HELD}
-MOST_SYMBOLS = 40
+MAX_SYMBOLS = 40
 """Symbols of each repository whose references are judged."""
 _ROOTS = ("src", "")
 _IMPORT = re.compile(r"\s*(?:from|import)\b")
@@ -63,10 +63,10 @@ _BUDGET_S = 300.0
 _QUESTION_S = 10.0
 _START_S = 60.0
 _WORKERS = 2
-_SMALLEST_INDEX = 1000
+_MIN_INDEX_BYTES = 1000
 
 Row = dict[str, Any]
-_Place = tuple[str, str, int, int, str]
+_Position = tuple[str, str, int, int, str]
 
 
 class Bench:
@@ -78,34 +78,34 @@ class Bench:
         self.names = [name for name in (*DEV, *HELD) if name in paths]
         catalog = Catalog.open([str(paths[name].resolve()) for name in self.names])
         self.store = IndexStore(str(work / "index"))
-        self.targets = [Target(one, "", one.facts.commit) for one in catalog.repositories]
+        self.targets = [Target(repository, "", repository.facts.commit) for repository in catalog.repositories]
         self.store.update(self.targets)
         self.store.update_symbols(self.targets)
         self.navigator = Navigator(catalog, self.store)
         real = {str(paths[name].resolve()): name for name in self.names}
         self.by_short: dict[str, Repository] = {}
-        for one in catalog.repositories:
-            place = next(name for path, name in real.items() if one.git_dir.startswith(path))
-            self.by_short[place] = one
-        self.short = {one.name: name for name, one in self.by_short.items()}
+        for repository in catalog.repositories:
+            short_name = next(name for path, name in real.items() if repository.git_dir.startswith(path))
+            self.by_short[short_name] = repository
+        self.short = {repository.name: name for name, repository in self.by_short.items()}
 
     def workspace(self) -> Workspace:
-        """Give a fresh call."""
+        """Return a fresh call."""
         return self.navigator.workspace(Viewer.owner())
 
     def checkout(self, name: str) -> Path:
         """Write the Python files of a repository where jedi can read them."""
-        place = self.work / "files" / name
-        if not place.exists():
+        target = self.work / "files" / name
+        if not target.exists():
             repository = self.by_short[name]
             with ObjectReader(repository) as reader:
                 tree = reader.tree(repository.facts.commit)
                 for number, path in enumerate(tree.paths):
                     if path.endswith((b".py", b".pyi")):
-                        file = place / path.decode()
+                        file = target / path.decode()
                         file.parent.mkdir(parents=True, exist_ok=True)
                         file.write_bytes(reader.read(tree.blob_id(number)) or b"")
-        return place
+        return target
 
 
 def _short(path: Path) -> str:
@@ -122,21 +122,21 @@ def write_truth(bench: Bench, rows: int) -> None:
     roots = [str(place / root) for place in files.values() for root in _ROOTS if (place / root).is_dir()]
     with Askers(files, roots, _WORKERS) as askers:
         for label, names in SETS.items():
-            chosen = random.Random(7)  # noqa: S311 - the same rows every time
-            held = [name for name in names if name in files]
-            places = [place for name in held for place in _identifiers(files[name], name, chosen, rows)]
-            chosen.shuffle(places)
-            found = list(islice(askers.answers(places, time.monotonic() + _BUDGET_S), rows))
-            text = "".join(json.dumps(row) + "\n" for row in found)
+            rng = random.Random(7)  # noqa: S311 - the same rows every time
+            available = [name for name in names if name in files]
+            positions = [place for name in available for place in _identifiers(files[name], name, rng, rows)]
+            rng.shuffle(positions)
+            rows_found = list(islice(askers.answers(positions, time.monotonic() + _BUDGET_S), rows))
+            text = "".join(json.dumps(row) + "\n" for row in rows_found)
             (bench.work / f"truth-{label}.jsonl").write_text(text)
-            print(f"{label}: {len(found)} rows, {askers.given_up} questions given up after {_QUESTION_S:.0f} s")
+            print(f"{label}: {len(rows_found)} rows, {askers.given_up} questions given up after {_QUESTION_S:.0f} s")
 
 
 class Askers:
     """Processes that ask jedi, each about one identifier at a time; one that takes too long is ended and replaced."""
 
     def __init__(self, files: dict[str, Path], roots: list[str], count: int) -> None:
-        self._held = files, roots
+        self._arguments = files, roots
         self._context = multiprocessing.get_context("spawn")
         self._running = [self._start() for _ in range(count)]
         self.given_up = 0
@@ -151,27 +151,27 @@ class Askers:
 
     def _start(self) -> tuple[Any, Any]:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve_jedi, args=(theirs, *self._held), daemon=True)
+        process = self._context.Process(target=_serve_jedi, args=(theirs, *self._arguments), daemon=True)
         process.start()
         theirs.close()
         if not ours.poll(_START_S) or not ours.recv():
             raise TimeoutError(f"jedi did not start in {_START_S:.0f} s")
         return process, ours
 
-    def answers(self, places: Iterable[_Place], ends: float) -> Iterator[Row]:
-        """Yield the rows of those places that jedi knows, in the order given, until `ends`."""
-        waiting = iter(places)
-        for batch in iter(lambda: list(islice(waiting, len(self._running))), []):
-            if time.monotonic() > ends:
+    def answers(self, positions: Iterable[_Position], deadline: float) -> Iterator[Row]:
+        """Yield the rows of those places that jedi knows, in the order given, until `deadline`."""
+        pending = iter(positions)
+        for batch in iter(lambda: list(islice(pending, len(self._running))), []):
+            if time.monotonic() > deadline:
                 return
-            for (_, pipe), place in zip(self._running, batch, strict=False):
-                pipe.send(place)
-            late = time.monotonic() + _QUESTION_S
+            for (_, pipe), position in zip(self._running, batch, strict=False):
+                pipe.send(position)
+            batch_deadline = time.monotonic() + _QUESTION_S
             for number in range(len(batch)):
                 process, pipe = self._running[number]
                 row, answered = None, False
                 with suppress(EOFError):
-                    if pipe.poll(max(0.0, late - time.monotonic())):
+                    if pipe.poll(max(0.0, batch_deadline - time.monotonic())):
                         row, answered = pipe.recv(), True
                 if not answered:
                     self.given_up += 1
@@ -186,48 +186,48 @@ def _serve_jedi(pipe: Any, files: dict[str, Path], roots: list[str]) -> None:
     """Answer questions until the other end is gone."""
     jedi = importlib.import_module("jedi")
     projects = {
-        name: jedi.Project(str(place), sys_path=[*roots, *sys.path[1:3]], smart_sys_path=False)
-        for name, place in files.items()
+        name: jedi.Project(str(position), sys_path=[*roots, *sys.path[1:3]], smart_sys_path=False)
+        for name, position in files.items()
     }
     with suppress(EOFError):
         pipe.send(True)
         while True:
-            place = pipe.recv()
-            pipe.send(_asked_jedi(jedi, projects[place[0]], files, place))
+            position = pipe.recv()
+            pipe.send(_jedi_answer(jedi, projects[position[0]], files, position))
 
 
-def _identifiers(place: Path, name: str, chosen: random.Random, most: int) -> list[_Place]:
-    found = []
-    for file in sorted(place.rglob("*.py")):
+def _identifiers(root: Path, name: str, rng: random.Random, limit: int) -> list[_Position]:
+    identifiers = []
+    for file in sorted(root.rglob("*.py")):
         text = file.read_text(errors="replace")
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
             continue
-        own = defining(tree, text)
+        binding_positions = binding_positions_of(tree, text)
         for number, line in enumerate(text.split("\n"), 1):
             for match in re.finditer(r"[A-Za-z_]\w*", line.split("#")[0]):
-                if (number, match.start()) not in own:
-                    found.append((name, str(file.relative_to(place)), number, match.start(), match[0]))  # noqa: PERF401
-    chosen.shuffle(found)
-    return found[: 4 * most]
+                if (number, match.start()) not in binding_positions:
+                    identifiers.append((name, str(file.relative_to(root)), number, match.start(), match[0]))  # noqa: PERF401
+    rng.shuffle(identifiers)
+    return identifiers[: 4 * limit]
 
 
-def defining(tree: ast.AST, text: str) -> set[tuple[int, int]]:
-    """Give line and column of the names that define themselves: of functions, classes, parameters, assignments."""
+def binding_positions_of(tree: ast.AST, text: str) -> set[tuple[int, int]]:
+    """Return line and column of the names that define themselves: of functions, classes, parameters, assignments."""
     lines = text.split("\n")
-    found = set()
+    positions = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             match = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+").match(lines[node.lineno - 1])
-            found.add((node.lineno, match.end() if match else 0))
+            positions.add((node.lineno, match.end() if match else 0))
         elif isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
-            found.add((node.lineno, node.col_offset))
-    return found
+            positions.add((node.lineno, node.col_offset))
+    return positions
 
 
-def _asked_jedi(jedi: Any, project: Any, files: dict[str, Path], place: _Place) -> Row | None:
-    name, path, line, column, text = place
+def _jedi_answer(jedi: Any, project: Any, files: dict[str, Path], position: _Position) -> Row | None:
+    name, path, line, column, text = position
     file = files[name] / path
     source = file.read_text(errors="replace")
     try:
@@ -237,16 +237,16 @@ def _asked_jedi(jedi: Any, project: Any, files: dict[str, Path], place: _Place) 
         return None
     truth = []
     for one in answers:
-        held = next(
+        owner = next(
             (other for other, root in files.items() if one.module_path and one.module_path.is_relative_to(root)), None
         )
-        if held is None:
+        if owner is None:
             return None
         module = one.type == "module"
-        top = module or (one.parent() is not None and one.parent().type == "module")
-        where = str(one.module_path.relative_to(files[held]))
-        truth.append({"repo": held, "path": where, "line": one.line or 1, "type": one.type, "top": top})
-        if held == name and where == path and (one.line, one.column) == (line, column):
+        is_top_level = module or (one.parent() is not None and one.parent().type == "module")
+        module_path = str(one.module_path.relative_to(files[owner]))
+        truth.append({"repo": owner, "path": module_path, "line": one.line or 1, "type": one.type, "top": is_top_level})
+        if owner == name and module_path == path and (one.line, one.column) == (line, column):
             return None
     if not truth:
         return None
@@ -256,20 +256,20 @@ def _asked_jedi(jedi: Any, project: Any, files: dict[str, Path], place: _Place) 
     }  # fmt: skip
 
 
-def _category(script: Any, line: str, place: tuple[int, int, str], first: Row, where: tuple[str, str]) -> str:
-    number, column, text = place
+def _category(script: Any, line: str, position: tuple[int, int, str], first: Row, asking_file: tuple[str, str]) -> str:
+    number, column, text = position
     before, after = line[:column].rstrip(), line[column + len(text) :].lstrip()
     if _IMPORT.match(line):
         return "import statement"
     if before.endswith("."):
-        held = re.search(r"(\w+)\.$", before)
-        if held and held[1] in {"self", "cls"} and not before[: held.start()].endswith("."):
+        receiver = re.search(r"(\w+)\.$", before)
+        if receiver and receiver[1] in {"self", "cls"} and not before[: receiver.start()].endswith("."):
             return "attribute of self"
-        modules = script.goto(number, len(before) - 1, follow_imports=True) if held else []
+        modules = script.goto(number, len(before) - 1, follow_imports=True) if receiver else []
         return "attribute of a module" if modules and modules[0].type == "module" else "attribute, other receiver"
     if after.startswith("=") and not after.startswith("==") and first["type"] == "param" and first["line"] != number:
         return "keyword argument"
-    if (first["repo"], first["path"]) != where:
+    if (first["repo"], first["path"]) != asking_file:
         return "imported name"
     return "module-level name" if first["top"] else "local name"
 
@@ -277,16 +277,16 @@ def _category(script: Any, line: str, place: tuple[int, int, str], first: Row, w
 # Scores.
 
 
-def _place(found: ResolvedDefinition, bench: Bench) -> tuple[str, str, int]:
-    document = found.document
-    return bench.short[document.project.name], document.shown_path, document.text.count(b"\n", 0, found.start) + 1
+def _place(definition: ResolvedDefinition, bench: Bench) -> tuple[str, str, int]:
+    document = definition.document
+    return bench.short[document.project.name], document.shown_path, document.text.count(b"\n", 0, definition.start) + 1
 
 
-def _right(found: ResolvedDefinition, wanted: set[tuple[str, str, int]], bench: Bench) -> bool:
-    at = _place(found, bench)
-    if at in wanted:
+def _is_right(definition: ResolvedDefinition, expected: set[tuple[str, str, int]], bench: Bench) -> bool:
+    position = _place(definition, bench)
+    if position in expected:
         return True
-    return found.kind == "module" and any(one[:2] == at[:2] and one[2] <= 1 for one in wanted)
+    return definition.kind == "module" and any(one[:2] == position[:2] and one[2] <= 1 for one in expected)
 
 
 def score_definitions(bench: Bench) -> None:
@@ -313,22 +313,22 @@ def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list
         return
     offset = _offset(document.text, row)
     bench.navigator.parsed_files.clear()
-    began = time.process_time()
+    started_s = time.process_time()
     parsed = workspace.parsed(document)
     occurrence = resolver.occurrence_at(parsed, offset) if parsed is not None else None
-    found = list(resolver.resolve(document, occurrence, workspace)) if occurrence else []
-    fresh.append(time.process_time() - began)
+    answers = list(resolver.resolve(document, occurrence, workspace)) if occurrence else []
+    fresh.append(time.process_time() - started_s)
     if occurrence is None:
         return
     base = rank_definitions(document, occurrence, row["name"].encode(), workspace)
-    wanted = {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
-    hits = [_right(one, wanted, bench) for one in (found or base)[:3]]
-    base_hits = [_right(one, wanted, bench) for one in base[:3]]
-    elsewhere = ["(in another repository)"] if row["truth"][0]["repo"] != row["repo"] else []
-    for category in (row["category"], "**all**", *elsewhere):
-        held = counts[category]
-        for place, value in enumerate((True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))):
-            held[place] += value
+    expected = {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
+    hits = [_is_right(one, expected, bench) for one in (answers or base)[:3]]
+    base_hits = [_is_right(one, expected, bench) for one in base[:3]]
+    extra_categories = ["(in another repository)"] if row["truth"][0]["repo"] != row["repo"] else []
+    for category in (row["category"], "**all**", *extra_categories):
+        totals = counts[category]
+        for index, value in enumerate((True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))):
+            totals[index] += value
 
 
 def _offset(text: bytes, row: Row) -> int:
@@ -338,25 +338,25 @@ def _offset(text: bytes, row: Row) -> int:
 
 def _tool_level(rows: Sequence[Row], bench: Bench) -> None:
     """Ask with path and symbol alone about functions, classes and modules."""
-    wanted: dict[tuple[str, str, str], set[tuple[str, str, int]]] = defaultdict(set)
+    expected_by_symbol: dict[tuple[str, str, str], set[tuple[str, str, int]]] = defaultdict(set)
     for row in rows:
         if row["truth"][0]["type"] in {"function", "class", "module", "property"}:
             key = row["repo"], row["path"], row["name"]
-            wanted[key] |= {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
+            expected_by_symbol[key] |= {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
     hits = [0, 0]
-    for (repo, path, name), truth in wanted.items():
+    for (repo, path, name), truth in expected_by_symbol.items():
         workspace = bench.workspace()
         document = workspace.project(bench.by_short[repo].name).document(path.encode())
         if document is not None:
-            found = definitions_of(SymbolQuery(document, name), workspace)
-            right = [_right(one, truth, bench) for one in found[:3]]
+            answers = definitions_of(SymbolQuery(document, name), workspace)
+            right = [_is_right(one, truth, bench) for one in answers[:3]]
             hits[0] += any(right[:1])
             hits[1] += any(right)
-    n = max(1, len(wanted))
+    n = max(1, len(expected_by_symbol))
     print(f"path and symbol alone: n={n} hit@1 {100 * hits[0] / n:.1f} hit@3 {100 * hits[1] / n:.1f}")
 
 
-def score_references(bench: Bench, most: int) -> None:
+def score_references(bench: Bench, limit: int) -> None:
     """Print precision and recall against index files of scip-python."""
     for label, names in SETS.items():
         precision: list[float] = []
@@ -367,37 +367,37 @@ def score_references(bench: Bench, most: int) -> None:
             file = bench.work / f"{name}.scip"
             if name not in bench.by_short:
                 continue
-            if not file.exists() or file.stat().st_size < _SMALLEST_INDEX:
+            if not file.exists() or file.stat().st_size < _MIN_INDEX_BYTES:
                 print(f"{name}: left out of references, there is no {file.name}")
                 continue
-            for truth, judged, got, named, took in _compared(bench, name, file.read_bytes(), most):
+            for truth, judged, got, same_name, took in _compare(bench, name, file.read_bytes(), limit):
                 seen = got & judged
                 precision.append(len(seen & truth) / len(seen) if seen else 0.0)
                 recall.append(len(got & truth) / len(truth))
-                base.append(len(truth) / len(named))
+                base.append(len(truth) / len(same_name))
                 times.append(took)
         n = len(precision)
         if n:
             rates = (100 * sum(values) / n for values in (precision, recall, base))
-            shown = ", ".join(f"{what} {rate:.1f}" for what, rate in zip(("P", "R", "name-only P"), rates, strict=True))
-            print(f"{label}: n={n} {shown}")
+            summary = ", ".join(
+                f"{what} {rate:.1f}" for what, rate in zip(("P", "R", "name-only P"), rates, strict=True)
+            )
+            print(f"{label}: n={n} {summary}")
             _print_times("references of one symbol, CPU ms", times)
 
 
-_Spots = set[tuple[bytes, int]]
+_Uses = set[tuple[bytes, int]]
 
 
-def _compared(
-    bench: Bench, name: str, data: bytes, most: int
-) -> Iterator[tuple[_Spots, _Spots, _Spots, _Spots, float]]:
+def _compare(bench: Bench, name: str, data: bytes, limit: int) -> Iterator[tuple[_Uses, _Uses, _Uses, _Uses, float]]:
     workspace = bench.workspace()
     project = workspace.project(bench.by_short[name].name)
     index = ScipIndex.read(project, data)
     project.remember("scip", lambda: None)
     texts = {path: project.text(document.number) for path in index.spots if (document := project.document(path))}
-    places: dict[bytes, dict[str, _Spots]] = defaultdict(lambda: defaultdict(set))
-    for path, spots in index.spots.items():
-        for spot in spots.values():
+    uses: dict[bytes, dict[str, _Uses]] = defaultdict(lambda: defaultdict(set))
+    for path, positions in index.spots.items():
+        for spot in positions.values():
             symbol = _canonical(spot.symbol)
             if spot.symbol.startswith("local "):
                 defined = index.defined(path, spot)
@@ -406,34 +406,34 @@ def _compared(
             text = texts[path][spot.start : spot.end]
             if not spot.symbol.startswith("local ") and last_descriptor(spot.symbol) != text.decode(errors="replace"):
                 symbol = ""
-            places[text][symbol].add((path, spot.start))
-    asked: dict[tuple[bytes, bytes], set[str]] = defaultdict(set)
-    for symbol, held in index.definitions.items():
-        path, spot = held[0]
+            uses[text][symbol].add((path, spot.start))
+    symbols_by_name: dict[tuple[bytes, bytes], set[str]] = defaultdict(set)
+    for symbol, entries in index.definitions.items():
+        path, spot = entries[0]
         text = texts[path][spot.start : spot.end]
         if symbol.endswith(("().", "#")) and not symbol.startswith("local ") and text and not text.startswith(b"__"):
-            asked[path, text].add(_canonical(symbol))
-    questions = sorted(asked.items())
+            symbols_by_name[path, text].add(_canonical(symbol))
+    questions = sorted(symbols_by_name.items())
     random.Random(5).shuffle(questions)  # noqa: S311 - as above
     for (path, text), symbols in questions:
-        truth = set().union(*(places[text].get(symbol, set()) for symbol in symbols))
+        truth = set().union(*(uses[text].get(symbol, set()) for symbol in symbols))
         document = project.document(path)
         if len(truth) < 3 or document is None:
             continue
-        if most <= 0:
+        if limit <= 0:
             return
-        most -= 1
+        limit -= 1
         began = time.process_time()
         search = References(SymbolQuery(document, text.decode()), bench.workspace())
         found = [one for rows in search.found() for one in rows if one.document.project.key == project.key]
         took = time.process_time() - began
-        known = set().union(*(held for symbol, held in places[text].items() if symbol))
+        judged = set().union(*(entries for symbol, entries in uses[text].items() if symbol))
         got = {(one.document.path, one.occurrence.start) for one in found}
-        yield truth, known, got, known, took
+        yield truth, judged, got, judged, took
 
 
 def _canonical(symbol: str) -> str:
-    """Give a symbol without package and version, which differ for what happens to be installed."""
+    """Return a symbol without package and version, which differ for what happens to be installed."""
     return symbol if symbol.startswith("local ") else symbol.split(" ", 4)[-1].replace("`src.", "`", 1)
 
 
@@ -491,16 +491,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="bare clones, a folder each, named by repository")
     parser.add_argument("work", type=Path, help="where truth and index are kept")
     parser.add_argument("--rows", type=int, default=1000, help="rows of truth in each set; symbols of each repository")
-    given = parser.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
-    bench = Bench(given.folder, given.work)
-    if given.what in {"truth", "all"}:
-        write_truth(bench, given.rows)
-    if given.what in {"definitions", "all"}:
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    bench = Bench(options.folder, options.work)
+    if options.what in {"truth", "all"}:
+        write_truth(bench, options.rows)
+    if options.what in {"definitions", "all"}:
         score_definitions(bench)
-    if given.what in {"references", "all"}:
-        score_references(bench, min(given.rows, MOST_SYMBOLS))
-    if given.what in {"speed", "all"}:
+    if options.what in {"references", "all"}:
+        score_references(bench, min(options.rows, MAX_SYMBOLS))
+    if options.what in {"speed", "all"}:
         measure_speed(bench)
 
 

@@ -38,10 +38,10 @@ from sourcelight.engines.symbols import TableBuilder, definitions, parse_tree
 from sourcelight.repos import Catalog, Viewer
 
 Row = dict[str, Any]
-Spot = tuple[str, int]
+Position = tuple[str, int]
 
-_LEAST_PLACES = 3
-_SHOWN_LEVEL = 0.9
+_MIN_REFERENCES = 3
+_PRINTED_BELOW = 0.9
 
 
 class Bench:
@@ -57,20 +57,20 @@ class Bench:
         self.name = catalog.repositories[0].name
 
     def workspace(self) -> Workspace:
-        """Give a fresh call."""
+        """Return a fresh call."""
         return self.navigator.workspace(Viewer.owner())
 
     def project(self) -> Project:
-        """Give the repository."""
+        """Return the repository."""
         return self.workspace().project(self.name)
 
     def document(self, row: Row) -> Document | None:
-        """Give the file of a row, if its text is the one that the compiler read."""
-        found = self.project().document(row["file"].encode())
-        if found is None:
+        """Return the file of a row, if its text is the one that the compiler read."""
+        document = self.project().document(row["file"].encode())
+        if document is None:
             return None
         name = row["name"].encode()
-        return found if found.text[row["offset"] : row["offset"] + len(name)] == name else None
+        return document if document.text[row["offset"] : row["offset"] + len(name)] == name else None
 
 
 def read_rows(file: Path) -> list[Row]:
@@ -81,35 +81,41 @@ def read_rows(file: Path) -> list[Row]:
 # Definitions.
 
 
-def score_definitions(bench: Bench, rows: Sequence[Row], most: int, *, show: bool = False) -> None:
+def score_definitions(bench: Bench, rows: Sequence[Row], limit: int, *, show: bool = False) -> None:
     """Print hit rates by category, the position given, and how long they took."""
-    chosen = list(rows)
-    random.Random(7).shuffle(chosen)  # noqa: S311 - the same rows every time
+    shuffled = list(rows)
+    random.Random(7).shuffle(shuffled)  # noqa: S311 - the same rows every time
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
     hows: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     times: list[float] = []
-    for row in chosen:
+    for row in shuffled:
         document = bench.document(row)
         if document is None:
             continue
-        if counts["**all**"][0] >= most:
+        if counts["**all**"][0] >= limit:
             break
-        found, base, took = _answers(bench, document, row)
+        answers, base, took = _answers(bench, document, row)
         times.append(took)
-        wanted = {_line(bench, file, at) for file, at in row["targets"]}
-        hits = [_right(bench, one, wanted) for one in (found or base)[:3]]
-        base_hits = [_right(bench, one, wanted) for one in base[:3]]
-        first = (found or base)[:1]
+        expected = {_line(bench, file, at) for file, at in row["targets"]}
+        hits = [_is_right(bench, one, expected) for one in (answers or base)[:3]]
+        base_hits = [_is_right(bench, one, expected) for one in base[:3]]
+        first = (answers or base)[:1]
         if first:
             hows[first[0].how][0] += 1
             hows[first[0].how][1] += any(hits[:1])
         if show and not any(hits[:1]):
-            print(row["category"], row["file"], row["name"], sorted(wanted)[:2], [_shown(one) for one in first])
+            print(
+                row["category"],
+                row["file"],
+                row["name"],
+                sorted(expected)[:2],
+                [_format_definition(one) for one in first],
+            )
         for category in (row["category"], "**all**"):
-            for place, value in enumerate(
+            for index, value in enumerate(
                 (True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))
             ):  # fmt: skip
-                counts[category][place] += value
+                counts[category][index] += value
     print("| category | n | hit@1 | hit@3 | name only @1 | @3 |\n|---|---|---|---|---|---|")
     for category, (n, *hits_of) in sorted(counts.items()):
         print(f"| {category} | {n} | {' | '.join(f'{100 * hit / n:.1f}' for hit in hits_of)} |")
@@ -125,30 +131,30 @@ def _answers(
     if resolver is None:
         return [], [], 0.0
     bench.navigator.parsed_files.clear()
-    began = time.process_time()
+    started_s = time.process_time()
     model = workspace.parsed(document)
     occurrence = resolver.occurrence_at(model, row["offset"]) if model is not None else None
-    found = list(resolver.resolve(document, occurrence, workspace)) if occurrence is not None else []
-    took = time.process_time() - began
+    answers = list(resolver.resolve(document, occurrence, workspace)) if occurrence is not None else []
+    seconds = time.process_time() - started_s
     base = rank_definitions(document, occurrence, row["name"].encode(), workspace) if occurrence is not None else []
-    return found, base, took
+    return answers, base, seconds
 
 
-def _line(bench: Bench, file: str, at: int) -> Spot:
+def _line(bench: Bench, file: str, offset: int) -> Position:
     document = bench.project().document(file.encode())
-    return file, document.text.count(b"\n", 0, at) if document is not None else -1
+    return file, document.text.count(b"\n", 0, offset) if document is not None else -1
 
 
-def _right(bench: Bench, one: ResolvedDefinition, wanted: set[Spot]) -> bool:
-    path = one.document.shown_path
-    if one.kind == "module":
-        return any(file == path for file, _ in wanted)
-    return _line(bench, path, one.start) in wanted
+def _is_right(bench: Bench, definition: ResolvedDefinition, expected: set[Position]) -> bool:
+    path = definition.document.shown_path
+    if definition.kind == "module":
+        return any(file == path for file, _ in expected)
+    return _line(bench, path, definition.start) in expected
 
 
-def _shown(one: ResolvedDefinition) -> str:
-    line = one.document.text.count(b"\n", 0, one.start) + 1
-    return f"{one.document.shown_path}:{line} {one.how}"
+def _format_definition(definition: ResolvedDefinition) -> str:
+    line = definition.document.text.count(b"\n", 0, definition.start) + 1
+    return f"{definition.document.shown_path}:{line} {definition.how}"
 
 
 # References.
@@ -160,46 +166,47 @@ class Question:
 
     file: str
     name: str
-    truth: set[Spot]
-    known: set[Spot]
+    truth: set[Position]
+    known: set[Position]
 
 
 def questions_of(rows: Iterable[Row]) -> list[Question]:
     """Turn rows round; what is only known in one function is not asked for."""
-    uses: dict[Spot, set[Spot]] = defaultdict(set)
-    names: dict[Spot, str] = {}
-    local: set[Spot] = set()
+    uses: dict[Position, set[Position]] = defaultdict(set)
+    names: dict[Position, str] = {}
+    local: set[Position] = set()
     for row in rows:
-        target: Spot = (row["targets"][0][0], row["targets"][0][1])
+        target: Position = (row["targets"][0][0], row["targets"][0][1])
         uses[target].add((row["file"], row["offset"]))
         names[target] = row["name"]
         if row["category"].startswith("local"):
             local.add(target)
-    asked: dict[tuple[str, str], set[Spot]] = defaultdict(set)
-    known: dict[str, set[Spot]] = defaultdict(set)
-    for target, held in uses.items():
-        known[names[target]] |= {*held, target}
+    by_file_and_name: dict[tuple[str, str], set[Position]] = defaultdict(set)
+    by_name: dict[str, set[Position]] = defaultdict(set)
+    for target, uses_of_target in uses.items():
+        by_name[names[target]] |= {*uses_of_target, target}
         if target not in local:
-            asked[target[0], names[target]] |= {*held, target}
+            by_file_and_name[target[0], names[target]] |= {*uses_of_target, target}
     return [
-        Question(file, name, places, known[name])
-        for (file, name), places in sorted(asked.items())
-        if len(places) >= _LEAST_PLACES
+        Question(file, name, places, by_name[name])
+        for (file, name), places in sorted(by_file_and_name.items())
+        if len(places) >= _MIN_REFERENCES
     ]
 
 
 def read_questions(file: Path) -> list[Question]:
     """Read questions that a compiler answered itself: ``file``, ``name``, ``references`` and ``known`` a line."""
     return [
-        Question(row["file"], row["name"], _spots(row["references"]), _spots(row["known"])) for row in read_rows(file)
+        Question(row["file"], row["name"], _positions(row["references"]), _positions(row["known"]))
+        for row in read_rows(file)
     ]
 
 
-def _spots(places: Iterable[Sequence[Any]]) -> set[Spot]:
+def _positions(places: Iterable[Sequence[Any]]) -> set[Position]:
     return {(file, at) for file, at in places}
 
 
-def score_references(bench: Bench, questions: list[Question], most: int, *, show: bool = False) -> None:
+def score_references(bench: Bench, questions: list[Question], limit: int, *, show: bool = False) -> None:
     """Print precision and recall by path and symbol."""
     random.Random(5).shuffle(questions)  # noqa: S311 - as above
     scores: list[tuple[float, float, float]] = []
@@ -208,31 +215,31 @@ def score_references(bench: Bench, questions: list[Question], most: int, *, show
         document = bench.project().document(question.file.encode())
         if document is None or question.name.encode() not in document.text:
             continue
-        if len(scores) >= most:
+        if len(scores) >= limit:
             break
         began = time.process_time()
-        got = set(_places(bench, document, question.name))
+        got = set(_references_of(bench, document, question.name))
         times.append(time.process_time() - began)
         seen = got & question.known
         precision = len(seen & question.truth) / len(seen) if seen else 0.0
         recall = len(got & question.truth) / len(question.truth)
         scores.append((precision, recall, len(question.truth) / len(question.known)))
-        if show and min(precision, recall) < _SHOWN_LEVEL:
+        if show and min(precision, recall) < _PRINTED_BELOW:
             missed, wrong = sorted(question.truth - got)[:3], sorted(seen - question.truth)[:3]
             lines = [[_line(bench, *spot) for spot in held] for held in (missed, wrong)]
             print(f"{question.file} {question.name}: {precision:.2f} {recall:.2f}, missed {lines[0]}, wrong {lines[1]}")
     n = max(1, len(scores))
     means = (100 * sum(column) / n for column in zip(*scores, strict=True))
-    shown = (f"{what} {value:.1f}" for what, value in zip(("precision", "recall", "name only"), means, strict=False))
-    print(f"references: n={len(scores)} " + ", ".join(shown))
+    summary = (f"{what} {value:.1f}" for what, value in zip(("precision", "recall", "name only"), means, strict=False))
+    print(f"references: n={len(scores)} " + ", ".join(summary))
     print_times("references of one symbol, CPU ms", times)
 
 
-def _places(bench: Bench, document: Document, name: str) -> Iterator[Spot]:
+def _references_of(bench: Bench, document: Document, name: str) -> Iterator[Position]:
     search = References(SymbolQuery(document, name), bench.workspace())
     for rows in search.found():
-        for one in rows:
-            yield one.document.shown_path, one.occurrence.start
+        for reference in rows:
+            yield reference.document.shown_path, reference.occurrence.start
 
 
 # Speed.
@@ -241,8 +248,10 @@ def _places(bench: Bench, document: Document, name: str) -> Iterator[Spot]:
 def measure_tables(bench: Bench, languages: Sequence[str]) -> None:
     """Print what tables cost beside parsing alone, and their size beside the source, as the index builds them."""
     project = bench.project()
-    held = [project.document_at(number) for number in range(len(project.paths))]
-    texts = [(one.language, one.text) for one in held if one.language in languages and one.text]
+    documents = [project.document_at(number) for number in range(len(project.paths))]
+    texts = [
+        (document.language, document.text) for document in documents if document.language in languages and document.text
+    ]
     gc.disable()
     for language in languages:
         parse_tree(language, b"", time.monotonic() + 1)
@@ -283,16 +292,16 @@ def run(languages: Sequence[str], arguments: Sequence[str] | None = None) -> Non
     parser.add_argument("--questions", type=Path, help="references as the compiler gives them, instead of from rows")
     parser.add_argument("--tables", action="store_true", help="measure the tables too")
     parser.add_argument("--show", action="store_true", help="print what was wrong")
-    given = parser.parse_args(arguments)
-    given.work.mkdir(parents=True, exist_ok=True)
-    bench = Bench(given.checkout, given.work)
-    rows = read_rows(given.rows)
-    if given.definitions:
-        score_definitions(bench, rows, given.definitions, show=given.show)
-    if given.references:
-        questions = read_questions(given.questions) if given.questions else questions_of(rows)
-        score_references(bench, questions, given.references, show=given.show)
-    if given.tables:
+    options = parser.parse_args(arguments)
+    options.work.mkdir(parents=True, exist_ok=True)
+    bench = Bench(options.checkout, options.work)
+    rows = read_rows(options.rows)
+    if options.definitions:
+        score_definitions(bench, rows, options.definitions, show=options.show)
+    if options.references:
+        questions = read_questions(options.questions) if options.questions else questions_of(rows)
+        score_references(bench, questions, options.references, show=options.show)
+    if options.tables:
         measure_tables(bench, languages)
 
 
