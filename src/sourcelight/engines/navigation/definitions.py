@@ -106,6 +106,7 @@ _TIME_NOTICE = "The names of {} take too long to resolve; {}."
 _WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
             "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
             "parameter": 0.7}  # fmt: skip
+# The second and third answer of an occurrence are alternatives of its first one.
 _LATER_ANSWER_WEIGHT = 0.3
 
 
@@ -244,6 +245,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
         if not answers:
             unresolved = unresolved or occurrence
             continue
+        # A binding resolves to itself, so it says less of what other uses mean.
         weight = 0.5 if occurrence.is_binding else 1.0
         for rank, answer in enumerate(answers[:3]):
             existing = answers_by_key.get(answer.key)

@@ -94,6 +94,7 @@ def callees(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
         for occurrence in calls_in(caller):
             workspace.budget.check()
             name = caller.document.text[occurrence.start : occurrence.end]
+            # Only the first answer: the others are alternatives to it, not further calls.
             for definition in resolve(caller.document, occurrence, name, workspace)[:1]:
                 count += 1
                 if count > MAX_CALLS:

@@ -125,6 +125,7 @@ class ResolvedDefinition:
         return replace(self, how=how, reason=reason, score=SCORES[how] if score is None else score)
 
 
+# A one-line file of 1.4 MB takes 0.8 s to parse, and parsing holds the interpreter lock.
 MAX_PARSED_BYTES = 1024 * 1024
 """Maximum bytes of a file to parse; larger ones are only searched as text."""
 

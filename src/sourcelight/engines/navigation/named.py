@@ -233,7 +233,7 @@ def enclosing_definitions(
     text = document.text
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
     lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
-    # The smallest first, so that the first definition around a place is the answer.
+    # The smallest first, so that the first definition around an offset is the innermost.
     outline.sort(key=lambda definition: (definition.end_line - definition.begin_line, -definition.offset))
     start_lines, end_lines, name_offsets = (
         np.array([(definition.begin_line, definition.end_line, definition.offset) for definition in outline])

@@ -92,6 +92,7 @@ def _rank_score(
         score += 1.0
     candidate_is_test, is_in_test = is_test(candidate.document.path), is_test(document.path)
     is_same_file = candidate.document == document
+    # Code seldom uses definitions of tests; another test file may share a helper.
     if candidate_is_test and not is_in_test:
         score -= 4.0
     elif candidate_is_test and not is_same_file:

@@ -104,6 +104,7 @@ class References:
         selected = bindings or meanings
         if any(definition.kind not in _LOCAL for definition in selected) and self.query.line_number is None:
             selected = [definition for definition in selected if definition.kind not in _LOCAL]
+        # Without a line the uses in the file may mean different definitions; the first is the most likely.
         if not bindings and self.query.line_number is None:
             selected = selected[:1]
         by_key: dict[DeclarationKey, ResolvedDefinition] = {}
@@ -215,6 +216,7 @@ class References:
         for definition in self.definitions:
             yield definition.document
             projects.setdefault(definition.document.project.key, definition.document.project)
+        # A local name has no uses in other files, so no other file is searched.
         local = all(
             definition.kind in _LOCAL and _is_local(definition, self.workspace) for definition in self.definitions
         )

@@ -373,6 +373,7 @@ class Workspace:
             if self._facts_bytes > self.navigator.cache_bytes:
                 self._facts.clear()
                 self._facts_bytes = 0
+            # 256: an empty file has a tree and a cache entry too.
             entry = ParsedEntry(resolver.parse(document.language, text), len(text) + 256)
             self.navigator.parsed_files.put(key, entry)
         if entry.parsed is None:

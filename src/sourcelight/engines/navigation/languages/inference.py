@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.language import Session
     from sourcelight.engines.navigation.model import Project
 
+# Bounds the time for hostile code, whose types can refer to each other without end.
 _MAX_STEPS = 20
 _MAX_BASES = 40
 

@@ -36,7 +36,10 @@ _REASONS: Mapping[How, str] = {
 
 
 class Resolver:
-    """Resolves the names of one `Language`."""
+    """Resolves the names of one `Language`.
+
+    Stateless apart from the language: workspaces and projects have the caches.
+    """
 
     def __init__(self, language: Language) -> None:
         self.language = language

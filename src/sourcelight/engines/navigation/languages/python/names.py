@@ -77,7 +77,7 @@ def _find_modules(project: Project) -> PythonModules:
         if top in _SHARED_ROOTS:
             shared.setdefault(name.split(b".")[0].decode(errors="replace"), top)
         for space in _SHARED_ROOTS:
-            # A directory without __init__.py below the top is a namespace package as well.
+            # A directory without __init__.py below a shared root is a namespace package, with the longer name as well.
             prefix = space + b"/" if space else b""
             if top != space and top.startswith(prefix):
                 spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
