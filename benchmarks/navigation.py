@@ -394,13 +394,13 @@ def _compare(bench: Bench, name: str, data: bytes, limit: int) -> Iterator[tuple
     project = workspace.project(bench.by_short[name].name)
     index = ScipIndex.read(project, data)
     project.remember("scip", lambda: None)
-    texts = {path: project.text(document.number) for path in index.spots if (document := project.document(path))}
+    texts = {path: project.text(document.number) for path in index.positions if (document := project.document(path))}
     uses: dict[bytes, dict[str, _Uses]] = defaultdict(lambda: defaultdict(set))
-    for path, positions in index.spots.items():
+    for path, positions in index.positions.items():
         for spot in positions.values():
             symbol = _canonical(spot.symbol)
             if spot.symbol.startswith("local "):
-                defined = index.defined(path, spot)
+                defined = index.definitions_of(path, spot)
                 line = texts[path][: defined[0][1].start].rpartition(b"\n")[2] if defined else b""
                 symbol = "" if _IMPORT.match(line.decode(errors="replace")) or line.isspace() else f"{symbol} {path!r}"
             text = texts[path][spot.start : spot.end]
@@ -425,7 +425,7 @@ def _compare(bench: Bench, name: str, data: bytes, limit: int) -> Iterator[tuple
         limit -= 1
         began = time.process_time()
         search = References(SymbolQuery(document, text.decode()), bench.workspace())
-        found = [one for rows in search.found() for one in rows if one.document.project.key == project.key]
+        found = [one for rows in search.batches() for one in rows if one.document.project.key == project.key]
         took = time.process_time() - began
         judged = set().union(*(entries for symbol, entries in uses[text].items() if symbol))
         got = {(one.document.path, one.occurrence.start) for one in found}

@@ -237,7 +237,7 @@ def score_references(bench: Bench, questions: list[Question], limit: int, *, sho
 
 def _references_of(bench: Bench, document: Document, name: str) -> Iterator[Position]:
     search = References(SymbolQuery(document, name), bench.workspace())
-    for rows in search.found():
+    for rows in search.batches():
         for reference in rows:
             yield reference.document.shown_path, reference.occurrence.start
 

@@ -58,7 +58,7 @@ def callers(query: SymbolQuery, depth: int, workspace: Workspace) -> Iterator[Ca
     while pending:
         question, level = pending.pop(0)
         search = References(question, workspace)
-        for references in search.found():
+        for references in search.batches():
             calls = [call for call in references if call.occurrence.is_called and not call.is_definition]
             holders = enclosing_definitions(
                 references[0].document, [call.occurrence.start for call in calls], workspace

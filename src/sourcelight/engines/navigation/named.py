@@ -122,7 +122,7 @@ def definitions_named(project: Project, name: bytes, workspace: Workspace) -> li
     tables = tables_of(project, workspace)
     if any(table is None for table in tables):
         workspace.notice("symbols-pending", f"The definition tables of {project.name} are not complete yet.")
-        return list(_parsed(project, name, workspace))
+        return list(_parse_candidates(project, name, workspace))
     definitions: list[NamedDefinition] = []
     for shard, table in enumerate(tables):
         if table is not None:
@@ -155,7 +155,7 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
             )
 
 
-def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
+def _parse_candidates(project: Project, name: bytes, workspace: Workspace) -> Iterator[NamedDefinition]:
     for number, document in enumerate(files_with(project, name, workspace)):
         if number >= MAX_PARSED_FILES or (number and is_time_spent()):
             files = count_of(number, "file")

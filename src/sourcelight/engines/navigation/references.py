@@ -64,7 +64,7 @@ class Reference:
 class References:
     """The uses of the definitions that a query selects.
 
-    `found` yields them file by file. `left_out` counts uses after a receiver of unknown type, which are left out.
+    `batches` yields them file by file. `left_out` counts uses after a receiver of unknown type, which are left out.
     """
 
     query: SymbolQuery
@@ -143,7 +143,7 @@ class References:
             return answer.found_by(answer.how, "implements or overrides the same member", answer.score)
         return None
 
-    def found(self) -> Iterator[list[Reference]]:
+    def batches(self) -> Iterator[list[Reference]]:
         """Yield the references of each file as a list, the file of the definition first."""
         self.prepare()
         if not self.definitions:
@@ -332,14 +332,14 @@ class References:
             if target is not None:
                 yield Reference(document, occurrence, target.how, target.score, target.reason)
             elif not answers and not renamed and name in self._own_names:
-                yield from self._unresolved(document, occurrence, name)
+                yield from self._unresolved_use(document, occurrence, name)
 
     @property
     def _own_names(self) -> set[bytes]:
         """The names that definitions bear themselves."""
         return {name for definition in self.definitions for name in _names(definition)}
 
-    def _unresolved(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
+    def _unresolved_use(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.parsed(document) is not None:
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return

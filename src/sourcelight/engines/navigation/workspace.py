@@ -216,7 +216,7 @@ class Navigator:
     def keep_scip(self, repository: Repository, file: str) -> tuple[int, dict[str, int]]:
         """Keep an index file of a compiler for the default commit of a repository; it answers first from then on.
 
-        Gives how many files it covers, and what of it was left out, by what it is.
+        Returns how many files it covers, and the counts of unusable entries by kind.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class Navigator:
         index = keep(project, file, self.store.folder)
         self._projects.pop((project.key, project.commit))
         self.answers.clear()
-        return len(index.spots), index.left_out
+        return len(index.positions), index.left_out
 
     def _open(self, target: Target, budget: TimeBudget) -> Project:
         try:
@@ -302,7 +302,7 @@ class Workspace:
             project = self._opened[key] = self.navigator.project(repository, revision, self.budget)
         return project
 
-    def opened(self, name: str) -> list[Project]:
+    def open_projects(self, name: str) -> list[Project]:
         """Return the projects of a repository that were opened in this call."""
         return [project for project in self._opened.values() if project.name == name]
 

@@ -206,7 +206,7 @@ def _references(
     revisions = {project.key: arguments.revision or ""}
     rows: list[dict[str, Any]] = []
     complete, telling = True, _Telling(context, limit)
-    for file_count, found in enumerate(search.found(), 1):
+    for file_count, found in enumerate(search.batches(), 1):
         rows += reference_rows(asked.name, found if limit is None else found[: limit - len(rows)], workspace, revisions)
         telling.tell(file_count, rows)
         if limit is not None and len(rows) >= limit:
@@ -303,7 +303,7 @@ def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str,
         answer = context.engine.run_tool(files.READ_FILE_HANDLER, arguments, reading)
         lines: list[str] = answer.table.column("line").to_pylist()
         return lines
-    project = next((one for one in workspace.opened(name) if one.commit == commit), None)
+    project = next((one for one in workspace.open_projects(name) if one.commit == commit), None)
     project = project or workspace.project(name, commit)
     document = project.document(path.encode())
     return [] if document is None else document.text.decode(errors="replace").split("\n")

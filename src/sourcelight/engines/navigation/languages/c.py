@@ -402,7 +402,7 @@ class CRules:
                     refs = bodies + refs
         return refs
 
-    def qualified(
+    def lookup_qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the top-level declarations of a name in visible files."""

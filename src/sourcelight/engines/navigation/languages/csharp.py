@@ -119,7 +119,7 @@ class CSharpRules:
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"using_directive"})
         if imported is not None:
-            return NameUse(role="import", path=_dotted(parent, leaf), imported=True)
+            return NameUse(role="import", path=_dotted_parts(parent, leaf), imported=True)
         kind = parent.type
         receiver, expression = None, leaf
         if kind == "generic_name" and len(path) > 2:
@@ -152,7 +152,7 @@ class CSharpRules:
         if receiver is None:
             return NameUse(called=is_called, count=count, typed=is_type)
         return NameUse(
-            "attribute", receiver, None, _dotted(expression, leaf), called=is_called, count=count, typed=is_type
+            "attribute", receiver, None, _dotted_parts(expression, leaf), called=is_called, count=count, typed=is_type
         )
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
@@ -241,8 +241,9 @@ class CSharpRules:
         ]
         for statement in imports_of(document, names.session.workspace):
             if statement.alias.encode() == name:
-                return [r for r in self.qualified(names, document, tuple(statement.module.encode().split(b".")), -1)
-                        if isinstance(r, DeclarationRef)]  # fmt: skip
+                path = tuple(statement.module.encode().split(b"."))
+                refs = self.lookup_qualified(names, document, path, -1)
+                return [ref for ref in refs if isinstance(ref, DeclarationRef)]
             visible_namespaces.append(statement.module.encode())
         rank_of = {space: rank for rank, space in reversed(list(enumerate(visible_namespaces)))}
         ranked_refs: list[tuple[int, DeclarationRef]] = []
@@ -258,7 +259,7 @@ class CSharpRules:
                 break
         return [ref for _, ref in sorted(ranked_refs, key=lambda pair: pair[0])]
 
-    def qualified(
+    def lookup_qualified(
         self,
         names: NameResolver,
         document: Document,
@@ -287,7 +288,7 @@ class CSharpRules:
             number = _spaces(project).get(namespace)
             if number is not None:
                 return project.document_at(number)
-        refs = self.qualified(names, document, tuple(namespace.split(b".")), -1)
+        refs = self.lookup_qualified(names, document, tuple(namespace.split(b".")), -1)
         return refs[0].document if refs else None
 
     def module_names(self, document: Document) -> Collection[str]:
@@ -323,7 +324,7 @@ def _member(
     )
 
 
-def _dotted(node: Node, leaf: Node) -> tuple[bytes, ...]:
+def _dotted_parts(node: Node, leaf: Node) -> tuple[bytes, ...]:
     text = (node.text or b"")[: leaf.end_byte - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")
     return tuple(parts) if all(re.fullmatch(rb"[\w@\x80-\xff]+", part) for part in parts) else ()

@@ -172,7 +172,7 @@ class DeclarationRules(Protocol):
         """Return the declarations of a plain name outside of the scopes around it: imports, headers, the package."""
         ...
 
-    def qualified(
+    def lookup_qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the declarations of a qualified name."""

@@ -90,12 +90,12 @@ class NameResolver:
             return [DeclarationRef(document, declaration, "scope", "the declaration")]
         use = self.rules.use_of(path)
         if use.imported or (use.receiver is None and len(use.path) > 1):
-            return self.rules.qualified(self, document, use.path, leaf.start_byte)
+            return self.rules.lookup_qualified(self, document, use.path, leaf.start_byte)
         if use.fields_of is not None:
             return self._fields(document, use.fields_of, name)
         if use.receiver is not None:
             return self.members_of(document, use.receiver, name, use) or (
-                self.rules.qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
+                self.rules.lookup_qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
             )
         return self.lookup_plain(document, model, path, name, use)
 

@@ -140,7 +140,9 @@ class JavaRules:
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"import_declaration", "package_declaration"})
         if imported is not None:
-            return NameUse(role="import", path=tuple(_dotted(imported.named_children[0], leaf.end_byte)), imported=True)
+            return NameUse(
+                role="import", path=tuple(_dotted_parts(imported.named_children[0], leaf.end_byte)), imported=True
+            )
         kind = parent.type
         is_type = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
         receiver = None
@@ -158,7 +160,7 @@ class JavaRules:
             annotation = nearest(path, {"annotation"})
             name = annotation.child_by_field_name("name") if annotation is not None else None
             return NameUse(role="keyword", receiver=name, called=True)
-        path_text = tuple(_dotted(parent, leaf.end_byte)) if receiver is not None else ()
+        path_text = tuple(_dotted_parts(parent, leaf.end_byte)) if receiver is not None else ()
         role = "attribute" if receiver is not None else "name"
         return NameUse(role, receiver, None, path_text, called=is_called, count=count, typed=is_type)  # type: ignore[arg-type]
 
@@ -259,7 +261,9 @@ class JavaRules:
         for statement in imports_of(document, names.session.workspace):
             if statement.member == shown_name:
                 path = (*statement.module.encode().split(b"."), name)
-                refs = [ref for ref in self.qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
+                refs = [
+                    ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)
+                ]
                 fitting_refs = [ref for ref in refs if not use.called or ref.declaration.kind not in TYPES]
                 if fitting_refs:
                     return _sort_by_parameters(self, fitting_refs, use)
@@ -271,14 +275,14 @@ class JavaRules:
             own_package = package_of(document)
             paths = [(*package.split(b"."), name) if package else (name,) for package in (own_package, *stars)]
         for position, path in enumerate(paths):
-            refs = [ref for ref in self.qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
+            refs = [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
             if refs:
                 if not use.called and not position:
                     return [DeclarationRef(r.document, r.declaration, "scope", "in the same package") for r in refs]
                 return _sort_by_parameters(self, refs, use)
         return []
 
-    def qualified(
+    def lookup_qualified(
         self,
         names: NameResolver,
         document: Document,
@@ -324,7 +328,7 @@ class JavaRules:
         parts = tuple(module.encode().split(b"."))
         if member and member != "*":
             parts = *parts, member.encode()
-        refs = self.qualified(names, document, parts, -1)
+        refs = self.lookup_qualified(names, document, parts, -1)
         if refs:
             return refs[0].document
         package = ".".join(part.decode(errors="replace") for part in parts).encode()
@@ -364,7 +368,7 @@ def _owner(path: Sequence[Node]) -> int:
     return -1
 
 
-def _dotted(node: Node, end: int) -> Iterator[bytes]:
+def _dotted_parts(node: Node, end: int) -> Iterator[bytes]:
     """Yield the parts of a dotted name up to a byte; nothing if a part isn't a name."""
     text = (node.text or b"")[: end - node.start_byte]
     parts = re.sub(rb"\s+", b"", text).split(b".")

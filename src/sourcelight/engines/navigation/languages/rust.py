@@ -370,7 +370,7 @@ class RustRules:
                 return refs
         return []
 
-    def qualified(
+    def lookup_qualified(
         self, names: NameResolver, document: Document, path: tuple[bytes, ...], offset: int
     ) -> list[DeclarationRef | ModuleRef]:
         """Return the declarations of a path."""

@@ -51,12 +51,12 @@ def _sections(text: bytes) -> dict[bytes, bytes]:
 def child_file(document: Document, name: bytes) -> Document | None:
     """Return the file of ``mod name;`` in a file."""
     directory, _, base = document.path.rpartition(b"/")
-    own_directory = directory if base in _ROOTS or document.number in crates(document.project).values() else _joined(
+    own_directory = directory if base in _ROOTS or document.number in crates(document.project).values() else _join(
         directory, base.removesuffix(b".rs")
     )  # fmt: skip
     directories = [own_directory, *([directory] if own_directory != directory else [])]
     return document.project.first(
-        [_joined(directory, ending) for directory in directories for ending in (name + b".rs", name + b"/mod.rs")]
+        [_join(directory, ending) for directory in directories for ending in (name + b".rs", name + b"/mod.rs")]
     )
 
 
@@ -74,7 +74,7 @@ def _parent_of(document: Document) -> Document | None:
     declares = re.compile(
         rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+" + re.escape(base[:-3]) + rb"[ \t]*;", re.MULTILINE
     )
-    root_paths = [_joined(directory, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
+    root_paths = [_join(directory, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
     parent = document.project.first([path for path in [*root_paths, directory + b".rs"] if path != document.path])
     if parent is not None or base == b"mod.rs":
         return parent
@@ -97,5 +97,5 @@ def crate_root(document: Document) -> Document:
     return document
 
 
-def _joined(directory: bytes, name: bytes) -> bytes:
+def _join(directory: bytes, name: bytes) -> bytes:
     return directory + b"/" + name if directory else name

@@ -55,11 +55,11 @@ class ScipPosition:
 class ScipIndex:
     """The positions and symbols of one project in an index file.
 
-    `left_out` counts what could not be used: files that the commit does not have, and places beyond their text.
+    `left_out` counts unusable entries: files that the commit doesn't have, and positions beyond their text.
     """
 
     project: Project
-    spots: dict[bytes, dict[int, ScipPosition]] = field(default_factory=dict)
+    positions: dict[bytes, dict[int, ScipPosition]] = field(default_factory=dict)
     definitions: Mapping[str, list[tuple[bytes, ScipPosition]]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
@@ -76,11 +76,11 @@ class ScipIndex:
             if document is None:
                 counts["files"] += 1
                 continue
-            positions = index.spots.setdefault(path, {})
+            positions = index.positions.setdefault(path, {})
             total += len(scip_document.occurrences)
             if limit is not None and total > limit:
                 raise ScipError(f"it has more than {limit:,} occurrences; import it for this machine to have it read")
-            for position in _spots(scip_document, document.text, document.language):
+            for position in _positions_of(scip_document, document.text, document.language):
                 if position is None:
                     counts["places"] += 1
                     continue
@@ -93,16 +93,16 @@ class ScipIndex:
                         else position.symbol
                     )
                     definitions[key].append((path, position))
-        if not index.spots:
+        if not index.positions:
             raise ScipError("none of its files is in the repository at this commit")
         index.definitions, index.left_out = dict(definitions), dict(counts)
         return index
 
     def at(self, path: bytes, offset: int) -> ScipPosition | None:
         """Return the occurrence that begins at a byte offset."""
-        return self.spots.get(path, {}).get(offset)
+        return self.positions.get(path, {}).get(offset)
 
-    def defined(self, path: bytes, position: ScipPosition) -> list[tuple[bytes, ScipPosition]]:
+    def definitions_of(self, path: bytes, position: ScipPosition) -> list[tuple[bytes, ScipPosition]]:
         """Return where the symbol of an occurrence is defined."""
         return self.definitions.get(self.key(path, position), [])
 
@@ -116,7 +116,7 @@ class ScipIndex:
         )
 
 
-def _spots(scip_document: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
+def _positions_of(scip_document: ScipDocument, text: bytes, language: str) -> Iterable[ScipPosition | None]:
     lines = text.split(b"\n")
     starts = [0]
     for line in lines:
@@ -181,7 +181,7 @@ _REASON = "index file of the compiler"
 def index_of(project: Project, workspace: Workspace) -> ScipIndex | None:
     """Return the index file of a project: the one handed over for its commit, else the one in its files; read once.
 
-    One that can't be read is told in a notice, and the rules answer.
+    A file that can't be read adds a notice, and the rules answer.
     """
     index: ScipIndex | str | None = project.remember("scip", lambda: _read(project, workspace))
     if isinstance(index, str):
@@ -221,8 +221,8 @@ def precise_definitions(
 ) -> Sequence[ResolvedDefinition]:
     """Return the definitions that an index file has for an occurrence; nothing without one.
 
-    An answer counts only if the text at the definition is the symbol's own name, or the name that is used: indexers
-    have been seen to mix up names that a package exports again.
+    An answer counts only if the text at the definition is the symbol's name or the used name: scip-python gives a
+    name that a package re-exports the symbol of another one.
     """
     index = index_of(document.project, workspace)
     position = index.at(document.path, occurrence.start) if index is not None else None
@@ -231,7 +231,7 @@ def precise_definitions(
     used = document.text[occurrence.start : occurrence.end]
     symbol_name = last_descriptor(position.symbol).encode()
     definitions = []
-    for path, defined in index.defined(document.path, position):
+    for path, defined in index.definitions_of(document.path, position):
         target = document.project.document(path)
         if target is None:
             continue
@@ -261,7 +261,7 @@ def precise_symbols_at(
 ) -> Mapping[int, bool] | None:
     """Return, for each occurrence that an index file knows in a document whether it means one of the definitions."""
     index = index_of(document.project, workspace)
-    if index is None or document.path not in index.spots:
+    if index is None or document.path not in index.positions:
         return None
     symbols = set()
     for definition in definitions:
@@ -272,5 +272,6 @@ def precise_symbols_at(
     if not symbols:
         return None
     return {
-        start: index.key(document.path, position) in symbols for start, position in index.spots[document.path].items()
+        start: index.key(document.path, position) in symbols
+        for start, position in index.positions[document.path].items()
     }

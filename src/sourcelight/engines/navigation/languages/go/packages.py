@@ -169,11 +169,11 @@ def find_directory(project: Project, path: bytes, session: Session) -> tuple[Pro
     parts = import_text.split("/")
     for length in range(len(parts), 0, -1):
         for other, root in session.providers(project, "/".join(parts[:length])):
-            directory = _joined(root, "/".join(parts[length:]))
+            directory = _join(root, "/".join(parts[length:]))
             if directory in other.directories():
                 return other, directory
     for other, root in session.providers(project, _STANDARD) if "." not in parts[0] else ():
-        directory = _joined(root, import_text)
+        directory = _join(root, import_text)
         if directory in other.directories():
             return other, directory
     return None
@@ -182,15 +182,15 @@ def find_directory(project: Project, path: bytes, session: Session) -> tuple[Pro
 def _within(project: Project, path: str) -> bytes | None:
     for module, root in modules_of(project):
         if path == module or path.startswith(module + "/"):
-            directory = _joined(root, path[len(module) + 1 :])
+            directory = _join(root, path[len(module) + 1 :])
             if directory in project.directories():
                 return directory
-        elif module == _STANDARD and (directory := _joined(root, path)) in project.directories():
+        elif module == _STANDARD and (directory := _join(root, path)) in project.directories():
             return directory
     return None
 
 
-def _joined(root: bytes, relative: str) -> bytes:
+def _join(root: bytes, relative: str) -> bytes:
     return b"/".join(part for part in (root, relative.encode()) if part)
 
 

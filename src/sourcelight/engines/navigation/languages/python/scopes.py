@@ -240,7 +240,7 @@ class _ScopeWalk:
             kind: BindingKind = "class" if node.type == "class_definition" else "function"
             self.bind(kind, name, node, name.end_byte, decorators=decorators)
 
-    def _decorated(self, node: Node, pending: list[Node]) -> None:
+    def _decorated_definition(self, node: Node, pending: list[Node]) -> None:
         definition = node.child_by_field_name("definition")
         if definition is not None:
             self._function(definition, pending, tuple(c for c in node.named_children if c.type == "decorator"))
@@ -363,7 +363,7 @@ class _ScopeWalk:
 _HANDLERS: dict[str, Callable[[_ScopeWalk, Node, list[Node]], None]] = {
     "function_definition": _ScopeWalk._function,  # noqa: SLF001 - the table stands behind the class it belongs to
     "class_definition": _ScopeWalk._function,  # noqa: SLF001 - as above
-    "decorated_definition": _ScopeWalk._decorated,  # noqa: SLF001 - as above
+    "decorated_definition": _ScopeWalk._decorated_definition,  # noqa: SLF001 - as above
     "assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
     "augmented_assignment": _ScopeWalk._assignment,  # noqa: SLF001 - as above
     "named_expression": _ScopeWalk._walrus,  # noqa: SLF001 - as above

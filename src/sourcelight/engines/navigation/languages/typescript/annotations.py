@@ -16,7 +16,7 @@ from sourcelight.engines.navigation.languages.typescript.names import (
     TypeArguments,
     first_distinct,
 )
-from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquoted
+from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquote
 from sourcelight.engines.navigation.model import DeclarationKey, Document
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class TsAnnotations(TsNames):
         values = self.annotation_values(document, holder, bound_types)
         if key.type != "literal_type":
             return [item for value in values for item in value.items]
-        return [v for value in values for ref in self.member_refs(value, unquoted(key)) for v in self.values_of(ref)]
+        return [v for value in values for ref in self.member_refs(value, unquote(key)) for v in self.values_of(ref)]
 
     def this(self, document: Document, node: Node) -> list[TsValue]:
         """Return the values of ``this`` at a node."""
@@ -327,7 +327,7 @@ class TsAnnotations(TsNames):
         ]
 
 
-def merged(first: BoundTypes, second: BoundTypes) -> BoundTypes:
+def merge_bound_types(first: BoundTypes, second: BoundTypes) -> BoundTypes:
     """Join two bindings of type parameters."""
     if not first:
         return second

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.languages.typescript.inference import TsExpressions, callback_parameter
 from sourcelight.engines.navigation.languages.typescript.names import TsRef, TsValue
-from sourcelight.engines.navigation.languages.typescript.scopes import FUNCTIONS, unquoted
+from sourcelight.engines.navigation.languages.typescript.scopes import FUNCTIONS, unquote
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import definitions_named
 
@@ -77,7 +77,7 @@ class TsInference(TsExpressions):
             key = parent.child_by_field_name("key")
             holders = self.expected_values(document, path[:-2]) if key is not None else []
             return (
-                [v for h in holders for r in self.member_refs(h, unquoted(key)) for v in self.values_of(r)]
+                [v for h in holders for r in self.member_refs(h, unquote(key)) for v in self.values_of(r)]
                 if key is not None
                 else []
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.annotations import merged
+from sourcelight.engines.navigation.languages.typescript.annotations import merge_bound_types
 from sourcelight.engines.navigation.languages.typescript.members import TsGenerics
 from sourcelight.engines.navigation.languages.typescript.names import (
     MAX_ALTERNATIVES,
@@ -24,7 +24,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     PatternStep,
     TsBinding,
     parameters_of,
-    unquoted,
+    unquote,
 )
 from sourcelight.engines.navigation.model import Document
 
@@ -109,7 +109,7 @@ class TsExpressions(TsGenerics):
             return [
                 value
                 for ref in self.follow(refs)[:MAX_ALTERNATIVES]
-                for value in self.values_of(replace(ref, bound_types=merged(ref.bound_types, bound_types)))
+                for value in self.values_of(replace(ref, bound_types=merge_bound_types(ref.bound_types, bound_types)))
             ]
         if kind in {"member_expression", "nested_identifier"}:
             return self._property(document, node, bound_types)
@@ -181,7 +181,7 @@ class TsExpressions(TsGenerics):
 
     def _property(self, document: Document, node: Node, bound_types: BoundTypes) -> list[TsValue]:
         name = node.child_by_field_name("property")
-        refs = self.selected(
+        refs = self.select_member(
             document,
             node.child_by_field_name("object"),
             (name.text if name is not None else None) or b"",
@@ -189,7 +189,9 @@ class TsExpressions(TsGenerics):
         )
         return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
 
-    def selected(self, document: Document, holder: Node | None, name: bytes, bound_types: BoundTypes) -> list[TsRef]:
+    def select_member(
+        self, document: Document, holder: Node | None, name: bytes, bound_types: BoundTypes
+    ) -> list[TsRef]:
         """Return the members that ``holder.name`` refers to, imports not followed."""
         refs: list[TsRef] = []
         for value in self.infer(document, holder, bound_types):
@@ -201,7 +203,7 @@ class TsExpressions(TsGenerics):
         values: list[TsValue] = []
         for value in self.infer(document, node.child_by_field_name("object"), bound_types):
             if index is not None and index.type == "string":
-                values += [v for ref in self.member_refs(value, unquoted(index)) for v in self.values_of(ref)]
+                values += [v for ref in self.member_refs(value, unquote(index)) for v in self.values_of(ref)]
             elif index is not None and index.type == "number" and value.kind == "tuple":
                 values += self.take_step(
                     [value], PatternStep("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
@@ -227,7 +229,9 @@ class TsExpressions(TsGenerics):
             if value.kind == "class" and value.node is not None:
                 ref = TsRef(value.document, TsBinding("class", b"", 0, 0, value.node))
                 bindings = self.bound_to(ref, document, type_arguments, bound_types)
-                values.append(TsValue("instance", value.document, value.node, merged(value.bound_types, bindings)))
+                values.append(
+                    TsValue("instance", value.document, value.node, merge_bound_types(value.bound_types, bindings))
+                )
         if not values and constructor is not None and type_arguments:
             return self._built_in_type(document, constructor, type_arguments, bound_types)
         return values
@@ -236,7 +240,7 @@ class TsExpressions(TsGenerics):
         function = node.child_by_field_name("function")
         if function is None:
             return []
-        required = _required(node)
+        required = _required_module(node)
         if required:
             target = self.module(document, required)
             return [TsValue("module", target)] if target is not None else []
@@ -263,7 +267,7 @@ class TsExpressions(TsGenerics):
     def _dynamic_import(self, document: Document, node: Node) -> list[TsValue]:
         arguments = node.child_by_field_name("arguments")
         first = _first(arguments) if arguments is not None else None
-        target = self.module(document, unquoted(first)) if first is not None and first.type == "string" else None
+        target = self.module(document, unquote(first)) if first is not None and first.type == "string" else None
         return [TsValue("promise", document, node, {}, (TsValue("module", target),))] if target is not None else []
 
     def _call_signature_results(self, value: TsValue) -> list[TsValue]:
@@ -388,9 +392,7 @@ class TsExpressions(TsGenerics):
         if len(path) < 2 or path[-2].type != "object" or name is None:
             return []
         holders = self.expected_values(document, path[:-1])
-        return [
-            v for holder in holders for ref in self.member_refs(holder, unquoted(name)) for v in self.values_of(ref)
-        ]
+        return [v for holder in holders for ref in self.member_refs(holder, unquote(name)) for v in self.values_of(ref)]
 
     def parameter(self, function: TsValue, position: int, count: int = 0) -> list[TsValue]:
         """Return the expected values of a parameter; of overloads, the first that takes `count` arguments.
@@ -469,13 +471,13 @@ def _last(node: Node) -> Node | None:
     return next((child for child in reversed(node.named_children) if child.type != "comment"), None)
 
 
-def _required(call: Node) -> bytes:
+def _required_module(call: Node) -> bytes:
     """The module of ``require("…")``."""
     function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
     if function is None or function.type != "identifier" or function.text != b"require" or arguments is None:
         return b""
     first = _first(arguments)
-    return unquoted(first) if first is not None and first.type == "string" else b""
+    return unquote(first) if first is not None and first.type == "string" else b""
 
 
 def _returns(body: Node) -> list[Node]:

@@ -21,7 +21,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     binding,
     parse_recovering,
     pattern_names,
-    unquoted,
+    unquote,
 )
 from sourcelight.engines.navigation.model import Document, How, Role
 
@@ -180,7 +180,7 @@ class TsLookup:
         if kind in {"pair", "pair_pattern", "jsx_attribute"} and self.leaf.type == "property_identifier":
             return self._key(), "type"
         if self.leaf.type == "shorthand_property_identifier_pattern":
-            return self._key() or self._own("variable"), "type"
+            return self._key() or self._declare_here("variable"), "type"
         if self.leaf.type == "shorthand_property_identifier":
             plain, how = self._plain()
             return [*plain, *self._contextual_key(len(self.path) - 2)], how
@@ -188,7 +188,7 @@ class TsLookup:
             return self._member(), "scope"
         return self._plain()
 
-    def _own(self, kind: str) -> list[TsRef]:
+    def _declare_here(self, kind: str) -> list[TsRef]:
         declared = TsBinding(
             "variable" if kind == "variable" else "member",
             self.name,
@@ -205,9 +205,9 @@ class TsLookup:
         refs = self.inference.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
         declared_here = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
         refs = declared_here + [r for r in refs if r not in declared_here]
-        return self._ended(refs, "scope")
+        return self._follow_imports(refs, "scope")
 
-    def _ended(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
+    def _follow_imports(self, refs: list[TsRef], how: How) -> tuple[list[TsRef], How]:
         followed = self.inference.follow([self._through_require(ref) for ref in refs])
         elsewhere = any(ref.document != self.document or ref.binding is None for ref in followed)
         imports = any(ref.binding is not None and ref.binding.kind == "import" for ref in refs)
@@ -253,14 +253,14 @@ class TsLookup:
                 self.leaf.end_byte,
                 self.parent,
                 (),
-                unquoted(source),
-                unquoted(name),
+                unquote(source),
+                unquote(name),
             )
             return self.inference.follow([TsRef(self.document, imported)]), "import"
         if name is not None and name.start_byte != self.leaf.start_byte:
-            return self._own("variable"), "scope"
+            return self._declare_here("variable"), "scope"
         refs = self.inference.lookup(self.document, self.name, self.model.root.start_byte)
-        return self._ended(refs, "scope")
+        return self._follow_imports(refs, "scope")
 
     def _key(self) -> list[TsRef]:
         """A key of an object literal, of a destructuring, or of a JSX element."""
@@ -269,8 +269,8 @@ class TsLookup:
             props = self.inference.props(self.document, self.path[:-1])
             return [ref for value in props for ref in self.inference.member_refs(value, self.name)]
         if kind == "pair":
-            return self._contextual_key(len(self.path) - 3) or self._own("member")
-        return self._destructured()
+            return self._contextual_key(len(self.path) - 3) or self._declare_here("member")
+        return self._destructured_property()
 
     def _contextual_key(self, index: int) -> list[TsRef]:
         """The property that is expected under the name, for the object literal ``path[at]``."""
@@ -279,7 +279,7 @@ class TsLookup:
         expected = self.inference.expected_values(self.document, self.path[: index + 1])
         return [ref for value in expected for ref in self.inference.member_refs(value, self.name)]
 
-    def _destructured(self) -> list[TsRef]:
+    def _destructured_property(self) -> list[TsRef]:
         """The property that a pattern takes."""
         top = next((i for i in range(len(self.path) - 1, -1, -1) if not _in_pattern(self.path[i])), 0)
         holder = self.path[top]
@@ -316,7 +316,7 @@ class TsLookup:
             expected = self._contextual_key(len(self.path) - 3)
             if expected:
                 return expected
-        return self._own("member")
+        return self._declare_here("member")
 
 
 def _in_pattern(node: Node) -> bool:

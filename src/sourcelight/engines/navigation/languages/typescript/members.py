@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, merged
+from sourcelight.engines.navigation.languages.typescript.annotations import TsAnnotations, merge_bound_types
 from sourcelight.engines.navigation.languages.typescript.names import (
     BoundTypes,
     TsRef,
@@ -21,7 +21,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     declared_by,
     parameters_of,
     type_parameters,
-    unquoted,
+    unquote,
 )
 from sourcelight.engines.navigation.model import DeclarationKey, Document
 
@@ -140,7 +140,7 @@ class TsMembers(TsAnnotations):
             for base_value in self.infer(document, base, value.bound_types):
                 if base_value.kind == "class" and base_value.node is not None:
                     ref = TsRef(base_value.document, TsBinding("class", b"", 0, 0, base_value.node))
-                    bound_types = merged(
+                    bound_types = merge_bound_types(
                         base_value.bound_types, self.bound_to(ref, document, type_arguments, value.bound_types)
                     )
                     yield TsValue(value.kind, base_value.document, base_value.node, bound_types)
@@ -172,7 +172,7 @@ def _in_class(node: Node, *, static: bool) -> Iterator[TsBinding]:
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
             if key is not None and is_static(child) is static:
-                member = TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                member = TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, implementations before signatures: readers want to see the code.
                 if child.type == "method_signature" or any(c.type == "set" for c in child.children):
                     late.append(member)
@@ -226,7 +226,7 @@ def _signatures(body: Node) -> Iterator[TsBinding]:
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name")
             if key is not None:
-                yield TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
 
 
 def _pairs(node: Node) -> Iterator[TsBinding]:
@@ -235,7 +235,7 @@ def _pairs(node: Node) -> Iterator[TsBinding]:
         if child.type == "shorthand_property_identifier":
             yield binding("member", child, child)
         elif key is not None and key.type != "computed_property_name":
-            yield TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
+            yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
 
 
 def _enum_members(node: Node) -> Iterator[TsBinding]:
@@ -243,7 +243,7 @@ def _enum_members(node: Node) -> Iterator[TsBinding]:
     for child in body.named_children if body is not None else ():
         key = child.child_by_field_name("name") if child.type == "enum_assignment" else child
         if key is not None:
-            yield TsBinding("member", unquoted(key), key.start_byte, key.end_byte, child)
+            yield TsBinding("member", unquote(key), key.start_byte, key.end_byte, child)
 
 
 def _in_namespace(node: Node) -> Iterator[TsBinding]:

@@ -136,7 +136,7 @@ def _in_package(project: Project, module: bytes) -> Document | None:
     subpath = module[len(name.encode()) :].strip(b"/")
     if subpath:
         for start in (b"", b"src/", b"lib/"):
-            document = _file(project, _joined(directory, start + subpath))
+            document = _file(project, _join(directory, start + subpath))
             if document is not None:
                 return document
         return None
@@ -149,7 +149,7 @@ def _in_package(project: Project, module: bytes) -> Document | None:
     return None
 
 
-def _joined(directory: bytes, name: bytes) -> bytes:
+def _join(directory: bytes, name: bytes) -> bytes:
     return directory + b"/" + name if directory else name
 
 
@@ -160,7 +160,7 @@ def _file(project: Project, path: bytes) -> Document | None:
     if dot and any(path.endswith(bound_types) for bound_types in _ENDINGS):
         tries.append(path)
     tries += [path + bound_types for bound_types in _ENDINGS]
-    tries += [_joined(path, b"index") + bound_types for bound_types in _ENDINGS]
+    tries += [_join(path, b"index") + bound_types for bound_types in _ENDINGS]
     return project.first(tries)
 
 

@@ -16,7 +16,7 @@ from sourcelight.engines.navigation.languages.typescript.scopes import (
     TsModel,
     binding,
     declared_by,
-    unquoted,
+    unquote,
 )
 from sourcelight.engines.navigation.model import DeclarationKey, Document
 
@@ -136,7 +136,7 @@ class TsNames:
         for number in files:
             other = project.document_at(number)
             if name in other.text and (model := self.model(other)) is not None:
-                declared = model.declared(model.root).get(name)
+                declared = model.declarations(model.root).get(name)
                 if declared:
                     return [TsRef(other, binding) for binding in declared]
         return []
@@ -227,7 +227,7 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
     default = any(child.type == "default" for child in node.children)
     declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
     source = node.child_by_field_name("source")
-    module = unquoted(source) if source is not None else b""
+    module = unquote(source) if source is not None else b""
     if declaration is not None:
         for declared in declared_by(declaration):
             yield (b"default" if default else declared.name), declared
@@ -239,23 +239,23 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
         if child.type == "namespace_export" and child.named_children:
             shown_name = child.named_children[0]
             declared = TsBinding(
-                "import", unquoted(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
+                "import", unquote(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
             )
             yield declared.name, declared
         for specifier in child.named_children if child.type == "export_clause" else ():
             name = specifier.child_by_field_name("name")
             if name is None:
                 continue
-            exported_name = unquoted(specifier.child_by_field_name("alias") or name)
+            exported_name = unquote(specifier.child_by_field_name("alias") or name)
             if module:
                 yield (
                     exported_name,
                     TsBinding(
-                        "import", exported_name, name.start_byte, name.end_byte, specifier, (), module, unquoted(name)
+                        "import", exported_name, name.start_byte, name.end_byte, specifier, (), module, unquote(name)
                     ),
                 )
             else:
-                for declared in model.declared(model.root).get(unquoted(name), ()):
+                for declared in model.declarations(model.root).get(unquote(name), ()):
                     yield exported_name, declared
     if any(child.type == "=" for child in node.children) and node.named_children:
         yield b"default", _of_expression(model, node.named_children[-1])
@@ -263,7 +263,7 @@ def _statement_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBi
 
 def _of_expression(model: TsModel, value: Node) -> TsBinding:
     if value.type == "identifier":
-        declared = model.declared(model.root).get(value.text or b"")
+        declared = model.declarations(model.root).get(value.text or b"")
         if declared:
             return declared[0]
     name = value.child_by_field_name("name")
@@ -283,10 +283,10 @@ def _assigned_exports(model: TsModel, node: Node) -> Iterator[tuple[bytes, TsBin
             for child in right.named_children:
                 key = child.child_by_field_name("key") or child.child_by_field_name("name")
                 if child.type == "shorthand_property_identifier":
-                    for declared in model.declared(model.root).get(child.text or b"", ()):
+                    for declared in model.declarations(model.root).get(child.text or b"", ()):
                         yield declared.name, declared
                 elif key is not None:
-                    yield unquoted(key), binding("member", key, child)
+                    yield unquote(key), binding("member", key, child)
         yield b"default", _of_expression(model, right)
     elif (holder.text or b"") in {b"exports", b"module.exports"}:
         yield name.text or b"", binding("member", name, node)
