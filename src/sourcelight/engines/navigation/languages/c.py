@@ -227,10 +227,21 @@ class CRules:
                 break
             expression = path[index]
         if receiver is None:
-            prefers = _TAGGED if kind in _SPECIFIERS else _ALIASED
-            return NameUse(called=is_called, count=count, typed=is_type, prefers=prefers if is_type else ())
+            preferred_nodes = _TAGGED if kind in _SPECIFIERS else _ALIASED
+            return NameUse(
+                is_called=is_called,
+                argument_count=count,
+                is_type=is_type,
+                preferred_nodes=preferred_nodes if is_type else (),
+            )
         return NameUse(
-            "attribute", receiver, None, (b"", leaf.text or b""), called=is_called, count=count, typed=is_type
+            "attribute",
+            receiver,
+            None,
+            (b"", leaf.text or b""),
+            is_called=is_called,
+            argument_count=count,
+            is_type=is_type,
         )
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
@@ -333,11 +344,11 @@ class CRules:
         hidden_refs: list[DeclarationRef] = []
         is_announced = False
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
-            if (use.typed and kind in CODE) or (use.called and kind in {"field", "method"} and other != document):
+            if (use.is_type and kind in CODE) or (use.is_called and kind in {"field", "method"} and other != document):
                 continue
             is_visible = other.key in seen or other == document
             # A header may name a struct without its body, which can be in any file.
-            completes = use.prefers == _TAGGED and kind in TYPES
+            completes = use.preferred_nodes == _TAGGED and kind in TYPES
             if not is_visible and kind not in {"function", "variable"} and not completes:
                 continue
             declaration = names.declaration(other, name, start)
@@ -357,10 +368,10 @@ class CRules:
             hidden_refs = []
         bodies = [ref for ref in hidden_refs if not ref.declaration.is_prototype and not _static(ref.declaration.node)]
         return sorted(
-            [*(bodies if is_announced or use.prefers == _TAGGED else ()), *visible_refs],
+            [*(bodies if is_announced or use.preferred_nodes == _TAGGED else ()), *visible_refs],
             key=lambda ref: (
                 misfit(ref.declaration, use, separate_function_names=False)
-                if use.typed
+                if use.is_type
                 else ref.declaration.kind in TYPES,
                 ref.declaration.is_prototype,
                 ref.document != document,

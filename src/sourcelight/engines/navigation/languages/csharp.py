@@ -119,7 +119,7 @@ class CSharpRules:
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         imported = nearest(path, {"using_directive"})
         if imported is not None:
-            return NameUse(role="import", path=_dotted_parts(parent, leaf), imported=True)
+            return NameUse(role="import", path=_dotted_parts(parent, leaf), is_import=True)
         kind = parent.type
         receiver, expression = None, leaf
         if kind == "generic_name" and len(path) > 2:
@@ -150,9 +150,15 @@ class CSharpRules:
             {"base_list", "type_argument_list", "attribute", "nullable_type", "array_type"}
         )  # fmt: skip
         if receiver is None:
-            return NameUse(called=is_called, count=count, typed=is_type)
+            return NameUse(is_called=is_called, argument_count=count, is_type=is_type)
         return NameUse(
-            "attribute", receiver, None, _dotted_parts(expression, leaf), called=is_called, count=count, typed=is_type
+            "attribute",
+            receiver,
+            None,
+            _dotted_parts(expression, leaf),
+            is_called=is_called,
+            argument_count=count,
+            is_type=is_type,
         )
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return

@@ -40,7 +40,7 @@ class DeclarativeLanguage(Language):
         declaration = self.rules.declaration_at(cursor.path)
         use = self.rules.use_of(cursor.path)
         is_binding = declaration is not None and declaration.start == cursor.node.start_byte
-        return Usage(use.role, is_binding, use.called)
+        return Usage(use.role, is_binding, use.is_called)
 
     def lookup(self, document: Document, cursor: Cursor, session: Session) -> Sequence[Ref]:
         """Return the declarations and files that a name refers to."""

@@ -86,30 +86,29 @@ class ModuleRef:
 class NameUse:
     """How a name is used.
 
-    `receiver` is what stands before the dot, `fields_of` the type whose field a literal or a pattern names, `path` the
-    whole dotted or coloned name up to this one, in an import (`imported`) or not. `count` is the number of arguments
-    of a call, -1 where it isn't one. `typed` tells that only a type can stand there, `prefers` which nodes
-    are the likelier ones to declare it.
+    `receiver` is the expression before the dot, `fields_of` the type whose field a literal or a pattern names, `path`
+    the qualified name up to this one, in an import (`is_import`) or elsewhere. `argument_count` is -1 outside of calls.
+    `is_type`: only a type can be here; `preferred_nodes` are the node types that declare it most likely.
     """
 
     role: Role = "name"
     receiver: Node | None = None
     fields_of: Node | None = None
     path: tuple[bytes, ...] = ()
-    imported: bool = False
-    called: bool = False
-    count: int = -1
-    typed: bool = False
-    prefers: Collection[str] = ()
+    is_import: bool = False
+    is_called: bool = False
+    argument_count: int = -1
+    is_type: bool = False
+    preferred_nodes: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TypeStep:
     """How the type of an expression follows from a part of it.
 
-    `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (as of
-    `node`), ``element`` (an element of `node`'s), ``auto`` (of a type that is left to the compiler).
-    `otherwise` counts where the first leads nowhere.
+    `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (type of
+    `node`), ``element`` (an element of `node`'s), ``auto`` (the compiler infers it).
+    `otherwise` is the next step to try if this one finds nothing.
     """
 
     kind: str

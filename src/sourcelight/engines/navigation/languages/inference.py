@@ -89,7 +89,7 @@ class NameResolver:
         if declaration is not None and declaration.start == leaf.start_byte:
             return [DeclarationRef(document, declaration, "scope", "the declaration")]
         use = self.rules.use_of(path)
-        if use.imported or (use.receiver is None and len(use.path) > 1):
+        if use.is_import or (use.receiver is None and len(use.path) > 1):
             return self.rules.lookup_qualified(self, document, use.path, leaf.start_byte)
         if use.fields_of is not None:
             return self._fields(document, use.fields_of, name)
@@ -325,12 +325,12 @@ class NameResolver:
 
 def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: bool) -> int:
     """Return how badly a declaration fits a use: 0 fits, more is less likely."""
-    if use.typed:
-        is_preferred = not use.prefers or declaration.node.type in use.prefers
+    if use.is_type:
+        is_preferred = not use.preferred_nodes or declaration.node.type in use.preferred_nodes
         return 0 if declaration.kind in TYPES and is_preferred else 1 if declaration.kind in TYPES else 2
     if use.role == "attribute" and not use.path:
-        return int((declaration.kind in CODE) is not use.called)
-    if use.called:
+        return int((declaration.kind in CODE) is not use.is_called)
+    if use.is_called:
         return (
             0
             if declaration.kind in CODE
@@ -345,12 +345,12 @@ def misfit(declaration: Declaration, use: NameUse, *, separate_function_names: b
 
 def parameter_mismatch(rules: DeclarationRules, declaration: Declaration, use: NameUse) -> int:
     """Return how badly the parameters of a function fit the arguments of a call: 0 exact, 1 possible, 2 wrong."""
-    if use.count < 0 or declaration.kind not in CODE:
+    if use.argument_count < 0 or declaration.kind not in CODE:
         return 0
     parameter_count = rules.parameters(declaration.node)
     if parameter_count is None:
         return 0
-    return 0 if parameter_count[0] == use.count else 1 if parameter_count[1] else 2
+    return 0 if parameter_count[0] == use.argument_count else 1 if parameter_count[1] else 2
 
 
 def innermost(rules: DeclarationRules, in_scope: list[Declaration], use: NameUse) -> list[Declaration]:

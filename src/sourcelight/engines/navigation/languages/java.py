@@ -141,7 +141,7 @@ class JavaRules:
         imported = nearest(path, {"import_declaration", "package_declaration"})
         if imported is not None:
             return NameUse(
-                role="import", path=tuple(_dotted_parts(imported.named_children[0], leaf.end_byte)), imported=True
+                role="import", path=tuple(_dotted_parts(imported.named_children[0], leaf.end_byte)), is_import=True
             )
         kind = parent.type
         is_type = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
@@ -159,10 +159,10 @@ class JavaRules:
         elif kind == "element_value_pair" and is_field(parent, "key", leaf):
             annotation = nearest(path, {"annotation"})
             name = annotation.child_by_field_name("name") if annotation is not None else None
-            return NameUse(role="keyword", receiver=name, called=True)
+            return NameUse(role="keyword", receiver=name, is_called=True)
         path_text = tuple(_dotted_parts(parent, leaf.end_byte)) if receiver is not None else ()
         role = "attribute" if receiver is not None else "name"
-        return NameUse(role, receiver, None, path_text, called=is_called, count=count, typed=is_type)  # type: ignore[arg-type]
+        return NameUse(role, receiver, None, path_text, is_called=is_called, argument_count=count, is_type=is_type)  # type: ignore[arg-type]
 
     def type_step(self, node: Node) -> TypeStep | None:  # noqa: PLR0911 - a case a return
         """Return where the type of an expression comes from."""
@@ -264,12 +264,12 @@ class JavaRules:
                 refs = [
                     ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)
                 ]
-                fitting_refs = [ref for ref in refs if not use.called or ref.declaration.kind not in TYPES]
+                fitting_refs = [ref for ref in refs if not use.is_called or ref.declaration.kind not in TYPES]
                 if fitting_refs:
                     return _sort_by_parameters(self, fitting_refs, use)
             elif statement.member == "*":
                 stars.append(statement.module.encode())
-        if use.called:
+        if use.is_called:
             paths = [(*star.split(b"."), name) for star in stars]
         else:
             own_package = package_of(document)
@@ -277,7 +277,7 @@ class JavaRules:
         for position, path in enumerate(paths):
             refs = [ref for ref in self.lookup_qualified(names, document, path, -1) if isinstance(ref, DeclarationRef)]
             if refs:
-                if not use.called and not position:
+                if not use.is_called and not position:
                     return [DeclarationRef(r.document, r.declaration, "scope", "in the same package") for r in refs]
                 return _sort_by_parameters(self, refs, use)
         return []

@@ -165,7 +165,7 @@ class RustRules:
         leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
         kind = parent.type
         if nearest(path, {"use_declaration"}) is not None:
-            return NameUse(role="import", path=_use_path(path), imported=True)
+            return NameUse(role="import", path=_use_path(path), is_import=True)
         if kind == "field_initializer" and is_field(parent, "field", leaf):
             literal = nearest(path, {"struct_expression"})
             return NameUse(
@@ -192,7 +192,7 @@ class RustRules:
             call.type == "call_expression" and call.start_byte == expression.start_byte
         ) or kind == "macro_invocation"
         role = "attribute" if receiver is not None or segments else "name"
-        return NameUse(role, receiver, None, segments, called=is_called, typed=is_type)  # type: ignore[arg-type]
+        return NameUse(role, receiver, None, segments, is_called=is_called, is_type=is_type)  # type: ignore[arg-type]
 
     def _segments(self, node: Node) -> tuple[bytes, ...]:
         """Return the parts of a coloned path; empty where one of them is no name."""
@@ -337,7 +337,7 @@ class RustRules:
         used = self._follow_uses(names, document, name, 0)
         if used:
             return used
-        if not use.called:
+        if not use.is_called:
             modules, _ = self._start_scopes(names, document, (name, b""), offset, 0)
             return [ModuleRef(module[0]) for module in modules if isinstance(module, tuple) and module[1] is None]
         for other, start, kind, _, _ in names.definitions_in(document.project, name):
@@ -429,7 +429,7 @@ class RustRules:
             return scopes, remaining
         used = self._follow_uses(names, document, first, depth) if remaining else []
         if used:
-            return [self._as_place(ref) for ref in used], remaining
+            return [self._as_module(ref) for ref in used], remaining
         root_number = crates(document.project).get(first)
         if root_number is not None:
             return [(document.project.document_at(root_number), None)], remaining
@@ -438,7 +438,7 @@ class RustRules:
             for other, number in names.session.providers(document.project, first.decode(errors="replace"))
         ], remaining
 
-    def _as_place(self, ref: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | RustModule:
+    def _as_module(self, ref: DeclarationRef | ModuleRef) -> DeclarationRef | ModuleRef | RustModule:
         return (ref.document, None) if isinstance(ref, ModuleRef) else ref
 
     def _module_at(self, names: NameResolver, document: Document, offset: int) -> RustModule:
@@ -489,7 +489,7 @@ class RustRules:
             if scope_node.start_byte == module_node.start_byte and scope_node.type == module_node.type:
                 scopes += self._scope_of(document, declaration)
         if not scopes:
-            scopes += [self._as_place(ref) for ref in self._follow_uses(names, document, name, depth + 1)]
+            scopes += [self._as_module(ref) for ref in self._follow_uses(names, document, name, depth + 1)]
         return scopes
 
     def import_target(self, names: NameResolver, document: Document, module: str, member: str) -> Document | None:
@@ -569,11 +569,11 @@ def _macro_use(leaf: Node) -> NameUse:
     if before is not None and before.type == ".":
         receiver = before.prev_sibling
         simple = receiver is not None and receiver.type in {"identifier", "self"}
-        return NameUse("attribute", receiver if simple else before, None, called=called)
+        return NameUse("attribute", receiver if simple else before, None, is_called=called)
     parts = [text_of(leaf)]
     while before is not None and before.type == "::" and before.prev_sibling is not None:
         before = before.prev_sibling
         parts.append(text_of(before))
         before = before.prev_sibling
     segments = tuple(reversed(parts)) if len(parts) > 1 else ()
-    return NameUse("attribute" if segments else "name", path=segments, called=called)
+    return NameUse("attribute" if segments else "name", path=segments, is_called=called)
