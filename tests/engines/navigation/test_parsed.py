@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sourcelight.engines.navigation.languages import resolver_of
+from sourcelight.engines.navigation.languages import LANGUAGES, resolver_of
 
 TEXTS = {
     "Python": "def area(x):\n    return area2(x) + area(1)  # area\n",
@@ -43,3 +43,13 @@ def test_every_place_of_a_name_counts_however_many_there_are(language: str) -> N
     parsed = resolver.parse(language, (head + line * 6_000).encode())
     assert parsed is not None
     assert len(resolver.occurrences(parsed, b"n")) == 6_000
+
+
+def test_the_table_has_every_name_of_a_language() -> None:
+    names: set[str] = set()
+    for name in LANGUAGES:
+        resolver = resolver_of(name)
+        assert resolver is not None
+        assert name in resolver.language.names
+        names |= set(resolver.language.names)
+    assert names == set(LANGUAGES)

@@ -227,7 +227,7 @@ def _definitions_of(query: SymbolQuery, workspace: Workspace) -> list[ResolvedDe
     unresolved: Occurrence | None = None
     for occurrence in voters[:MAX_VOTERS]:
         workspace.budget.check()
-        if workspace.budget.spent:
+        if workspace.budget.is_spent:
             workspace.notice("time", "The time limit ended before every occurrence was resolved.")
             break
         try:

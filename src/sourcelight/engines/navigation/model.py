@@ -264,23 +264,23 @@ class TimeSpent(Exception):
     """The CPU time for resolving names is used up."""
 
 
-class _Allowed(threading.local):
-    until: float | None = None
+class _TimeLimit(threading.local):
+    cpu_deadline: float | None = None
 
 
-_allowed = _Allowed()
+_limit = _TimeLimit()
 _STEPS = 256
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Have `check_time` raise `TimeSpent` after so many CPU seconds of this thread, inside this block."""
-    before = _allowed.until
-    _allowed.until = time.thread_time() + seconds
+def time_limit(cpu_s: float) -> Iterator[None]:
+    """Make `check_time` raise `TimeSpent` inside this block after `cpu_s` CPU seconds of this thread."""
+    before = _limit.cpu_deadline
+    _limit.cpu_deadline = time.thread_time() + cpu_s
     try:
         yield
     finally:
-        _allowed.until = before
+        _limit.cpu_deadline = before
 
 
 def check_time() -> None:
@@ -294,7 +294,7 @@ def check_time() -> None:
 
 def is_time_spent() -> bool:
     """Whether `check_time` would raise."""
-    return _allowed.until is not None and time.thread_time() > _allowed.until
+    return _limit.cpu_deadline is not None and time.thread_time() > _limit.cpu_deadline
 
 
 class ParsedFile:

@@ -163,7 +163,7 @@ class References:
 
     def _is_over_budget(self) -> bool:
         self.workspace.budget.check()
-        if self.workspace.budget.spent:
+        if self.workspace.budget.is_spent:
             self.complete = False
             self.workspace.notice("time", "The time limit ended before every file was read.")
             return True

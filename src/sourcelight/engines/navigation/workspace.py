@@ -116,23 +116,22 @@ class TimeBudget:
     Parameters
     ----------
     cancellation
-        Asked for before each file.
-    seconds
-        Time for the whole call; None: no limit.
+        Checked before each file.
+    timeout_s
+        Seconds for the whole call; None: no limit.
     """
 
     cancellation: Cancellation = field(default_factory=Cancellation)
-    seconds: float | None = None
-    parsed: int = 0
-    _ends: float | None = field(init=False, default=None)
+    timeout_s: float | None = None
+    _deadline: float | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._ends = None if self.seconds is None else time.monotonic() + self.seconds
+        self._deadline = None if self.timeout_s is None else time.monotonic() + self.timeout_s
 
     @property
-    def spent(self) -> bool:
+    def is_spent(self) -> bool:
         """Whether the time is used up."""
-        return self._ends is not None and time.monotonic() > self._ends
+        return self._deadline is not None and time.monotonic() > self._deadline
 
     def check(self) -> None:
         """Raise `Cancelled` when the caller asked to stop."""
@@ -368,7 +367,6 @@ class Workspace:
             if len(text) > MAX_PARSED_BYTES:
                 self.unparsed[document] = "too-large"
                 return None
-            self.budget.parsed += 1
             self._facts_bytes += len(text)
             if self._facts_bytes > self.navigator.cache_bytes:
                 self._facts.clear()
