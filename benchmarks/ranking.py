@@ -44,10 +44,10 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Scorer
 from sourcelight.engines.search.ranking.bm25 import Weights, score
-from sourcelight.engines.search.ranking.collection import ChunkCollection, make_space
+from sourcelight.engines.search.ranking.collection import ChunkCollection, make_collection
 from sourcelight.engines.search.ranking.file_scores import ListWeights
 from sourcelight.engines.search.ranking.paths import kind_of
-from sourcelight.engines.search.ranking.question import RankQuery, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Repository
@@ -147,7 +147,7 @@ class Methods:
         if failed:
             sys.exit(f"not indexed: {failed}")
         self.opened = self.engine.terms.open(self.target)
-        self.space = make_space([self.opened], [None])
+        self.space = make_collection([self.opened], [None])
         if self.histories is not None:
             self.commits = CommitRanker(self._history(self.histories), self.target.commit)
 
@@ -187,7 +187,7 @@ class Methods:
 
     def _ours(self, ranker: Ranker, *, joined: bool = True) -> Files:
         def rank(row: Row) -> Sequence[str]:
-            question = analyse(row.text)
+            question = analyze(row.text)
             if not joined:
                 question = _without_joined(question)
             found = ranker.rank_files(question, [self.opened], [None], 10, Cancellation())
@@ -197,14 +197,14 @@ class Methods:
 
     def _terms(self, row: Row) -> Sequence[str]:
         scores = np.zeros(self.space.files)
-        for term in _without_joined(analyse(row.text)).terms:
+        for term in _without_joined(analyze(row.text)).terms:
             entries = self.space.entries(term)
             if entries is not None:
                 np.add.at(scores, self.space.file_of[entries[0]], entries[1])
         return self._first(scores)
 
     def _bm25(self, row: Row) -> Sequence[str]:
-        terms = _without_joined(analyse(row.text)).terms
+        terms = _without_joined(analyze(row.text)).terms
         words = score(self.space, terms, Weights(definition=0, path=0), Cancellation())
         return self._first(np.maximum.reduceat(words.chunks, self.space.first))
 

@@ -30,8 +30,8 @@ from sourcelight.engines.deepsearch.requests import ResearchRequest
 from sourcelight.engines.deepsearch.research import ExtractiveResearcher
 from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution.natural_language import prepare
-from sourcelight.engines.search.ranking.collection import make_space
-from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.engines.search.ranking.collection import make_collection
+from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.engines.tools import ToolContext
@@ -54,10 +54,10 @@ _MOST = 10
 
 def plain(question: str, opened: list[OpenedTerms]) -> Any:
     """Give the ten best chunks by BM25 over the words of a question."""
-    space = make_space(opened, [None] * len(opened))
+    space = make_collection(opened, [None] * len(opened))
     scores = np.zeros(space.chunks)
     norm = space.norms(0.5)[0]
-    for term, weight in analyse(question).terms.items():
+    for term, weight in analyze(question).terms.items():
         entries = None if term.startswith("=") else space.entries(term)
         if entries is None:
             continue
@@ -105,13 +105,13 @@ def main() -> None:
             except (SourcelightError, OSError) as fault:
                 print(f"left out: {target.repository.name}: {fault}", file=sys.stderr)
         before = _resident_mb()
-        space, none = make_space(opened, [None] * len(opened)), [None] * len(opened)
+        space, none = make_collection(opened, [None] * len(opened)), [None] * len(opened)
         space.norms(0.5)
         grown = _resident_mb() - before
         peer = cpu_ms(lambda question: plain(question, opened), options.repeat)
 
         def ranked(limits: RankLimits) -> float:
-            return cpu_ms(lambda q: Ranker().rank(analyse(q), opened, none, limits, stop), options.repeat)
+            return cpu_ms(lambda q: Ranker().rank(analyze(q), opened, none, limits, stop), options.repeat)
 
         ours = {"ten chunks": ranked(RankLimits(_MOST)), "15 files, 3 chunks each": ranked(RankLimits(None, 15, 3))}
         context = ToolContext(engine, Viewer.owner())

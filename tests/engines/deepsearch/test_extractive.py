@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, is_follow_up, with_follow_up
 from sourcelight.engines.deepsearch.research import PreviousTurn, ResearchBudget
 from sourcelight.engines.execution import LocalEngine
-from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -217,21 +217,21 @@ def test_private_code_is_in_no_answer(engine: LocalEngine) -> None:
 
 def test_intents_are_read() -> None:
     """Words that ask for history, uses, tests and documents are noticed."""
-    assert intents_of(analyse("who changed the parser last?")).history
-    assert intents_of(analyse("what calls parse()?")).usage
-    assert intents_of(analyse("which tests cover parse?")).tests
-    assert not intents_of(analyse("how are prices rounded?")).history
+    assert intents_of(analyze("who changed the parser last?")).history
+    assert intents_of(analyze("what calls parse()?")).usage
+    assert intents_of(analyze("which tests cover parse?")).tests
+    assert not intents_of(analyze("how are prices rounded?")).history
     for text in ("who wrote this?", "When was retry added?", "Why was it dropped?", "since when is it there?"):
-        assert intents_of(analyse(text)).history, text
+        assert intents_of(analyze(text)).history, text
     for text in ("what happens when memory is full?", "Who calls `parse`?", "When are deleted entries freed?"):
-        assert not intents_of(analyse(text)).history, text
+        assert not intents_of(analyze(text)).history, text
 
 
 def test_follow_ups_lean_on_what_was_cited() -> None:
     """A short or pointing question takes in what was cited before, at less weight; a whole one does not."""
-    short = with_follow_up(analyse("and in tests?"), ["checkout_total"])
+    short = with_follow_up(analyze("and in tests?"), ["checkout_total"])
     assert 0 < short.terms["checkout"] < 1
-    whole = analyse("how does the server parse multipart uploads larger than memory limits")
+    whole = analyze("how does the server parse multipart uploads larger than memory limits")
     assert not is_follow_up(whole.text)
     assert with_follow_up(whole, ["checkout_total"]) == whole
 

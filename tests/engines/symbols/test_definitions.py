@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engines.symbols.samples import SAMPLES
 from sourcelight.engines.symbols import KINDS, LANGUAGES, FileDefinitions, definitions, kind_code
-from sourcelight.engines.symbols.definition_parser import LARGEST_FILE
+from sourcelight.engines.symbols.definition_parser import MAX_FILE_BYTES
 
 any_text = st.one_of(
     st.binary(max_size=300),
@@ -79,7 +79,7 @@ def test_broken_text_gives_what_can_be_had() -> None:
 
 
 def test_a_large_file_is_marked_and_not_parsed() -> None:
-    found = definitions("Python", b"x = 1\n" * (LARGEST_FILE // 6 + 1))
+    found = definitions("Python", b"x = 1\n" * (MAX_FILE_BYTES // 6 + 1))
     assert (len(found), found.incomplete) == (0, "too-large")
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.engines.symbols.table import packed, unpacked
+from sourcelight.engines.symbols.table import pack, unpack
 
 numbers = st.lists(st.integers(0, 255) | st.integers(0, (1 << 32) - 1), max_size=40)
 
@@ -16,18 +16,18 @@ numbers = st.lists(st.integers(0, 255) | st.integers(0, (1 << 32) - 1), max_size
 def test_numbers_come_back(values: list[int], kind: type) -> None:
     """Whatever they are, and whether they ascend or are only said to."""
     for ascending in (False, True):
-        held = packed(np.array(values, dtype=kind), ascending=ascending)
-        assert unpacked(memoryview(held.tobytes())).tolist() == values
+        held = pack(np.array(values, dtype=kind), ascending=ascending)
+        assert unpack(memoryview(held.tobytes())).tolist() == values
 
 
 def test_what_ascends_takes_little_room() -> None:
     """Offsets and lines are most of a table."""
     offsets = np.cumsum(np.full(10_000, 300))
-    assert packed(offsets, ascending=True).nbytes < 200 < packed(offsets).nbytes
+    assert pack(offsets, ascending=True).nbytes < 200 < pack(offsets).nbytes
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", b"\x03\x00abc", b"\x01\x00not deflated", bytes(9)])
 def test_a_damaged_array_is_refused(data: bytes) -> None:
     """As a fault of values, which makes a table count as missing."""
     with pytest.raises(ValueError, match="damaged"):
-        unpacked(memoryview(data))
+        unpack(memoryview(data))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sourcelight.core.arrays import BoolArray
 from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError
@@ -24,10 +25,9 @@ from sourcelight.engines.execution.scope.revisions import scoped
 from sourcelight.engines.execution.scope.scope import ScopeResolver
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
-from sourcelight.engines.search.ranking.collection import Mask
-from sourcelight.engines.search.ranking.model import ALONE, StatsExchange
+from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange
 from sourcelight.engines.search.ranking.paths import kind_of
-from sourcelight.engines.search.ranking.question import RankQuery, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.search.ranking.ranker import Ranker, RankLimits
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.repos import Viewer, resolve
@@ -75,7 +75,7 @@ class RankedSearch:
     per_file: int | None = None
     targets: Sequence[Target] | None = None
     scorers: Sequence[Scorer] = field(default=())
-    exchange: StatsExchange = ALONE
+    exchange: StatsExchange = LOCAL_ONLY
     question: RankQuery | None = None
     filters: str = ""
 
@@ -107,14 +107,14 @@ def rank(
         After ``cancellation.cancel()``.
     """
     filters, words = split_filters(request.text) if request.question is None else (request.filters, "")
-    question = request.question or analyse(words)
+    question = request.question or analyze(words)
     if not question.terms:
         raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
     places, failed = _places(engine, request, filters, viewer, cancellation)
     targets = [target for target, _ in places]
     failed.update(prepare(engine, targets, cancellation, observer))
     opened: list[OpenedTerms] = []
-    masks: list[Mask | None] = []
+    masks: list[BoolArray | None] = []
     for target, texts in places:
         try:
             each = engine.terms.open(target)
@@ -175,7 +175,7 @@ def _chosen(engine: LocalEngine, request: RankedSearch, asked: Sequence[Target],
     return [target for target in request.targets if target.repository.key in seen]
 
 
-def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> Mask | None:
+def _mask(opened: OpenedTerms, texts: Sequence[TextQuery]) -> BoolArray | None:
     """Tell which files pass one of the filters; None for all."""
     masks = [opened.snapshot.passing_files(text.files, text.languages) for text in texts]
     narrow = [mask for mask in masks if mask is not None]

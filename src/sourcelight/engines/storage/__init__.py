@@ -1,4 +1,4 @@
-"""What indexes of any kind need of the machine: worker processes, locks between processes, faults in words.
+"""Storage for indexes of any kind: files of named sections, manifests and locks, and worker processes.
 
-Knows no repository and no index.
+What an index contains lives in `search/index` and `history/store`. Start with `sections`, the file format.
 """

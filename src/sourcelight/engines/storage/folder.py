@@ -1,9 +1,4 @@
-"""JSON files that say which other files count, with a checksum of what they say.
-
-Locks between processes, which die with the process that holds them.
-
-Faults of building an index, in words.
-"""
+"""Manifests (JSON with a checksum), locks between processes, and messages for build errors."""
 
 from __future__ import annotations
 
@@ -21,11 +16,11 @@ import xxhash
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed, SearchIndexError, SourcelightError
 
-_LARGEST = 256 * 1024 * 1024
+_MAX_MANIFEST_BYTES = 256 * 1024 * 1024
 
 
 def manifest_bytes(content: Any) -> bytes:
-    """Write a JSON value as the bytes of a manifest."""
+    """Encode a JSON value as a manifest."""
     return json.dumps({"checksum": _checksum(content), "content": content}, indent=1).encode()
 
 
@@ -40,16 +35,16 @@ def read_manifest(path: Path) -> Any:
         When it can't be read; FileNotFoundError when there is none.
     """
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size > _LARGEST:
+        if os.fstat(file.fileno()).st_size > _MAX_MANIFEST_BYTES:
             raise IndexDamaged(str(path), "it is too large to be a manifest")
         text = file.read()
     try:
         parsed = json.loads(text)
         content = parsed["content"]
-        whole = parsed["checksum"] == _checksum(content)
-    except (ValueError, TypeError, KeyError, RecursionError) as fault:
-        raise IndexDamaged(str(path), f"it can't be read ({fault})") from fault
-    if not whole:
+        is_intact = parsed["checksum"] == _checksum(content)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise IndexDamaged(str(path), f"it can't be read ({error})") from error
+    if not is_intact:
         raise IndexDamaged(str(path), "it is altered")
     return content
 
@@ -62,8 +57,11 @@ _POLL_S = 0.05
 
 
 @contextlib.contextmanager
-def held(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock of an open file; `stop` is called while waiting and may raise."""
+def lock_file(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of an open file; `stop` is called while waiting and may raise.
+
+    The operating system releases the lock when the process dies, so no lock file ever has to be cleaned up.
+    """
     while not _try_lock(file):
         stop()
         time.sleep(_POLL_S)
@@ -107,22 +105,22 @@ else:
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def reason_of(fault: Exception) -> str:
-    """Say why something could not be built, without saying where."""
-    if isinstance(fault, SearchIndexError):
-        return fault.reason
-    if isinstance(fault, SourcelightError):
-        return str(fault)
-    if isinstance(fault, MemoryError):
+def reason_of(error: Exception) -> str:
+    """Return why a build failed, without paths: remote callers read it."""
+    if isinstance(error, SearchIndexError):
+        return error.reason
+    if isinstance(error, SourcelightError):
+        return str(error)
+    if isinstance(error, MemoryError):
         return "not enough memory"
-    if isinstance(fault, OSError) and fault.strerror:
-        is_full = fault.errno in _FULL  # no place of this machine is named: callers read it
-        return f"no room left on the disk ({fault.strerror})" if is_full else fault.strerror
-    return f"{type(fault).__name__}: {fault}"
+    if isinstance(error, OSError) and error.strerror:
+        is_full = error.errno in _FULL  # no place of this machine is named: callers read it
+        return f"no room left on the disk ({error.strerror})" if is_full else error.strerror
+    return f"{type(error).__name__}: {error}"
 
 
-def write_failed(path: Path, fault: OSError, what: str = "index") -> IndexWriteFailed:
-    """Put an operating system's refusal to write into words."""
-    if fault.errno in _FULL:
-        return IndexWriteFailed(str(path), f"no room left for the {what} ({fault.strerror}); the former one is kept")
-    return IndexWriteFailed(str(path), f"cannot write the {what}: {fault.strerror or fault}")
+def write_failed(path: Path, error: OSError, subject: str = "index") -> IndexWriteFailed:
+    """Convert a failed write to an `IndexWriteFailed` with a message."""
+    if error.errno in _FULL:
+        return IndexWriteFailed(str(path), f"no room left for the {subject} ({error.strerror}); the former one is kept")
+    return IndexWriteFailed(str(path), f"cannot write the {subject}: {error.strerror or error}")

@@ -1,12 +1,11 @@
-"""Files of named sections: immutable, memory-mapped, with a checksum on every part.
+"""Files of named sections: immutable, memory-mapped, with a checksum for every section.
 
-Layout: a fixed head (magic, format version, length and CRC-32 of the table), a JSON table (free facts, and for each
-section its offset, length, item type and XXH3-64 checksum), then the sections, each on an 8-byte bound, then a tail of
-zeros, so that eight bytes may be read from any place in a section.
+Layout: a fixed head (magic, format version, length and CRC-32 of the table), a JSON table (metadata, and offset,
+length, dtype and XXH3-64 checksum of each section), then the sections, each 8-byte aligned, then a tail of zeros, so
+that eight bytes can be read from any offset of a section.
 
-A section is compared with its checksum when it is first used, so a search pays for what it reads and no byte reaches
-numpy, Arrow or a pattern engine unchecked. A file found damaged is deleted: the manifest then names a missing file,
-and every process builds it anew.
+A section is checked on first use, so a search pays for what it reads, and no unchecked byte reaches numpy, Arrow or a
+pattern engine. A damaged file is deleted: its manifest then names a missing file, and any process rebuilds it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ FORMAT = 3
 TAIL = 16
 _HEAD = struct.Struct("<8sIIII")
 _ALIGNMENT = 8
-_LARGEST_TABLE = 64 * 1024 * 1024
+_MAX_TABLE_BYTES = 64 * 1024 * 1024
 
 Kind: TypeAlias = Literal["shard", "view", "symbols", "terms", "history"]
 _MAGIC = {
@@ -58,9 +57,9 @@ def write_sections(
     name: str = "",
     durable: bool = True,
 ) -> str:
-    """Write a file of sections into `folder` and give its name.
+    """Write a file of sections into `folder` and return its name.
 
-    The file has its name only once all of it is written.
+    The file is renamed to its name when it is complete.
 
     Parameters
     ----------
@@ -90,8 +89,8 @@ def write_sections(
             if durable:
                 os.fsync(file.fileno())
         temporary.replace(folder / name)
-    except OSError as fault:
-        raise write_failed(folder, fault, "history" if kind == "history" else "index") from fault
+    except OSError as error:
+        raise write_failed(folder, error, "history" if kind == "history" else "index") from error
     finally:
         temporary.unlink(missing_ok=True)
     return name
@@ -101,25 +100,30 @@ def _write(
     file: Any, kind: Kind, facts: Mapping[str, Any], sections: Mapping[str, Iterable[Array] | Array], name: str
 ) -> str:
     table: dict[str, list[Any]] = {}
-    arrays = {section: [part] if isinstance(part, np.ndarray) else list(part) for section, part in sections.items()}
+    arrays = {section: [array] if isinstance(array, np.ndarray) else list(array) for section, array in sections.items()}
     offset = 0
-    for section, parts in arrays.items():
-        length = sum(part.nbytes for part in parts)
+    for section, section_arrays in arrays.items():
+        length = sum(array.nbytes for array in section_arrays)
         checksum = xxhash.xxh3_64()
-        for part in parts:
-            checksum.update(_bytes_of(part))
-        table[section] = [offset, length, parts[0].dtype.str if parts else "|u1", checksum.intdigest()]
+        for array in section_arrays:
+            checksum.update(_bytes_of(array))
+        table[section] = [
+            offset,
+            length,
+            section_arrays[0].dtype.str if section_arrays else "|u1",
+            checksum.intdigest(),
+        ]
         offset += length + (-length) % _ALIGNMENT
-    named = {**facts, "name": name} if name else dict(facts)
-    text = json.dumps({"facts": named, "sections": table}, separators=(",", ":"), sort_keys=True).encode()
+    all_facts = {**facts, "name": name} if name else dict(facts)
+    text = json.dumps({"facts": all_facts, "sections": table}, separators=(",", ":"), sort_keys=True).encode()
     text += b" " * ((-len(text) - _HEAD.size) % _ALIGNMENT)
     file.write(_HEAD.pack(_MAGIC[kind], FORMAT, len(text), zlib.crc32(text), 0))
     file.write(text)
-    for parts in arrays.values():
+    for section_arrays in arrays.values():
         length = 0
-        for part in parts:
-            file.write(_bytes_of(part))
-            length += part.nbytes
+        for array in section_arrays:
+            file.write(_bytes_of(array))
+            length += array.nbytes
         file.write(b"\0" * ((-length) % _ALIGNMENT))
     file.write(b"\0" * TAIL)
     return name or _content_name(kind, text)
@@ -169,7 +173,7 @@ class SectionFile:
             raise self._damaged(f"not a {kind} file")
         if version != FORMAT:
             raise IndexDamaged(str(path), f"format {version}, this version reads {FORMAT}")
-        text = self.map[_HEAD.size : _HEAD.size + min(length, _LARGEST_TABLE)]
+        text = self.map[_HEAD.size : _HEAD.size + min(length, _MAX_TABLE_BYTES)]
         if len(text) != length or zlib.crc32(text) != crc:
             raise self._damaged("the table of sections is altered")
         table = json.loads(text)
@@ -210,16 +214,16 @@ class SectionFile:
         return np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
 
     def is_checked(self, name: str) -> bool:
-        """Tell whether a section was used before, so that using it again costs nothing."""
+        """Return whether a section has been checked, so that using it costs nothing more."""
         return name in self._checked
 
     def check_size(self) -> None:
-        """Raise `IndexDamaged` where the file lost bytes since it was mapped: reading those would end the process."""
+        """Raise `IndexDamaged` when the file has been truncated: reading the lost bytes would end the process."""
         if self.map.size() < self.size:
             raise self._damaged(f"{self.map.size()} bytes instead of {self.size}")
 
     def is_unchanged(self) -> bool:
-        """Tell whether the file at its path is still the one that was mapped, as it was."""
+        """Return whether the file at the path is still the one that was mapped, unchanged."""
         try:
             info = os.stat(self.path)  # noqa: PTH116 - before every search, in half the time
         except OSError:

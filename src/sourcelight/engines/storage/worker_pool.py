@@ -1,4 +1,4 @@
-"""Worker processes for one update: started when first needed, fed one job at a time, ended with it."""
+"""Worker processes of one update: started on demand, given one job at a time, ended with the update."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class WorkerJob:
     identity: str = ""
 
 
-_MOST_DEATHS = 10_000
+_MAX_DEATHS = 10_000
 _deaths: dict[str, str] = {}
 
 
-Told: TypeAlias = Callable[[str, dict[str, Any]], None]
+OnEvent: TypeAlias = Callable[[str, dict[str, Any]], None]
 
 
 class _Worker:
-    """A process and the thread that reads what it says."""
+    """A worker process, and the thread that reads its events."""
 
     def __init__(
         self, module: str, done: str, number: int, events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]]
@@ -125,7 +125,13 @@ class _Worker:
 
 
 def run(
-    module: str, jobs: Sequence[WorkerJob], workers: int, told: Told, stop: Callable[[], bool], *, done: str = "indexed"
+    module: str,
+    jobs: Sequence[WorkerJob],
+    workers: int,
+    on_event: OnEvent,
+    stop: Callable[[], bool],
+    *,
+    done: str = "indexed",
 ) -> bool:
     """Run the jobs and pass on what workers say of each; False when `stop` ended it, which kills the workers.
 
@@ -136,7 +142,7 @@ def run(
         ``event``; any but ``progress`` ends the job.
     jobs, workers
         The work, and how many processes may do it.
-    told
+    on_event
         Gets the key and the event: those of the worker, and ``failed`` for a job whose process died. When it raises,
         the workers are killed.
     stop
@@ -145,63 +151,63 @@ def run(
         What a process that died did to its job, in the reason that is told.
     """
     events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]] = queue.SimpleQueue()
-    waiting = deque(_untried(jobs, told))
-    team: dict[int, _Worker] = {}
+    pending = deque(_skip_fatal_jobs(jobs, on_event))
+    running_workers: dict[int, _Worker] = {}
     started = 0
     finished = False
     try:
-        while waiting or any(worker.job for worker in team.values()):
-            while waiting and len(team) < workers:
-                team[started] = _Worker(module, done, started, events)
-                team[started].send(waiting.popleft())
+        while pending or any(worker.job for worker in running_workers.values()):
+            while pending and len(running_workers) < workers:
+                running_workers[started] = _Worker(module, done, started, events)
+                running_workers[started].send(pending.popleft())
                 started += 1
             if stop():
                 return False
-            for worker in team.values():
+            for worker in running_workers.values():
                 worker.check()
             try:
                 number, event = events.get(timeout=_SLICE_S)
             except queue.Empty:
                 continue
-            worker = team[number]
+            worker = running_workers[number]
             worker.heard_s = time.monotonic()
-            its_job = worker.job
+            job = worker.job
             if event is None:
-                del team[number]
+                del running_workers[number]
                 event = {"event": "failed", "reason": worker.fate()}
-                _remember_death(its_job, event["reason"])
+                _remember_death(job, event["reason"])
                 worker.end(kill=True)
-            if its_job is None:
+            if job is None:
                 continue
-            told(its_job.key, event)
+            on_event(job.key, event)
             if event["event"] != "progress":
                 worker.job = None
-                if number in team and waiting:
-                    worker.send(waiting.popleft())
+                if number in running_workers and pending:
+                    worker.send(pending.popleft())
         finished = True
         return True
     finally:
-        for worker in team.values():
+        for worker in running_workers.values():
             worker.end(kill=not finished)
 
 
-def _untried(jobs: Sequence[WorkerJob], told: Told) -> Iterator[WorkerJob]:
-    """Jobs that no worker died of; the others fail again as they did."""
+def _skip_fatal_jobs(jobs: Sequence[WorkerJob], on_event: OnEvent) -> Iterator[WorkerJob]:
+    """Yield the jobs that have not killed a worker yet; the others fail again with the same reason."""
     for job in jobs:
         if job.identity in _deaths:
             reason = f"{_deaths[job.identity]}; the same is not tried again before a restart"
-            told(job.key, {"event": "failed", "reason": reason})
+            on_event(job.key, {"event": "failed", "reason": reason})
         else:
             yield job
 
 
 def _remember_death(job: WorkerJob | None, reason: str) -> None:
     if job is not None and job.identity:
-        if len(_deaths) >= _MOST_DEATHS:
+        if len(_deaths) >= _MAX_DEATHS:
             _deaths.clear()
         _deaths[job.identity] = reason
 
 
 def usable_cores() -> int:
-    """Give the number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

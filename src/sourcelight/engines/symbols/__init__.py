@@ -1,7 +1,7 @@
-"""Definitions of functions, classes and the like in source text: finding them, and tables of them by document.
+"""Definitions and imports in source text: parsers per language, and tables of the definitions of many documents.
 
-`definitions` parses one file; `TableBuilder` gathers the definitions of many files as arrays and `SymbolTable` reads
-them back. No query, no repository and no file on disk is known here: whoever keeps the arrays decides where they are.
+Nothing here knows a query, a repository or a file on disk: `search/side_tables` stores the arrays. Start with
+`definition_parser`, which parses one file, then `table`.
 """
 
 from typing import TYPE_CHECKING

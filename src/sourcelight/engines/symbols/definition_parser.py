@@ -1,4 +1,4 @@
-"""The definitions in one file."""
+"""Parse the definitions in one file with tree-sitter."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.symbols.grammars import GRAMMARS, KINDS, loaded
+from sourcelight.engines.symbols.grammars import GRAMMARS, KINDS, load_grammar
 from sourcelight.engines.symbols.import_parser import Import, read_imports
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
-LARGEST_FILE = 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024
 """Bytes above which a file is not parsed: generated or bundled text, at 10 MB/s."""
 
-MOST_SECONDS = 5.0
+MAX_SECONDS = 5.0
 """Time after which parsing a file is given up; only a text made to be slow needs it."""
 
-LONGEST_NAME = 1024
+MAX_NAME_BYTES = 1024
 """Bytes above which a name is not kept."""
 
 DECLARATION = 1
@@ -42,11 +42,11 @@ _NAMED_BY_TYPEDEF = frozenset({"struct", "class", "enum", "typedef"})
 _UNTITLED = frozenset({"local", "scope"})
 _SHOWN_AS = {"typedef": "class", "declaration": "function"}
 _CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
-_SLICE = 2 * 1024
+_READ_BYTES = 2 * 1024
 """Bytes that the parser reads at once. Text of a node costs a read as well: 7 µs, with slices of 64 KiB 2 ms."""
-_MOST_STATES = 1 << 16
-_HARMLESS = 8 * 1024
-_MOST_TOKENS = 4096
+_MAX_QUERY_STATES = 1 << 16
+_MAX_UNCHECKED_BYTES = 8 * 1024
+_MAX_LOOSE_TOKENS = 4096
 _CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
 
 
@@ -113,7 +113,7 @@ class FileDefinitions:
             )
 
 
-def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECONDS) -> FileDefinitions:
+def definitions(language: str, data: bytes, *, most_seconds: float = MAX_SECONDS) -> FileDefinitions:
     """Find the definitions in a file's text.
 
     Text that breaks the grammar gives what can be had of it. Nothing about the text is an error: what can't be parsed
@@ -130,7 +130,7 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     """
     if language not in GRAMMARS or not data.strip():
         return FileDefinitions()
-    if len(data) > LARGEST_FILE:
+    if len(data) > MAX_FILE_BYTES:
         return FileDefinitions(incomplete="too-large")
     if language == "C" and _CPP.search(data):
         language = "C++"
@@ -138,13 +138,13 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     tree = parse_tree(language, data, deadline)
     if tree is None:
         return FileDefinitions(incomplete="timed-out")
-    if len(data) > _HARMLESS and tree.root_node.has_error and _is_rubble(tree):
+    if len(data) > _MAX_UNCHECKED_BYTES and tree.root_node.has_error and _is_unparsable(tree):
         return FileDefinitions(incomplete="unparsable")
     nodes: list[Node] = []
-    ordered = _ordered(_captured(language, tree, data, nodes), GRAMMARS[language].constructor)
-    found = _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
-    found.imports = read_imports(language, nodes, data)
-    return found
+    ordered = _order_definitions(_capture(language, tree, data, nodes), GRAMMARS[language].constructor)
+    file_definitions = _to_rows(ordered, data, "unparsable" if tree.root_node.is_error else "")
+    file_definitions.imports = read_imports(language, nodes, data)
+    return file_definitions
 
 
 def imports(language: str, data: bytes) -> list[Import]:
@@ -168,90 +168,90 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
     if parser is None:
         from tree_sitter import Parser
 
-        # Loading a grammar takes a second on a busy machine, once; that is no time of the text.
-        began = time.monotonic()
-        parser = _parsers.held[language] = Parser(loaded(language)[0])
-        deadline += time.monotonic() - began
+        # Loading a grammar takes up to a second, once per process; it must not count as parsing time.
+        started_s = time.monotonic()
+        parser = _parsers.held[language] = Parser(load_grammar(language)[0])
+        deadline += time.monotonic() - started_s
     if time.monotonic() >= deadline:
         return None
-    late = False
+    timed_out = False
 
     def stop(*_: object) -> bool:
-        nonlocal late
-        late = late or time.monotonic() > deadline
-        return late
+        nonlocal timed_out
+        timed_out = timed_out or time.monotonic() > deadline
+        return timed_out
 
     try:
-        tree: Tree = parser.parse(lambda at, _: data[at : at + _SLICE], progress_callback=stop)
+        tree: Tree = parser.parse(lambda at, _: data[at : at + _READ_BYTES], progress_callback=stop)
     except ValueError:  # how the parser says that it was stopped
         parser.reset()
         return None
     return tree
 
 
-def _is_rubble(tree: Tree) -> bool:
+def _is_unparsable(tree: Tree) -> bool:
     """Tell whether a node holds thousands of tokens that the grammar could not join.
 
     A query takes the square of their number, and, unlike parsing, can't be stopped.
     """
-    waiting = [tree.root_node]
-    while waiting:
-        node = waiting.pop()
-        if node.child_count - node.named_child_count > _MOST_TOKENS:
+    pending = [tree.root_node]
+    while pending:
+        node = pending.pop()
+        if node.child_count - node.named_child_count > _MAX_LOOSE_TOKENS:
             return True
-        waiting += [child for child in node.named_children if child.has_error]
+        pending += [child for child in node.named_children if child.has_error]
     return False
 
 
-_Found = tuple[int, int, int, str, bytes, bytes]
+_Capture = tuple[int, int, int, str, bytes, bytes]
 """First byte, negated end, byte of the name, kind, name, container."""
 
 
-def _captured(language: str, tree: Tree, data: bytes, imported: list[Node]) -> list[_Found]:
+def _capture(language: str, tree: Tree, data: bytes, imported: list[Node]) -> list[_Capture]:
     """Run the query: one entry for each place that is named; imports are added to `imported`."""
     from tree_sitter import QueryCursor
 
-    by_place: dict[int, tuple[int, _Found]] = {}
+    by_place: dict[int, tuple[int, _Capture]] = {}
     outer: dict[int, int] = {}
-    others: list[_Found] = []
-    cursor = QueryCursor(loaded(language)[1], match_limit=_MOST_STATES)
+    unnamed: list[_Capture] = []
+    cursor = QueryCursor(load_grammar(language)[1], match_limit=_MAX_QUERY_STATES)
     roots = [tree.root_node]
     if language == "Python":
         roots = _python_parts(tree.root_node, data, by_place, outer)
     # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
     for pattern, captures in chain.from_iterable(map(cursor.matches, roots)):
-        named = captures.pop("name", None)
-        if named is None:
+        names = captures.pop("name", None)
+        if names is None:
             if "import" in captures:
                 imported += captures["import"][:1]
             elif captures:
                 kind, nodes = captures.popitem()
                 start, end = nodes[0].byte_range
-                others.append((start, -end, start, kind, b"", b""))
+                unnamed.append((start, -end, start, kind, b"", b""))
             continue
         container = captures.pop("container", None) if len(captures) > 1 else None
         if not captures:
             continue
         kind, nodes = captures.popitem()
-        place, name_end = named[0].byte_range
+        name_start, name_end = names[0].byte_range
         if kind == "outer":
-            outer[place] = nodes[0].start_byte
+            outer[name_start] = nodes[0].start_byte
             continue
-        if place in by_place and by_place[place][0] <= pattern:
+        if name_start in by_place and by_place[name_start][0] <= pattern:
             continue
-        name = _tidy(data[place:name_end])
+        name = _first_line(data[name_start:name_end])
         if not name:
             continue
-        held = b""
+        container_name = b""
         if container is not None:
-            low, high = container[0].byte_range
-            held = _tidy(data[low:high])
+            start, end = container[0].byte_range
+            container_name = _first_line(data[start:end])
         start, end = nodes[0].byte_range
-        by_place[place] = pattern, (start, -end, place, kind, name, held)
-    found = [entry for _, entry in by_place.values()]
+        by_place[name_start] = pattern, (start, -end, name_start, kind, name, container_name)
+    entries = [entry for _, entry in by_place.values()]
     if outer:
-        found = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in found]
-    return found + others
+        entries = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in entries]
+    return entries + unnamed
 
 
 _HOLDS_NAMES = re.compile(rb"\b(?:def|class|import|type)\b")
@@ -259,17 +259,17 @@ _SIMPLE = frozenset({"comment", "return_statement", "pass_statement", "assert_st
 
 
 def _python_parts(
-    root: Node, data: bytes, by_place: dict[int, tuple[int, _Found]], outer: dict[int, int]
+    root: Node, data: bytes, by_place: dict[int, tuple[int, _Capture]], outer: dict[int, int]
 ) -> list[Node]:
     """Read functions and classes of Python without the query, and give the nodes that are left for it.
 
     Most text stands in functions that hold no further definition and no import. The query would look at every node of
     them, which takes a quarter of the time that parsing does.
     """
-    left = []
-    waiting = [root]
-    while waiting:
-        for node in waiting.pop().named_children:
+    remaining = []
+    pending = [root]
+    while pending:
+        for node in pending.pop().named_children:
             kind = node.type
             if kind in _SIMPLE:
                 continue
@@ -278,34 +278,34 @@ def _python_parts(
             name = definition.child_by_field_name("name") if captured is not None and definition is not None else None
             body = definition.child_by_field_name("body") if name is not None and definition is not None else None
             if captured is None or definition is None or name is None or body is None or name.type != "identifier":
-                left.append(node)
+                remaining.append(node)
                 continue
             start, end = definition.byte_range
             if captured == "function" and definition.has_error:
-                left.append(node)
+                remaining.append(node)
                 continue
-            place, name_end = name.byte_range
-            tidied = _tidy(data[place:name_end])
-            if not tidied:
-                left.append(node)
+            name_start, name_end = name.byte_range
+            name_bytes = _first_line(data[name_start:name_end])
+            if not name_bytes:
+                remaining.append(node)
                 continue
             if definition is not node:
                 outer[start] = node.start_byte
-            by_place[place] = -1, (start, -end, place, captured, tidied, b"")
+            by_place[name_start] = -1, (start, -end, name_start, captured, name_bytes, b"")
             if captured == "class":
-                waiting.append(body)
+                pending.append(body)
             elif _HOLDS_NAMES.search(data, body.start_byte, end):
-                left.append(body)
-    return left
+                remaining.append(body)
+    return remaining
 
 
 _PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "class"}
 
 
-def _tidy(name: bytes) -> bytes:
+def _first_line(name: bytes) -> bytes:
     """Give the first line of a name; nothing for what is no name."""
     name = name.split(b"\n", 1)[0].strip()
-    return name if len(name) <= LONGEST_NAME else b""
+    return name if len(name) <= MAX_NAME_BYTES else b""
 
 
 _Ordered = tuple[int, int, int, int, int, int, bytes, bytes]
@@ -321,39 +321,41 @@ class _Holder(NamedTuple):
     name: bytes = b""
 
 
-_NOTHING = _Holder(0, "")
+_NO_HOLDER = _Holder(0, "")
 
 
-def _ordered(found: list[_Found], constructor: bytes) -> list[_Ordered]:
+def _order_definitions(captures: list[_Capture], constructor: bytes) -> list[_Ordered]:
     """Sort the definitions, find what holds each, and drop what only functions see."""
-    found.sort(key=itemgetter(0, 1, 2))
-    kept: list[_Ordered] = []
+    captures.sort(key=itemgetter(0, 1, 2))
+    entries: list[_Ordered] = []
     values: set[tuple[int, bytes]] = set()
-    stack = [_NOTHING]
-    for start, negated_end, place, captured, name, container in found:
+    stack = [_NO_HOLDER]
+    for start, negated_end, name_start, captured, name, container in captures:
         end = -negated_end
         while len(stack) > 1 and stack[-1].end <= start:
             stack.pop()
         holder = stack[-1]
         if captured in _UNTITLED:
-            named = _Holder(end, captured, 0, name) if captured == "scope" else _titled(stack)
-            stack.append(_Holder(end, captured, named.place, named.name))
+            named_holder = _Holder(end, captured, 0, name) if captured == "scope" else _nearest_named(stack)
+            stack.append(_Holder(end, captured, named_holder.place, named_holder.name))
             continue
         if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
             holder = stack[-2]
         kind = _kind_within(captured, holder.kind)
         if constructor and name == constructor and kind == "method":
             kind = "constructor"
-        titled = _titled(stack) if holder.kind == "local" else holder
+        named_parent = _nearest_named(stack) if holder.kind == "local" else holder
         if kind in _VALUES:
-            if holder.kind in _FUNCTIONS or (titled.place, name) in values:
+            if holder.kind in _FUNCTIONS or (named_parent.place, name) in values:
                 continue
-            values.add((titled.place, name))
+            values.add((named_parent.place, name))
         flags = DECLARATION if captured == "declaration" else 0
-        kept.append((start, end, place, titled.place, _CODES[kind], flags, name, container or titled.name))
+        entries.append(
+            (start, end, name_start, named_parent.place, _CODES[kind], flags, name, container or named_parent.name)
+        )
         if kind in _HOLDERS and not flags:
-            stack.append(_Holder(end, kind, len(kept), name))
-    return kept
+            stack.append(_Holder(end, kind, len(entries), name))
+    return entries
 
 
 def _kind_within(kind: str, holder: str) -> str:
@@ -364,21 +366,21 @@ def _kind_within(kind: str, holder: str) -> str:
     return "field" if kind == "variable" else kind
 
 
-def _titled(stack: list[_Holder]) -> _Holder:
+def _nearest_named(stack: list[_Holder]) -> _Holder:
     return next(holder for holder in reversed(stack) if holder.kind != "local")
 
 
-def _in_lines(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefinitions:
+def _to_rows(ordered: list[_Ordered], data: bytes, incomplete: str) -> FileDefinitions:
     """Turn byte ranges into lines."""
     if not ordered:
         return FileDefinitions(incomplete=incomplete)
-    starts, ends, places, parents, kinds, flags, names, containers = zip(*ordered, strict=True)
+    starts, ends, name_starts, parents, kinds, flags, names, containers = zip(*ordered, strict=True)
     newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
-    last = np.maximum(np.array(ends) - 1, np.array(starts))
-    lines = np.searchsorted(newlines, np.concatenate((places, starts, last))) + 1
+    last_bytes = np.maximum(np.array(ends) - 1, np.array(starts))
+    lines = np.searchsorted(newlines, np.concatenate((name_starts, starts, last_bytes))) + 1
     count = len(ordered)
     rows = np.empty((count, len(COLUMNS)), dtype=np.uint32)
-    rows[:, 0] = places
+    rows[:, 0] = name_starts
     rows[:, 1], rows[:, 2], rows[:, 3] = lines.reshape(3, count)
     rows[:, 4] = parents
     rows[:, 5] = kinds

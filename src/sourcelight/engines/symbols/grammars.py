@@ -1,7 +1,4 @@
-"""Which grammar reads which language, loaded on first use.
-
-Kinds of definitions, as the wire names them but in lower case.
-"""
+"""The grammar of each language, loaded on first use, and the kinds of definitions (as on the wire, in lower case)."""
 
 from __future__ import annotations
 
@@ -59,14 +56,14 @@ LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
 
 
 @functools.cache
-def loaded(language: str) -> tuple[Language, Query]:
+def load_grammar(language: str) -> tuple[Language, Query]:
     """Load a grammar and compile its query."""
     from tree_sitter import Language, Query
 
     grammar = GRAMMARS[language]
     module = importlib.import_module(grammar.package.replace("-", "_"))
-    found = Language(getattr(module, grammar.function)())
-    return found, Query(found, grammar.query + QUERIES.get(language, ""))
+    tree_sitter_language = Language(getattr(module, grammar.function)())
+    return tree_sitter_language, Query(tree_sitter_language, grammar.query + QUERIES.get(language, ""))
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What a file imports: modules, packages, crates, headers, as they are written."""
+"""Parse the imports of a file: modules, packages, crates and headers, as written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LONGEST = 512
+MAX_NAME_BYTES = 512
 """Bytes above which a name in an import is not kept."""
 
 _ECMASCRIPT = """
@@ -69,16 +69,20 @@ def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
     reader = _READERS.get(language)
     if reader is None:
         return []
-    found = []
+    imports = []
     for node in sorted(nodes, key=lambda node: node.start_byte):
         line = node.start_point[0] + 1
         for module, member, alias in reader(node, data):
-            if module and max(len(module), len(member), len(alias)) <= LONGEST and b"\n" not in module + member + alias:
-                found.append(Import(_shown(module), _shown(member), _shown(alias), line))
-    return found
+            if (
+                module
+                and max(len(module), len(member), len(alias)) <= MAX_NAME_BYTES
+                and b"\n" not in module + member + alias
+            ):
+                imports.append(Import(_to_text(module), _to_text(member), _to_text(alias), line))
+    return imports
 
 
-def _shown(text: bytes) -> str:
+def _to_text(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
@@ -86,11 +90,11 @@ def _text(node: Node | None, data: bytes) -> bytes:
     # Not `node.text`: it reads by way of a call of Python, bytes at a time.
     if node is None:
         return b""
-    low, high = node.byte_range
-    return data[low:high]
+    start, end = node.byte_range
+    return data[start:end]
 
 
-def _unquoted(node: Node | None, data: bytes) -> bytes:
+def _unquote(node: Node | None, data: bytes) -> bytes:
     return _text(node, data).strip(b"\"'`")
 
 
@@ -99,12 +103,12 @@ _PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
 
 def _python(node: Node, data: bytes) -> Iterator[_Part]:
     # Most imports are plain: words and commas, which are read without a look at the nodes.
-    plain = None if node.has_error else _PLAIN.fullmatch(_text(node, data))
-    parts = [part.split() for part in plain[2].split(b",")] if plain is not None else []
-    if plain is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):
+    simple = None if node.has_error else _PLAIN.fullmatch(_text(node, data))
+    parts = [part.split() for part in simple[2].split(b",")] if simple is not None else []
+    if simple is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):
         yield from _python_nodes(node, data)
         return
-    module = plain[1]
+    module = simple[1]
     for words in parts:
         if words:
             alias = words[2] if len(words) == 3 else b""
@@ -128,7 +132,7 @@ def _python_nodes(node: Node, data: bytes) -> Iterator[_Part]:
 
 def _go(node: Node, data: bytes) -> Iterator[_Part]:
     alias = _text(node.child_by_field_name("name"), data)
-    yield _unquoted(node.child_by_field_name("path"), data), b"*" if alias == b"." else b"", alias.replace(b".", b"")
+    yield _unquote(node.child_by_field_name("path"), data), b"*" if alias == b"." else b"", alias.replace(b".", b"")
 
 
 def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
@@ -136,9 +140,9 @@ def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
     if source is None:
         arguments = node.child_by_field_name("arguments")
         first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-        yield _unquoted(first, data), b"", b""
+        yield _unquote(first, data), b"", b""
         return
-    module = _unquoted(source, data)
+    module = _unquote(source, data)
     clause = next((child for child in node.named_children if child.type in {"import_clause", "export_clause"}), None)
     if clause is None:
         star = next((child for child in node.named_children if child.type == "namespace_export"), None)
@@ -151,10 +155,10 @@ def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
         elif part.type == "namespace_import":
             yield module, b"*", _last(part, data)
         else:
-            for one in part.named_children:
-                name = one.child_by_field_name("name")
+            for specifier in part.named_children:
+                name = specifier.child_by_field_name("name")
                 if name is not None:
-                    yield module, _text(name, data), _text(one.child_by_field_name("alias"), data)
+                    yield module, _text(name, data), _text(specifier.child_by_field_name("alias"), data)
 
 
 def _last(node: Node | None, data: bytes) -> bytes:
@@ -188,8 +192,8 @@ def _scala(node: Node, data: bytes) -> Iterator[_Part]:
     text = _SPACES.sub(b" ", _text(node, data)).removeprefix(b"import ")
     for part in re.split(rb",(?![^{]*\})", text):
         module, _, member = part.strip().rpartition(b".")
-        for one in member.strip(b"{} ").split(b","):
-            name, _, alias = one.replace(b"=>", b" as ").partition(b" as ")
+        for selector in member.strip(b"{} ").split(b","):
+            name, _, alias = selector.replace(b"=>", b" as ").partition(b" as ")
             yield module, name.strip().replace(b"_", b"*") if name.strip() == b"_" else name.strip(), alias.strip()
 
 
@@ -210,7 +214,7 @@ def _argument(node: Node, data: bytes) -> Iterator[_Part]:
     arguments = node.child_by_field_name("arguments") or node
     strings = arguments.named_children[1:] if node.type == "command" else arguments.named_children
     relative = _text(node.child_by_field_name("method"), data) == b"require_relative"
-    yield (b"./" if relative else b"") + _unquoted(strings[0] if strings else None, data), b"", b""
+    yield (b"./" if relative else b"") + _unquote(strings[0] if strings else None, data), b"", b""
 
 
 def _rust(node: Node, data: bytes) -> Iterator[_Part]:
@@ -221,33 +225,33 @@ def _rust(node: Node, data: bytes) -> Iterator[_Part]:
         yield _text(node.child_by_field_name("name"), data), b"", _text(node.child_by_field_name("alias"), data)
         return
     argument = node.child_by_field_name("argument")
-    waiting: list[tuple[bytes, Node]] = [(b"", argument)] if argument is not None else []
-    while waiting:
-        prefix, part = waiting.pop()
+    pending: list[tuple[bytes, Node]] = [(b"", argument)] if argument is not None else []
+    while pending:
+        prefix, part = pending.pop()
         kind = part.type
         if kind == "use_list":
-            waiting += [(prefix, child) for child in reversed(part.named_children)]
+            pending += [(prefix, child) for child in reversed(part.named_children)]
         elif kind == "scoped_use_list":
             path = _text(part.child_by_field_name("path"), data)
-            held = part.child_by_field_name("list")
-            if held is not None:
-                waiting.append((_joined(prefix, path), held))
+            use_list = part.child_by_field_name("list")
+            if use_list is not None:
+                pending.append((_join(prefix, path), use_list))
         elif kind == "use_as_clause":
-            module, member = _split(_joined(prefix, _text(part.child_by_field_name("path"), data)))
+            module, member = _split_path(_join(prefix, _text(part.child_by_field_name("path"), data)))
             yield module, member, _text(part.child_by_field_name("alias"), data)
         elif kind == "use_wildcard":
-            yield _joined(prefix, _text(part, data).removesuffix(b"*").removesuffix(b"::")), b"*", b""
+            yield _join(prefix, _text(part, data).removesuffix(b"*").removesuffix(b"::")), b"*", b""
         elif kind not in {"line_comment", "block_comment"}:
-            whole = prefix if kind == "self" else _joined(prefix, _text(part, data))
-            module, member = (whole, b"") if kind == "self" else _split(whole)
+            full_path = prefix if kind == "self" else _join(prefix, _text(part, data))
+            module, member = (full_path, b"") if kind == "self" else _split_path(full_path)
             yield module, member, b""
 
 
-def _joined(prefix: bytes, path: bytes) -> bytes:
+def _join(prefix: bytes, path: bytes) -> bytes:
     return prefix + b"::" + path if prefix and path else prefix or path
 
 
-def _split(path: bytes) -> tuple[bytes, bytes]:
+def _split_path(path: bytes) -> tuple[bytes, bytes]:
     module, _, member = _SPACES.sub(b"", path).rpartition(b"::")
     return (module, member) if module else (member, b"")
 

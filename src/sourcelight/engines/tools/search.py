@@ -11,7 +11,7 @@ from sourcelight.core.tools.files import KEYWORD_SEARCH, NLS_SEARCH, KeywordSear
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.model import ALONE, StatsExchange, joined
+from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange, join_rankings
 from sourcelight.engines.tools.chunks import (
     MOST_CHUNKS,
     MOST_FILES,
@@ -43,7 +43,7 @@ def ranked_answer(text: str, context: ToolContext) -> ToolResult:
     QueryError
         When its filters can't be read, or it has no word to look for.
     """
-    ranking = _rank(text, context, ALONE)
+    ranking = _rank(text, context, LOCAL_ONLY)
     return _answer(text, ranking, _with_text(ranking.chunks, context), context)
 
 
@@ -59,7 +59,7 @@ def answer_of_parts(
     """Make one answer of parts that exchanged their numbers; `missing` are repositories without one, and why."""
     files, per_file = (MOST_FILES, MOST_CHUNKS) if context.served else (None, None)
     rankings = [part.ranking for part in parts]
-    ranking, places = joined(rankings[0].question, rankings, files, per_file)
+    ranking, places = join_rankings(rankings[0].question, rankings, files, per_file)
     ranking = replace(ranking, failed={**ranking.failed, **missing})
     texts = [parts[part].texts[place] for part, place in places]
     chunks = [_chunk(chunk, lines) for chunk, lines in zip(ranking.chunks, texts, strict=True)]

@@ -27,7 +27,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sourcelight.core.errors import IndexWriteFailed
-from sourcelight.engines.storage.folder import held
+from sourcelight.engines.storage.folder import lock_file
 from sourcelight.repos.private_files import open_private
 from sourcelight.server.identity import Principal
 
@@ -110,7 +110,7 @@ class CredentialUses:
             if time.monotonic() > deadline:
                 raise TimeoutError
 
-        with open_private(f"{self._path}.lock", "a+b") as file, held(file, check_deadline):
+        with open_private(f"{self._path}.lock", "a+b") as file, lock_file(file, check_deadline):
             status = self._stat()
             if status is None or status.st_size < self._max_bytes:
                 return

@@ -23,7 +23,7 @@ from sourcelight.engines.execution.natural_language import RankedSearch, prepare
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
-from sourcelight.engines.search.ranking.collection import make_space
+from sourcelight.engines.search.ranking.collection import make_collection
 from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
 from sourcelight.repos import Viewer, resolve
 from sourcelight.testing import RepositoryBuilder
@@ -166,7 +166,7 @@ def test_scores_are_those_of_the_formula(engine: LocalEngine, revision: str) -> 
     target = Target(repository, revision, resolve(repository, revision or "HEAD"))
     prepare(engine, [target], Cancellation())
     opened = engine.terms.open(target)
-    space = make_space([opened], [None])
+    space = make_collection([opened], [None])
     terms = {"ledger": 1.0, "entri": 2.0, "=postentry": 1.0, "post": 1.0, "invoic": 1.0, "close": 1.0, "book": 0.5}
     found = score(space, terms, Weights(), Cancellation())
     mine: dict[tuple[str, int], float] = {}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.engines.search.ranking import tokenizer
-from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.engines.search.ranking.question import analyze
 from sourcelight.engines.search.ranking.tokenizer import parts_of, terms_of
 
 
@@ -37,7 +37,7 @@ def test_camel_and_snake_give_the_same_terms(parts: list[str]) -> None:
 @given(st.text(min_size=1).filter(lambda text: bool(text.strip())))
 def test_any_text_gives_terms_or_none(text: str) -> None:
     """No text is an error."""
-    analyse(text)
+    analyze(text)
     for word in text.split():
         terms_of(word)
 
@@ -50,7 +50,7 @@ def test_numbers_that_are_no_words_give_no_terms(name: str) -> None:
 
 def test_a_question_gives_names_files_and_phrases() -> None:
     """Marked and recognisable names, paths and quoted texts are told from prose."""
-    question = analyse(
+    question = analyze(
         'Why does `Session.send` in src/http/client.py raise "connection reset" from resolve_redirects()?'
     )
     assert question.names == ("Session", "send", "resolve_redirects")
@@ -64,7 +64,7 @@ def test_a_question_gives_names_files_and_phrases() -> None:
 
 def test_neighbouring_words_meet_joined_names() -> None:
     """`write ahead log` finds WriteAheadLog, at less weight, and not finding it says nothing."""
-    question = analyse("where is the write ahead log truncated")
+    question = analyze("where is the write ahead log truncated")
     assert question.terms["=writeaheadlog"] == pytest.approx(0.6)
     assert "=writeaheadlog" in question.optional
     assert "=writeaheadlog" in terms_of("WriteAheadLog")
@@ -78,13 +78,13 @@ def test_neighbouring_words_meet_joined_names() -> None:
 def test_chunks_cover_every_line_once(lines: list[bytes], begins: set[int], prose: bool) -> None:  # noqa: FBT001 - hypothesis gives it
     """Whatever the definitions are, the chunks of a file join up, and none is too long."""
     held = [begin for begin in sorted(begins) if begin < len(lines)]
-    found = tokenizer.cut(lines, held, prose=prose)
+    found = tokenizer.cut_chunks(lines, held, prose=prose)
     count = len(lines) - (1 if lines and not lines[-1] else 0)
     assert [line for low, high in found for line in range(low, high)] == list(range(count))
-    assert all(0 < high - low <= tokenizer.MOST_LINES for low, high in found)
+    assert all(0 < high - low <= tokenizer.MAX_CHUNK_LINES for low, high in found)
 
 
 def test_comments_stay_with_their_definition() -> None:
     """A chunk begins where the comment above a definition does."""
     lines = [b"x = 1"] * 10 + [b"", b"# Says why.", b"# Twice.", b"def f():", *[b"    y()"] * 9]
-    assert tokenizer.cut(lines, [13]) == [(0, 11), (11, 23)]
+    assert tokenizer.cut_chunks(lines, [13]) == [(0, 11), (11, 23)]

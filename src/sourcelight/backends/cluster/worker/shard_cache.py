@@ -18,7 +18,7 @@ from sourcelight.backends.cluster.storage.generation import StoredShard
 from sourcelight.backends.cluster.storage.objects import ShardStorage
 from sourcelight.backends.cluster.storage.shard_files import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
-from sourcelight.engines.storage.folder import held
+from sourcelight.engines.storage.folder import lock_file
 from sourcelight.repos import Repository
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import readable_key
@@ -237,7 +237,7 @@ class ShardCache:
                 f"another worker uses the cache {self.folder}: give each worker a folder of its own"
             )
 
-        with (self.folder / "lock").open("a+b") as file, held(file, stop):
+        with (self.folder / "lock").open("a+b") as file, lock_file(file, stop):
             yield
 
 

@@ -25,7 +25,7 @@ from sourcelight.engines.execution import LocalEngine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import RankQuery
-from sourcelight.engines.search.ranking.tokenizer import LONGEST_TOKEN, TOKEN, stem, terms_of
+from sourcelight.engines.search.ranking.tokenizer import MAX_TOKEN_BYTES, TOKEN, stem, terms_of
 from sourcelight.repos import packed_objects
 
 MAX_FILES = 30
@@ -134,7 +134,7 @@ class MessageIndex:
         ids: dict[str, int] = {}
         of_names = [
             [ids.setdefault(term, len(ids)) for term in terms_of(token.decode("utf-8", "replace"))]
-            if len(token) <= LONGEST_TOKEN
+            if len(token) <= MAX_TOKEN_BYTES
             else []
             for token in names
         ]

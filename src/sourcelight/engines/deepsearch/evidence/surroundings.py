@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.quotes import FileTexts
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
-from sourcelight.engines.search.ranking.tokenizer import terms_of, with_lead
+from sourcelight.engines.search.ranking.tokenizer import lead_start, terms_of
 from sourcelight.engines.symbols.definition_parser import Definition
 
 MAX_DEFINITION_LINES = 10
@@ -86,7 +86,7 @@ def _is_lesser(lines: Sequence[str], definition: Definition) -> bool:
 
 def _defined(texts: FileTexts, target: Target, path: str, definition: Definition, score: float) -> DefinitionExcerpt:
     lines = texts.lines(target, path)
-    start = with_lead(lines, definition.begin_line - 1) + 1
+    start = lead_start(lines, definition.begin_line - 1) + 1
     end = min(_head_end(lines, definition), start + MAX_DEFINITION_LINES - 1, len(lines))
     end = max(end, min(definition.line, len(lines)))
     if end - start >= MAX_DEFINITION_LINES:
@@ -119,7 +119,7 @@ def first_sentence(lines: Sequence[str], definition: Definition) -> str:
     for line_index in range(definition.line, head):
         if docstring or _DOCSTRING.match(lines[line_index]):
             docstring.append(lines[line_index])
-    above = with_lead(lines, definition.begin_line - 1)
+    above = lead_start(lines, definition.begin_line - 1)
     comment = [line for line in lines[above : definition.begin_line - 1] if not line.lstrip().startswith(("@", "#["))]
     for block in (docstring, comment):
         text = " ".join(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.engines.search.ranking.question import RankQuery, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyze
 
 SHORT = 6
 """Content words below which a question is taken for a follow-up of the answer before it."""
@@ -61,7 +61,7 @@ def intents_of(question: RankQuery) -> QuestionIntents:
 
 def is_follow_up(text: str) -> bool:
     """Tell whether a question is so short, or has such pronouns, that it refers to the previous answer."""
-    question = analyse(text)
+    question = analyze(text)
     required = [term for term in question.terms if term not in question.optional]
     return len(required) < SHORT or bool(_POINTING.search(text))
 
@@ -70,7 +70,7 @@ def with_follow_up(question: RankQuery, cited: Sequence[str]) -> RankQuery:
     """Add the names and paths that the previous answer cited to a follow-up, at less weight."""
     if not cited or not is_follow_up(question.text):
         return question
-    before = analyse(" ".join(f"`{name}`" for name in cited))
+    before = analyze(" ".join(f"`{name}`" for name in cited))
     terms = dict(question.terms)
     for term, weight in before.terms.items():
         terms.setdefault(term, FOLLOW_UP_WEIGHT * weight)

@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.research.counting import count, scope_lines
 from sourcelight.engines.deepsearch.research.protocol import NO_MODEL, Draft, Heading, Paragraph, Quote, ResearchBudget
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
-from sourcelight.engines.search.ranking.question import RankQuery, analyse
+from sourcelight.engines.search.ranking.question import RankQuery, analyze
 from sourcelight.engines.tools import call
 
 MOST = 3
@@ -129,7 +129,7 @@ class ExtractiveResearcher:
         """Find evidence in local repositories."""
         context = inquiry.context
         engine = context.engine
-        question = analyse(inquiry.question)
+        question = analyze(inquiry.question)
         if inquiry.previous:
             question = with_follow_up(question, inquiry.previous[-1].cited)
         intents = intents_of(question)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.storage.folder import held, manifest_bytes, read_manifest, write_failed
+from sourcelight.engines.storage.folder import lock_file, manifest_bytes, read_manifest, write_failed
 from sourcelight.repos.private_files import make_private_folder, open_private
 
 FORMAT = 3
@@ -177,5 +177,5 @@ class HistoryFolder:
             file = open_private(self.path / LOCK, "a+b")
         except OSError as error:
             raise write_failed(self.path, error, "history") from error
-        with file, held(file, stop):
+        with file, lock_file(file, stop):
             yield

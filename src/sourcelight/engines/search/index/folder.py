@@ -18,7 +18,7 @@ from typing import Any
 
 from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.search.index.shard import is_loose
-from sourcelight.engines.storage.folder import held, manifest_bytes, read_manifest, write_failed
+from sourcelight.engines.storage.folder import lock_file, manifest_bytes, read_manifest, write_failed
 from sourcelight.engines.storage.sections import FORMAT
 from sourcelight.repos.private_files import make_private_folder, open_private
 
@@ -250,5 +250,5 @@ class IndexFolder:
             file = open_private(self.path / LOCK, "a+b")
         except OSError as error:
             raise write_failed(self.path, error) from error
-        with file, held(file, stop):
+        with file, lock_file(file, stop):
             yield

@@ -1,4 +1,4 @@
-"""BM25F over the chunks of a space, in one pass over the entries of each term; BM25 over files, for some of them.
+"""BM25F over the chunks of a collection, in one pass over the entries of each term, and BM25 over whole files.
 
 Term frequency is body / (1 - b + b · length / mean) + WD · definitions + WP · path, saturated once
 (Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, 2004).
@@ -14,12 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.arrays import BoolArray, Float64Array, UInt8Array
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
-from sourcelight.engines.search.ranking.collection import ChunkCollection, Numbers
-
-Floats = Float64Array
+from sourcelight.engines.search.ranking.collection import ChunkCollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,9 @@ class TermPosting:
     """
 
     factor: float
-    numbers: Numbers
+    numbers: Int64Array
     often: UInt8Array
-    files: Numbers
+    files: Int64Array
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class WordScores:
 
     space: ChunkCollection
     weights: Weights
-    chunks: Floats
+    chunks: Float64Array
     idf: Mapping[str, float]
     postings: Mapping[str, TermPosting]
 
@@ -88,9 +86,9 @@ class WordScores:
         """Of each file, whether one of its chunks has a score."""
         if not len(self._up_to):
             return np.zeros(0, dtype=np.bool_)
-        last = self._up_to.take(self.space.first[1:] - 1)
-        found: BoolArray = np.diff(last, prepend=0, append=self.matched) > 0
-        return found
+        scored_up_to = self._up_to.take(self.space.first[1:] - 1)
+        is_reached: BoolArray = np.diff(scored_up_to, prepend=0, append=self.matched) > 0
+        return is_reached
 
     @cached_property
     def _up_to(self) -> NDArray[np.int32]:
@@ -98,165 +96,165 @@ class WordScores:
         return np.cumsum(self.chunks > 0.0, dtype=np.int32)
 
     @cached_property
-    def held(self) -> Numbers:
+    def held(self) -> Int64Array:
         """The chunks with a score, ascending."""
         return (self.chunks > 0.0).nonzero()[0]
 
     @cached_property
-    def file(self) -> Numbers:
+    def file(self) -> Int64Array:
         """The file of each chunk with a score."""
         return self.space.file_of.take(self.held)
 
-    def held_of(self, files: Numbers) -> tuple[Numbers, Numbers]:
+    def held_of(self, files: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Give the chunks with a score of some files, ascending as these are, and the file of each of them."""
-        numbers = chunks_of(self.space, files)
-        numbers = numbers[self.chunks.take(numbers) > 0.0]
-        return numbers, self.space.file_of.take(numbers)
+        chunks = chunks_of(self.space, files)
+        chunks = chunks[self.chunks.take(chunks) > 0.0]
+        return chunks, self.space.file_of.take(chunks)
 
-    def next_best(self, files: Numbers) -> tuple[Floats, Floats]:
+    def next_best(self, files: Int64Array) -> tuple[Float64Array, Float64Array]:
         """Give the second and the third best score of the chunks of some files, ascending; each has one."""
         space = self.space
         scores = self.chunks.take(chunks_of(space, files))
         sizes = space.counts.take(files)
         first = sizes.cumsum() - sizes
-        found = []
+        best_scores = []
         for _ in range(2 if len(files) else 0):
-            tops = np.maximum.reduceat(scores, first)
+            best = np.maximum.reduceat(scores, first)
             # Of each file, the first chunk with the best score is taken out.
-            top = (scores == tops.repeat(sizes)).nonzero()[0]
-            owner = np.searchsorted(first, top, side="right")
-            scores[top[starts(owner)]] = 0.0
-            found.append(np.maximum.reduceat(scores, first))
-        return (found[0], found[1]) if found else (scores, scores)
+            best_chunk = (scores == best.repeat(sizes)).nonzero()[0]
+            owner = np.searchsorted(first, best_chunk, side="right")
+            scores[best_chunk[run_starts(owner)]] = 0.0
+            best_scores.append(np.maximum.reduceat(scores, first))
+        return (best_scores[0], best_scores[1]) if best_scores else (scores, scores)
 
-    def whole(self, files: Numbers) -> Floats:
+    def whole(self, files: Int64Array) -> Float64Array:
         """Score some files, ascending, as if each were one text: BM25 with the counts of all their chunks."""
         space, k1 = self.space, self.weights.k1
-        found: Floats = np.zeros(len(files))
-        begin = space.first.take(files)
-        end = begin + space.counts.take(files)
+        scores: Float64Array = np.zeros(len(files))
+        starts = space.first.take(files)
+        end = starts + space.counts.take(files)
         norm = space.norms(self.weights.b)[1].take(files)
         for posting in self.postings.values():
-            low = posting.numbers.searchsorted(begin)
-            counts = posting.numbers.searchsorted(end) - low
-            some = counts.nonzero()[0]
-            if not len(some):
+            first_entries = posting.numbers.searchsorted(starts)
+            counts = posting.numbers.searchsorted(end) - first_entries
+            with_term = counts.nonzero()[0]
+            if not len(with_term):
                 continue
-            low, counts = low.take(some), counts.take(some)
+            first_entries, counts = first_entries.take(with_term), counts.take(with_term)
             first = counts.cumsum() - counts
-            often = posting.often.take(np.arange(int(counts.sum())) + (low - first).repeat(counts))
-            times = np.add.reduceat(often, first, dtype=np.float64) / norm.take(some)
-            found[some] += posting.factor * times / (k1 + times)
-        return found
+            counts_in_chunks = posting.often.take(np.arange(int(counts.sum())) + (first_entries - first).repeat(counts))
+            frequency = np.add.reduceat(counts_in_chunks, first, dtype=np.float64) / norm.take(with_term)
+            scores[with_term] += posting.factor * frequency / (k1 + frequency)
+        return scores
 
 
-def held_by(
-    space: ChunkCollection, terms: Iterable[str], weights: Weights, cancellation: Cancellation
+def count_chunks_with(
+    collection: ChunkCollection, terms: Iterable[str], weights: Weights, cancellation: Cancellation
 ) -> dict[str, int]:
     """Count the chunks that have each term, in their text or path; raises `Cancelled`."""
-    found = {}
+    chunk_counts = {}
     for term in terms:
         cancellation.check()
-        entries = space.entries(term)
-        paths = space.in_paths(term) if weights.path else None
+        entries = collection.entries(term)
+        paths = collection.in_paths(term) if weights.path else None
         numbers = _NONE if entries is None else entries[0]
-        found[term] = len(numbers)
+        chunk_counts[term] = len(numbers)
         if paths is not None:
-            below = chunks_of(space, paths[0])
-            at = numbers.searchsorted(below)
-            both = np.count_nonzero(numbers.take(at, mode="clip") == below) if len(numbers) else 0
-            found[term] += len(below) - int(both)
-    return found
+            path_chunks = chunks_of(collection, paths[0])
+            positions = numbers.searchsorted(path_chunks)
+            in_both = np.count_nonzero(numbers.take(positions, mode="clip") == path_chunks) if len(numbers) else 0
+            chunk_counts[term] += len(path_chunks) - int(in_both)
+    return chunk_counts
 
 
 def score(
-    space: ChunkCollection,
+    collection: ChunkCollection,
     terms: Mapping[str, float],
     weights: Weights,
     cancellation: Cancellation,
-    room: ScratchBuffer | None = None,
+    buffer: ScratchBuffer | None = None,
     *,
-    known: Mapping[str, int] | None = None,
+    global_counts: Mapping[str, int] | None = None,
 ) -> WordScores:
     """Score all chunks for weighted terms; raises `Cancelled`.
 
-    What is given stands in `room`, and holds until that is used again; None: in memory of its own. `known` says of a
-    part of all chunks how many of all of them have each term.
+    What is given stands in `buffer`, and holds until that is used again; None: in memory of its own. `global_counts`
+    says of a part of all chunks how many of all of them have each term.
     """
     cancellation.check()
-    entries = {term: space.find(term) for term in terms}
-    sizes = [found.size for found in entries.values()]
-    room = room or ScratchBuffer(space.chunks)
-    room.clear(sum(sizes), max(sizes, default=0))
-    chunks, in_path, by_path = room.scores, room.marks, np.zeros(space.files)
-    norm = space.norms(weights.b)[0]
-    gain, k1, of_all = weights.k1 + 1.0, weights.k1, space.of_all[0]
+    entries = {term: collection.find(term) for term in terms}
+    sizes = [entry.size for entry in entries.values()]
+    buffer = buffer or ScratchBuffer(collection.chunks)
+    buffer.clear(sum(sizes), max(sizes, default=0))
+    chunks, in_path, by_path = buffer.scores, buffer.marks, np.zeros(collection.files)
+    norm = collection.norms(weights.b)[0]
+    gain, k1, of_all = weights.k1 + 1.0, weights.k1, collection.of_all[0]
     idf: dict[str, float] = {}
     postings: dict[str, TermPosting] = {}
     for term, weight in terms.items():
         cancellation.check()
-        paths = space.in_paths(term) if weights.path else None
-        found = entries[term]
-        if not found.size and paths is None:
+        paths = collection.in_paths(term) if weights.path else None
+        entry = entries[term]
+        if not entry.size and paths is None:
             continue
-        numbers, often, defined = room.entries(found.size)
-        found.write(numbers, often, defined)
-        times, further = room.floats(found.size)
+        numbers, often, defined = buffer.entries(entry.size)
+        entry.write(numbers, often, defined)
+        frequency, denominator = buffer.floats(entry.size)
         files, in_path_of = _NO_PATHS if paths is None else paths
-        norm.take(numbers, out=times, mode="clip")
-        np.divide(often, times, out=times)
-        some = (defined > 0).nonzero()[0]
-        times[some] += (weights.definition / 2.0) * defined.take(some)
-        held, named, given = len(numbers), _NONE, _NONE
+        norm.take(numbers, out=frequency, mode="clip")
+        np.divide(often, frequency, out=frequency)
+        defining = (defined > 0).nonzero()[0]
+        frequency[defining] += (weights.definition / 2.0) * defined.take(defining)
+        chunk_count, in_path_entries, path_index = len(numbers), _NONE, _NONE
         if len(files):
             # Looked up by chunk, since to find the file of each entry costs as much as all the rest.
-            below = chunks_of(space, files)
-            in_path[below] = True
-            named = in_path.take(numbers).nonzero()[0]
-            in_path[below] = False
-            given = files.searchsorted(space.file_of.take(numbers.take(named)))
-            times[named] += weights.path * in_path_of.take(given)
-            held += len(below) - len(named)
-        inverse = idf[term] = idf_of(of_all, held if known is None else known[term])
-        factor = weight * inverse * gain
+            path_chunks = chunks_of(collection, files)
+            in_path[path_chunks] = True
+            in_path_entries = in_path.take(numbers).nonzero()[0]
+            in_path[path_chunks] = False
+            path_index = files.searchsorted(collection.file_of.take(numbers.take(in_path_entries)))
+            frequency[in_path_entries] += weights.path * in_path_of.take(path_index)
+            chunk_count += len(path_chunks) - len(in_path_entries)
+        inverse_frequency = idf[term] = idf_of(of_all, chunk_count if global_counts is None else global_counts[term])
+        factor = weight * inverse_frequency * gain
         postings[term] = TermPosting(factor, numbers, often, files)
-        np.add(times, k1, out=further)
-        gained = np.divide(times, further, out=times)
+        np.add(frequency, k1, out=denominator)
+        gains = np.divide(frequency, denominator, out=frequency)
         if len(files):
             # What a path gives is added below for all chunks of a file at once; here, what the text adds to it.
-            alone = weights.path * in_path_of
-            alone /= k1 + alone
-            by_path[files] += factor * alone
-            gained[named] -= alone.take(given)
-        gained *= factor
-        np.add.at(chunks, numbers, gained)
+            path_score = weights.path * in_path_of
+            path_score /= k1 + path_score
+            by_path[files] += factor * path_score
+            gains[in_path_entries] -= path_score.take(path_index)
+        gains *= factor
+        np.add.at(chunks, numbers, gains)
     files = (by_path > 0.0).nonzero()[0]
     if len(files):
-        chunks[chunks_of(space, files)] += by_path.take(files).repeat(space.counts.take(files))
-    if known is not None:
-        idf = {term: idf_of(of_all, held) for term, held in known.items() if held}
-    return WordScores(space, weights, chunks, idf, postings)
+        chunks[chunks_of(collection, files)] += by_path.take(files).repeat(collection.counts.take(files))
+    if global_counts is not None:
+        idf = {term: idf_of(of_all, chunk_count) for term, chunk_count in global_counts.items() if chunk_count}
+    return WordScores(collection, weights, chunks, idf, postings)
 
 
-def chunks_of(space: ChunkCollection, files: Numbers) -> Numbers:
+def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:
     """Give the chunks of some files, file by file."""
-    counts: Numbers = space.counts.take(files)
-    begins = (space.first.take(files) - counts.cumsum() + counts).astype(np.int64)
-    numbers: Numbers = np.arange(int(counts.sum()), dtype=np.int64) + begins.repeat(counts)
-    return numbers
+    counts: Int64Array = collection.counts.take(files)
+    first_chunks = (collection.first.take(files) - counts.cumsum() + counts).astype(np.int64)
+    chunks: Int64Array = np.arange(int(counts.sum()), dtype=np.int64) + first_chunks.repeat(counts)
+    return chunks
 
 
-def idf_of(total: int, held: int) -> float:
-    """Inverse frequency of what `held` of `total` have."""
-    return math.log(1.0 + (total - held + 0.5) / (held + 0.5))
+def idf_of(total: int, count: int) -> float:
+    """Inverse frequency of what `count` of `total` have."""
+    return math.log(1.0 + (total - count + 0.5) / (count + 0.5))
 
 
-def starts(values: Numbers) -> Numbers:
+def run_starts(values: Int64Array) -> Int64Array:
     """Give where each run of equal values begins; there is at least one value."""
-    changed = np.empty(len(values), dtype=np.bool_)
-    changed[0] = True
-    np.not_equal(values[1:], values[:-1], out=changed[1:])
-    return changed.nonzero()[0]
+    is_start = np.empty(len(values), dtype=np.bool_)
+    is_start[0] = True
+    np.not_equal(values[1:], values[:-1], out=is_start[1:])
+    return is_start.nonzero()[0]
 
 
 _NONE = np.zeros(0, dtype=np.int64)

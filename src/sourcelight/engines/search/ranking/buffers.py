@@ -1,4 +1,4 @@
-"""Memory in which one question after another is reckoned: to get it afresh each time costs more than to reckon."""
+"""Reusable scratch buffers for scoring; allocating them for each question costs more than the scoring."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from contextlib import contextmanager
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
-
-Numbers = Int64Array
-Floats = Float64Array
 
 
 class ScratchBuffer:
@@ -26,37 +23,37 @@ class ScratchBuffer:
     """
 
     def __init__(self, chunks: int) -> None:
-        self.scores: Floats = np.zeros(chunks)
+        self.scores: Float64Array = np.zeros(chunks)
         self.marks: BoolArray = np.zeros(chunks, dtype=np.bool_)
-        self._floats: tuple[Floats, Floats] = np.zeros(0), np.zeros(0)
-        self._numbers: Numbers = np.zeros(0, dtype=np.int64)
+        self._floats: tuple[Float64Array, Float64Array] = np.zeros(0), np.zeros(0)
+        self._numbers: Int64Array = np.zeros(0, dtype=np.int64)
         self._bytes: tuple[UInt8Array, UInt8Array] = (np.zeros(0, np.uint8), np.zeros(0, np.uint8))
         self._used = 0
 
-    def clear(self, entries: int, most: int) -> None:
-        """Make room for so many entries of all terms, of `most` for one term; what was there is lost."""
+    def clear(self, entries: int, max_entries: int) -> None:
+        """Make room for so many entries of all terms, of `max_entries` for one term; what was there is lost."""
         self.scores.fill(0.0)
         self._used = 0
         if entries > len(self._numbers):
             self._numbers = np.empty(entries, dtype=np.int64)
             self._bytes = np.empty(entries, dtype=np.uint8), np.empty(entries, dtype=np.uint8)
-        if most > len(self._floats[0]):
-            self._floats = np.empty(most), np.empty(most)
+        if max_entries > len(self._floats[0]):
+            self._floats = np.empty(max_entries), np.empty(max_entries)
 
-    def entries(self, size: int) -> tuple[Numbers, UInt8Array, UInt8Array]:
+    def entries(self, size: int) -> tuple[Int64Array, UInt8Array, UInt8Array]:
         """Give room for the next entries: a chunk, and two small numbers of each."""
-        held = slice(self._used, self._used + size)
+        used = slice(self._used, self._used + size)
         self._used += size
-        return self._numbers[held], self._bytes[0][held], self._bytes[1][held]
+        return self._numbers[used], self._bytes[0][used], self._bytes[1][used]
 
-    def floats(self, size: int) -> tuple[Floats, Floats]:
+    def floats(self, size: int) -> tuple[Float64Array, Float64Array]:
         """Give room for as many numbers twice; the next caller gets the same."""
         return self._floats[0][:size], self._floats[1][:size]
 
     @property
     def is_small(self) -> bool:
         """Whether it is worth keeping: questions of many words need more than is good to hold."""
-        return len(self._numbers) <= _MOST_KEPT * len(self.scores)
+        return len(self._numbers) <= _MAX_KEPT_FACTOR * len(self.scores)
 
 
 class ScratchBuffers:
@@ -71,13 +68,13 @@ class ScratchBuffers:
     def one(self) -> Iterator[ScratchBuffer]:
         """Give a room to one caller until the end of the block; one in which something failed is thrown away."""
         with self._guard:
-            room = self._free.pop() if self._free else None
-        room = room or ScratchBuffer(self._chunks)
-        yield room
+            buffer = self._free.pop() if self._free else None
+        buffer = buffer or ScratchBuffer(self._chunks)
+        yield buffer
         with self._guard:
-            if room.is_small and len(self._free) < _FREE:
-                self._free.append(room)
+            if buffer.is_small and len(self._free) < _MAX_FREE:
+                self._free.append(buffer)
 
 
-_FREE = 2
-_MOST_KEPT = 2
+_MAX_FREE = 2
+_MAX_KEPT_FACTOR = 2

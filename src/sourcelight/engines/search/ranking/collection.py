@@ -1,8 +1,8 @@
-"""The chunks that are ranked: those of the files of a revision, found from the chunks of the tables beside its shards.
+"""The chunks that are ranked: those of all files of the targets, mapped from the chunks of the tables of their shards.
 
-Numbers run over all chunks of all files of all targets, file by file. Where a revision holds all documents of a shard,
-the numbers of a table are those of the space, moved by a constant; else they are looked up. Files whose document is
-that of a file before come last in their piece, so that this stays so.
+Chunks are numbered through all targets, file by file. Where a revision has all documents of a shard, a chunk's number
+is its number in the table plus a constant; else it is looked up. To keep that fast path, files that repeat a document
+come last in their block.
 """
 
 from __future__ import annotations
@@ -23,12 +23,9 @@ from sourcelight.engines.search.ranking.paths import PathWords, path_words
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 from sourcelight.engines.search.ranking.term_table import TermTable
 
-Mask = BoolArray
-Numbers = Int64Array
-Floats = Float64Array
 Entries = tuple[AnyArray, UInt8Array, UInt8Array]
-_NONE = np.zeros(0, dtype=np.int64)
-_NONE_TWICE = _NONE, _NONE
+_EMPTY = np.zeros(0, dtype=np.int64)
+_EMPTY_PAIR = _EMPTY, _EMPTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +61,17 @@ class ChunkBlock:
 
     target: int
     table: TermTable
-    files: Numbers
-    documents: Numbers
-    first: Numbers
-    source: Numbers | None
+    files: Int64Array
+    documents: Int64Array
+    first: Int64Array
+    source: Int64Array | None
     length: AnyArray
     total_length: int
-    file_length: Floats
+    file_length: Float64Array
     place: NDArray[np.int32] | None
     copied: NDArray[np.uint32]
-    copies: Numbers
-    twice: Mask
+    copies: Int64Array
+    twice: BoolArray
 
     @property
     def chunks(self) -> int:
@@ -82,7 +79,7 @@ class ChunkBlock:
         return int(self.first[-1])
 
     @property
-    def file_of(self) -> Numbers:
+    def file_of(self) -> Int64Array:
         """Place in `files` of each chunk's file."""
         return np.arange(len(self.files)).repeat(np.diff(self.first))
 
@@ -93,71 +90,75 @@ class ChunkBlock:
 
     def placed(self, entries: Entries) -> Entries:
         """Turn entries of the table into entries of this piece, ascending."""
-        rows, often, defined = entries
-        more = self._held_again(rows) if len(self.copied) else _NONE_TWICE
+        rows, counts, defined = entries
+        copies_of_rows = self._held_again(rows) if len(self.copied) else _EMPTY_PAIR
         if self.place is None:
-            found = rows, often, defined
+            placed_entries = rows, counts, defined
         else:
-            number = self.place.take(rows)
-            some = (number >= 0).nonzero()[0]
-            found = number.take(some), often.take(some), defined.take(some)
-        if not len(more[0]):
-            return found
-        numbers, at = more
+            chunk_numbers = self.place.take(rows)
+            present = (chunk_numbers >= 0).nonzero()[0]
+            placed_entries = chunk_numbers.take(present), counts.take(present), defined.take(present)
+        if not len(copies_of_rows[0]):
+            return placed_entries
+        numbers, positions = copies_of_rows
         return (
-            np.concatenate([found[0], numbers]),
-            np.concatenate([found[1], often.take(at)]),
-            np.concatenate([found[2], defined.take(at)]),
+            np.concatenate([placed_entries[0], numbers]),
+            np.concatenate([placed_entries[1], counts.take(positions)]),
+            np.concatenate([placed_entries[2], defined.take(positions)]),
         )
 
-    def _held_again(self, rows: AnyArray) -> tuple[Numbers, Numbers]:
+    def _held_again(self, rows: AnyArray) -> tuple[Int64Array, Int64Array]:
         """Give the further numbers of some chunks of the table, ascending, and where each stands among them."""
         if len(self.copied) * 16 <= len(rows):
-            at = rows.searchsorted(self.copied)
-            some = (rows.take(at, mode="clip") == self.copied).nonzero()[0]
-            numbers, at = self.copies.take(some), at.take(some)
+            positions = rows.searchsorted(self.copied)
+            matching = (rows.take(positions, mode="clip") == self.copied).nonzero()[0]
+            numbers, positions = self.copies.take(matching), positions.take(matching)
         else:
-            at = self.twice.take(rows).nonzero()[0]
-            if not len(at):
-                return _NONE_TWICE
-            held = rows.take(at)
-            low = self.copied.searchsorted(held, side="left")
-            counts = self.copied.searchsorted(held, side="right") - low
-            some = np.arange(int(counts.sum())) + (low - (counts.cumsum() - counts)).repeat(counts)
-            numbers, at = self.copies.take(some), at.repeat(counts)
+            positions = self.twice.take(rows).nonzero()[0]
+            if not len(positions):
+                return _EMPTY_PAIR
+            copied_rows = rows.take(positions)
+            first_copies = self.copied.searchsorted(copied_rows, side="left")
+            counts = self.copied.searchsorted(copied_rows, side="right") - first_copies
+            matching = np.arange(int(counts.sum())) + (first_copies - (counts.cumsum() - counts)).repeat(counts)
+            numbers, positions = self.copies.take(matching), positions.repeat(counts)
         order = numbers.argsort(kind="stable")
-        return numbers.take(order), at.take(order)
+        return numbers.take(order), positions.take(order)
 
 
-def _piece(target: int, opened: OpenedTerms, shard: int, mask: Mask | None) -> ChunkBlock | None:
+def _make_block(target: int, opened: OpenedTerms, shard: int, mask: BoolArray | None) -> ChunkBlock | None:
     table = opened.terms[shard]
     if table is None:
         return None
-    placed = opened.snapshot.placement(shard)
-    files, documents = placed.files.astype(np.int64), placed.documents.astype(np.int64)
+    placement = opened.snapshot.placement(shard)
+    files, documents = placement.files.astype(np.int64), placement.documents.astype(np.int64)
     if mask is not None:
         files, documents = files[mask[files]], documents[mask[files]]
-    bounds = table.doc_chunk.astype(np.int64)
-    counts = bounds[documents + 1] - bounds[documents]
-    some = counts > 0
-    files, documents, counts = files[some], documents[some], counts[some]
+    chunk_starts = table.doc_chunk.astype(np.int64)
+    counts = chunk_starts[documents + 1] - chunk_starts[documents]
+    has_chunks = counts > 0
+    files, documents, counts = files[has_chunks], documents[has_chunks], counts[has_chunks]
     if not len(files):
         return None
-    again = np.append(False, documents[1:] == documents[:-1])
-    order = np.concatenate([(~again).nonzero()[0], again.nonzero()[0]])
+    is_repeated = np.append(False, documents[1:] == documents[:-1])
+    order = np.concatenate([(~is_repeated).nonzero()[0], is_repeated.nonzero()[0]])
     files, documents, counts = files[order], documents[order], counts[order]
     first = np.concatenate(([0], np.cumsum(counts)))
-    single = int(first[len(order) - np.count_nonzero(again)])
+    distinct_chunks = int(first[len(order) - np.count_nonzero(is_repeated)])
     source = place = None
-    if single < table.chunks or again.any():
-        source = np.arange(int(first[-1])) + np.repeat(bounds[documents] - first[:-1], counts)
-    if source is not None and single < table.chunks:
+    if distinct_chunks < table.chunks or is_repeated.any():
+        source = np.arange(int(first[-1])) + np.repeat(chunk_starts[documents] - first[:-1], counts)
+    if source is not None and distinct_chunks < table.chunks:
         place = np.full(table.chunks, -1, dtype=np.int32)
-        place[source[:single]] = np.arange(single, dtype=np.int32)
-    copied, copies, twice = _NONE.astype(np.uint32), _NONE, np.zeros(table.chunks if again.any() else 0, dtype=np.bool_)
+        place[source[:distinct_chunks]] = np.arange(distinct_chunks, dtype=np.int32)
+    copied, copies, twice = (
+        _EMPTY.astype(np.uint32),
+        _EMPTY,
+        np.zeros(table.chunks if is_repeated.any() else 0, dtype=np.bool_),
+    )
     if source is not None:
-        by_row = source[single:].argsort(kind="stable")
-        copied, copies = source[single:][by_row].astype(np.uint32), single + by_row
+        by_row = source[distinct_chunks:].argsort(kind="stable")
+        copied, copies = source[distinct_chunks:][by_row].astype(np.uint32), distinct_chunks + by_row
         twice[copied] = True
     length = table.length if source is None else table.length[source]
     total = int(length.sum(dtype=np.int64))
@@ -188,19 +189,19 @@ class ChunkCollection:
     """
 
     opened: Sequence[OpenedTerms]
-    masks: Sequence[Mask | None]
+    masks: Sequence[BoolArray | None]
     pieces: Sequence[ChunkBlock]
     chunk_base: Sequence[int]
     file_base: Sequence[int]
     words: Sequence[PathWords]
     mean_length: float
-    counts: Numbers
-    first: Numbers
-    file_of: Numbers
+    counts: Int64Array
+    first: Int64Array
+    file_of: Int64Array
     kinds: UInt8Array
     pieces_of: Sequence[Sequence[int]]
     over: tuple[int, int] | None = None
-    _norms: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
+    _norms: dict[float, tuple[Float64Array, Float64Array]] = field(default_factory=dict)
 
     @property
     def chunks(self) -> int:
@@ -235,38 +236,38 @@ class ChunkCollection:
         """Give the piece in which a file is."""
         return bisect_right(self.file_base, file) - 1
 
-    def norms(self, b: float) -> tuple[Floats, Floats]:
+    def norms(self, b: float) -> tuple[Float64Array, Float64Array]:
         """Give by what the counts of each chunk and of each file are divided: 1 - b + b · length / mean."""
-        found = self._norms.get(b)
-        if found is None:
+        norms = self._norms.get(b)
+        if norms is None:
             chunks_of_all, files_of_all = self.of_all
             mean_file = self.mean_length * chunks_of_all / max(files_of_all, 1) or 1.0
-            parts = [(1.0 - b) + (b / self.mean_length) * piece.length for piece in self.pieces]
-            files = [1.0 - b + b * piece.file_length / mean_file for piece in self.pieces]
-            found = _united(parts), _united(files)
+            chunk_norms = [(1.0 - b) + (b / self.mean_length) * piece.length for piece in self.pieces]
+            file_norms = [1.0 - b + b * piece.file_length / mean_file for piece in self.pieces]
+            norms = _concatenate(chunk_norms), _concatenate(file_norms)
             self._norms.clear()
-            self._norms[b] = found
-        return found
+            self._norms[b] = norms
+        return norms
 
-    def entries(self, term: str) -> tuple[Numbers, Floats, UInt8Array] | None:
+    def entries(self, term: str) -> tuple[Int64Array, Float64Array, UInt8Array] | None:
         """Give the chunks whose text has a term, ascending, how often, and the weight of definitions (in halves)."""
-        found = self.find(term)
-        if not found.size:
+        entry = self.find(term)
+        if not entry.size:
             return None
-        room = np.empty(found.size, dtype=np.int64), np.empty(found.size), np.empty(found.size, dtype=np.uint8)
-        found.write(*room)
-        return room
+        arrays = np.empty(entry.size, dtype=np.int64), np.empty(entry.size), np.empty(entry.size, dtype=np.uint8)
+        entry.write(*arrays)
+        return arrays
 
     def find(self, term: str) -> CollectionScores:
         """Find where the entries of a term are."""
-        wanted = term.encode()
-        parts: list[tuple[Entries, int]] = []
+        encoded = term.encode()
+        entries_by_block: list[tuple[Entries, int]] = []
         for bounds, entries, piece, base in self._tables:
-            low, high = bounds(wanted)
-            if low < high:
-                held = entries(low, high)
-                parts.append((held if piece is None else piece.placed(held), base))
-        return CollectionScores(parts, sum(len(held[0]) for held, _ in parts))
+            start, end = bounds(encoded)
+            if start < end:
+                table_entries = entries(start, end)
+                entries_by_block.append((table_entries if piece is None else piece.placed(table_entries), base))
+        return CollectionScores(entries_by_block, sum(len(table_entries[0]) for table_entries, _ in entries_by_block))
 
     @cached_property
     def rooms(self) -> ScratchBuffers:
@@ -281,17 +282,17 @@ class ChunkCollection:
             for piece, base in zip(self.pieces, self.chunk_base, strict=False)
         ]
 
-    def in_paths(self, term: str) -> tuple[Numbers, Floats] | None:
+    def in_paths(self, term: str) -> tuple[Int64Array, Float64Array] | None:
         """Give the files, ascending, in whose path a term counts, and how much; None when there are none."""
         numbers, counts = [], []
         for words, number_of in zip(self.words, self._file_numbers, strict=True):
-            held = words.terms.get(term)
-            if held is not None:
-                numbers.append(number_of.take(held[0]))
-                counts.append(held[1])
+            files_with_term = words.terms.get(term)
+            if files_with_term is not None:
+                numbers.append(number_of.take(files_with_term[0]))
+                counts.append(files_with_term[1])
         if not numbers:
             return None
-        files, weights = _united(numbers), _united(counts)
+        files, weights = _concatenate(numbers), _concatenate(counts)
         order = files.argsort()
         if len(order) and files[order[0]] < 0:
             order = order[np.count_nonzero(files < 0) :]
@@ -300,10 +301,10 @@ class ChunkCollection:
     @cached_property
     def _file_numbers(self) -> Sequence[NDArray[np.int32]]:
         """The number of each file of each target's view, -1 for one that is not here."""
-        found = [np.full(opened.snapshot.view.files, -1, dtype=np.int32) for opened in self.opened]
+        numbers = [np.full(opened.snapshot.view.files, -1, dtype=np.int32) for opened in self.opened]
         for piece, base in zip(self.pieces, self.file_base, strict=False):
-            found[piece.target][piece.files] = np.arange(base, base + len(piece.files), dtype=np.int32)
-        return found
+            numbers[piece.target][piece.files] = np.arange(base, base + len(piece.files), dtype=np.int32)
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,59 +314,61 @@ class CollectionScores:
     parts: Sequence[tuple[Entries, int]]
     size: int
 
-    def write(self, numbers: Numbers, times: AnyArray, defined: UInt8Array) -> None:
+    def write(self, numbers: Int64Array, times: AnyArray, defined: UInt8Array) -> None:
         """Write the chunks, how often each has the term, and the weight of definitions (in halves)."""
-        at = 0
-        for (here, often, weight), base in self.parts:
-            to = at + len(here)
-            np.add(here, base, out=numbers[at:to])
-            times[at:to] = often
-            defined[at:to] = weight
-            at = to
+        start = 0
+        for (chunks, counts, weight), base in self.parts:
+            end = start + len(chunks)
+            np.add(chunks, base, out=numbers[start:end])
+            times[start:end] = counts
+            defined[start:end] = weight
+            start = end
 
 
-def _united(parts: Sequence[AnyArray]) -> AnyArray:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
+def _concatenate(arrays: Sequence[AnyArray]) -> AnyArray:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.zeros(0)
 
 
-def make_space(opened: Sequence[OpenedTerms], masks: Sequence[Mask | None]) -> ChunkCollection:
+def make_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
     """Put together the chunks of targets; `masks` say which files of each count, None for all."""
     if not opened or any(mask is not None for mask in masks):
-        return _space(opened, masks)
-    asked = [(each.snapshot, *each.terms) for each in opened]
+        return _build_collection(opened, masks)
+    sources = [(terms.snapshot, *terms.terms) for terms in opened]
     # The last one asked for without filters stays as long as its first snapshot does.
-    last: list[tuple[Any, ChunkCollection]] = opened[0].snapshot.remember("ranking space", list)
-    for known, space in last[:1]:
-        if len(known) == len(asked) and all(map(_same, known, asked)):
+    cached: list[tuple[Any, ChunkCollection]] = opened[0].snapshot.remember("ranking space", list)
+    for cached_sources, space in cached[:1]:
+        if len(cached_sources) == len(sources) and all(map(_are_identical, cached_sources, sources)):
             return space
-    made = _space(opened, masks)
-    last[:] = [(asked, made)]
-    return made
+    collection = _build_collection(opened, masks)
+    cached[:] = [(sources, collection)]
+    return collection
 
 
-def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _are_identical(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return len(one) == len(other) and all(map(operator.is_, one, other))
 
 
-def _space(opened: Sequence[OpenedTerms], masks: Sequence[Mask | None]) -> ChunkCollection:
-    pieces: list[ChunkBlock] = []
-    for target, (each, mask) in enumerate(zip(opened, masks, strict=True)):
-        for shard in range(len(each.snapshot.shards)):
-            found = _kept(target, each, shard) if mask is None else _piece(target, each, shard, mask)
-            if found is not None:
-                pieces.append(found)
+def _build_collection(opened: Sequence[OpenedTerms], masks: Sequence[BoolArray | None]) -> ChunkCollection:
+    blocks: list[ChunkBlock] = []
+    for target, (terms, mask) in enumerate(zip(opened, masks, strict=True)):
+        for shard in range(len(terms.snapshot.shards)):
+            shard_block = (
+                _cached_block(target, terms, shard) if mask is None else _make_block(target, terms, shard, mask)
+            )
+            if shard_block is not None:
+                blocks.append(shard_block)
     chunk_base, file_base = [0], [0]
-    for piece in pieces:
-        chunk_base.append(chunk_base[-1] + piece.chunks)
-        file_base.append(file_base[-1] + len(piece.files))
-    total = sum(piece.total_length for piece in pieces)
+    for block in blocks:
+        chunk_base.append(chunk_base[-1] + block.chunks)
+        file_base.append(file_base[-1] + len(block.files))
+    total = sum(block.total_length for block in blocks)
     mean = total / chunk_base[-1] if chunk_base[-1] else 1.0
-    words = [path_words(each.snapshot) for each in opened]
-    counts = _united([np.diff(piece.first) for piece in pieces]).astype(np.int64)
+    words = [path_words(terms.snapshot) for terms in opened]
+    counts = _concatenate([np.diff(block.first) for block in blocks]).astype(np.int64)
     return ChunkCollection(
         opened,
         masks,
-        pieces,
+        blocks,
         chunk_base,
         file_base,
         words,
@@ -373,15 +376,15 @@ def _space(opened: Sequence[OpenedTerms], masks: Sequence[Mask | None]) -> Chunk
         counts,
         counts.cumsum() - counts,
         np.arange(len(counts)).repeat(counts),
-        _united([words[piece.target].kind[piece.files] for piece in pieces]).astype(np.uint8),
-        [[number for number, piece in enumerate(pieces) if piece.target == target] for target in range(len(opened))],
+        _concatenate([words[block.target].kind[block.files] for block in blocks]).astype(np.uint8),
+        [[number for number, block in enumerate(blocks) if block.target == target] for target in range(len(opened))],
     )
 
 
-def _kept(target: int, opened: OpenedTerms, shard: int) -> ChunkBlock | None:
+def _cached_block(target: int, opened: OpenedTerms, shard: int) -> ChunkBlock | None:
     """Make a piece, or give the one made before for the same table."""
     table = opened.terms[shard]
-    made: ChunkBlock | None = opened.snapshot.remember(
-        ("ranking piece", shard, id(table), target), lambda: _piece(target, opened, shard, None)
+    block: ChunkBlock | None = opened.snapshot.remember(
+        ("ranking piece", shard, id(table), target), lambda: _make_block(target, opened, shard, None)
     )
-    return made
+    return block

@@ -1,6 +1,7 @@
-"""What ranking gives, and what a further list of scores has to be.
+"""Results of ranking, the protocol of a further list of scores, and the join of rankings of parts of the files.
 
-Rankings of parts of the files made one of all: nobody to exchange numbers with, and the parts put together.
+Parts are ranked in several processes. They exchange the numbers that depend on all files, so that their joined ranking
+is the ranking of all files.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ class Scorer(Protocol):
         ...
 
 
-COVERING = 8
+COVERING_CHUNKS = 8
 """Best chunks that say how much of a question they contain."""
 
 
@@ -185,25 +186,25 @@ class LocalStats:
         return list(numbers)
 
 
-ALONE: StatsExchange = LocalStats()
+LOCAL_ONLY: StatsExchange = LocalStats()
 
 
-def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held: frozenset[str]) -> float:
-    """Share of the question's weight that the best of so many chunks hold; `held` are the terms in these."""
+def coverage(question: RankQuery, idf: Mapping[str, float], chunks: int, held_terms: frozenset[str]) -> float:
+    """Share of the question's weight that the best of so many chunks hold; `held_terms` are the terms in these."""
     absent = idf_of(chunks, 0)
-    whole = found = 0.0
+    total = covered = 0.0
     required = question.terms.keys() - question.optional
     for term, weight in question.terms.items():
         if term not in required and (required or term not in idf):
             continue
         mass = weight * idf.get(term, absent)
-        whole += mass
-        if term in held:
-            found += mass
-    return found / whole if whole else 0.0
+        total += mass
+        if term in held_terms:
+            covered += mass
+    return covered / total if total else 0.0
 
 
-def joined(
+def join_rankings(
     question: RankQuery, parts: Sequence[Ranking], files: int | None, per_file: int | None
 ) -> tuple[Ranking, list[tuple[int, int]]]:
     """Put rankings of parts together, whose numbers were exchanged.
@@ -223,56 +224,56 @@ def joined(
         The ranking of all, and for each of its chunks the part that it came from and its place there.
     """
     entries = [
-        ((-score, *_name(chunk)), part, place)
+        ((-score, *_sort_key(chunk)), part, position)
         for part, ranking in enumerate(parts)
-        for place, (chunk, score) in enumerate(zip(ranking.chunks, _shared(ranking).chunk_scores, strict=True))
+        for position, (chunk, score) in enumerate(zip(ranking.chunks, _stats_of(ranking).chunk_scores, strict=True))
     ]
     entries.sort()  # of one file, chunks of equal scores stand in their order already
-    chosen: list[tuple[int, int]] = []
-    taken: dict[tuple[int, int], int] = {}
-    for _, part, place in entries:
-        file = part, parts[part].chunks[place].file
-        if files is not None and file not in taken and len(taken) >= files:
+    selected: list[tuple[int, int]] = []
+    chunks_per_file: dict[tuple[int, int], int] = {}
+    for _, part, position in entries:
+        file = part, parts[part].chunks[position].file
+        if files is not None and file not in chunks_per_file and len(chunks_per_file) >= files:
             continue
-        if per_file is not None and taken.get(file, 0) >= per_file:
+        if per_file is not None and chunks_per_file.get(file, 0) >= per_file:
             continue
-        taken[file] = taken.get(file, 0) + 1
-        chosen.append((part, place))
+        chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
+        selected.append((part, position))
 
     def by_score(file: tuple[int, int]) -> tuple[float, tuple[str, str, str]]:
         ranking = parts[file[0]]
-        return -_shared(ranking).file_scores[file[1]], _name(ranking.files[file[1]])
+        return -_stats_of(ranking).file_scores[file[1]], _sort_key(ranking.files[file[1]])
 
-    ordered = sorted(taken, key=by_score)
-    places = {file: at for at, file in enumerate(ordered)}
+    ordered = sorted(chunks_per_file, key=by_score)
+    places = {file: index for index, file in enumerate(ordered)}
     chunks = []
-    for part, place in chosen:
-        chunk = parts[part].chunks[place]
+    for part, position in selected:
+        chunk = parts[part].chunks[position]
         chunks.append(replace(chunk, file=places[part, chunk.file]))
     idf = dict(parts[0].idf) if parts else {}
-    best = sorted(one for ranking in parts for one in _shared(ranking).best)
-    held = frozenset(term for *_, terms in best[:COVERING] for term in terms)
+    best = sorted(entry for ranking in parts for entry in _stats_of(ranking).best)
+    held_terms = frozenset(term for *_, terms in best[:COVERING_CHUNKS] for term in terms)
     searched = sum(ranking.searched_chunks for ranking in parts)
-    missing = [question.shown[t] for t in question.terms if t not in idf and t not in question.optional]
-    whole = Ranking(
+    unknown = [question.shown[t] for t in question.terms if t not in idf and t not in question.optional]
+    joined_ranking = Ranking(
         question,
         tuple(chunks),
         tuple(parts[part].files[file] for part, file in ordered),
         sum(ranking.matched_files for ranking in parts),
         sum(ranking.matched_chunks for ranking in parts),
         sum(ranking.searched_files for ranking in parts),
-        coverage(question, idf, searched, held) if searched else 0.0,
-        tuple(dict.fromkeys(missing)),
-        {name: why for ranking in parts for name, why in ranking.failed.items()},
+        coverage(question, idf, searched, held_terms) if searched else 0.0,
+        tuple(dict.fromkeys(unknown)),
+        {name: reason for ranking in parts for name, reason in ranking.failed.items()},
         idf,
         searched,
     )
-    return whole, chosen
+    return joined_ranking, selected
 
 
-def _shared(ranking: Ranking) -> PartStats:
+def _stats_of(ranking: Ranking) -> PartStats:
     return ranking.share or PartStats()
 
 
-def _name(one: RankedChunk | RankedFile) -> tuple[str, str, str]:
-    return one.target.repository.name, one.target.revision, one.path
+def _sort_key(item: RankedChunk | RankedFile) -> tuple[str, str, str]:
+    return item.target.repository.name, item.target.revision, item.path

@@ -1,4 +1,4 @@
-"""What the paths of a revision say: the words in them, and what sort of file each one is."""
+"""Terms in the paths of a revision, and the kind of each file (code, test, docs, …) by its path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sourcelight.engines.search.scan.corpus import OpenedCommit
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog")
 
-BASENAME, FOLDER = 1.0, 0.5
+BASENAME, DIRECTORY = 1.0, 0.5
 """What a word counts in a file's name and in the name of a folder above it."""
 
 _TEST_FOLDER = re.compile(
@@ -99,57 +99,61 @@ class PathWords:
 
     def named(self, name: str) -> Sequence[int]:
         """Give the files that may bear a name: all that do, and seldom another."""
-        found: list[int] = (self.whole == hash(name)).nonzero()[0].tolist()
-        return found
+        files: list[int] = (self.whole == hash(name)).nonzero()[0].tolist()
+        return files
 
     def with_stem(self, stem: str) -> Sequence[int]:
         """Give the files whose name up to its first dot may be `stem`: all where it is, and seldom another."""
-        found: list[int] = (self.stems == hash(stem)).nonzero()[0].tolist()
-        return found
+        files: list[int] = (self.stems == hash(stem)).nonzero()[0].tolist()
+        return files
 
 
 def path_words(snapshot: OpenedCommit) -> PathWords:
     """Read the paths of a snapshot, once."""
-    return snapshot.remember("ranking paths", lambda: _read(snapshot))
+    return snapshot.remember("ranking paths", lambda: _read_paths(snapshot))
 
 
-def _read(snapshot: OpenedCommit) -> PathWords:
+def _read_paths(snapshot: OpenedCommit) -> PathWords:
     view = snapshot.view
     text = bytes(view.path_text).decode("utf-8", "replace")
     paths = text.split("\n")[1 : view.files + 1]
     folders: dict[str, list[int]] = {}
-    facts: dict[str, tuple[bool, bool, bool, bool]] = {}
+    directory_kinds: dict[str, tuple[bool, bool, bool, bool]] = {}
     by_name: dict[str, list[int]] = {}
-    known: dict[str, tuple[str, ...]] = {}
+    terms_of_names: dict[str, tuple[str, ...]] = {}
     kind = np.zeros(view.files, dtype=np.uint8)
-    whole, stems = np.zeros(view.files, dtype=np.int64), np.zeros(view.files, dtype=np.int64)
+    name_hashes, stem_hashes = np.zeros(view.files, dtype=np.int64), np.zeros(view.files, dtype=np.int64)
     for file, path in enumerate(paths):
         folder, _, name = path.rpartition("/")
         files = folders.get(folder)
         if files is None:
             files = folders[folder] = []
-            facts[folder] = _folder_kinds(folder)
+            directory_kinds[folder] = _folder_kinds(folder)
         files.append(file)
-        kind[file] = _kind(facts[folder], name)
-        whole[file], stems[file] = hash(name), hash(name.partition(".")[0])
-        for term in _terms(name, known):
+        kind[file] = _kind(directory_kinds[folder], name)
+        name_hashes[file], stem_hashes[file] = hash(name), hash(name.partition(".")[0])
+        for term in _terms(name, terms_of_names):
             by_name.setdefault(term, []).append(file)
     by_folder: dict[str, list[NDArray[np.int32]]] = {}
     for folder, files in folders.items():
-        held = np.array(files, dtype=np.int32)
-        for term in dict.fromkeys(term for part in folder.split("/") for term in _terms(part, known)):
-            by_folder.setdefault(term, []).append(held)
-    terms = {term: _counted(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
-    return PathWords(kind, terms, whole, stems)
+        file_array = np.array(files, dtype=np.int32)
+        for term in dict.fromkeys(
+            term for directory_name in folder.split("/") for term in _terms(directory_name, terms_of_names)
+        ):
+            by_folder.setdefault(term, []).append(file_array)
+    terms = {term: _weigh_files(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
+    return PathWords(kind, terms, name_hashes, stem_hashes)
 
 
-def _counted(named: Sequence[int], below: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _weigh_files(
+    named_files: Sequence[int], files_below: Sequence[NDArray[np.int32]]
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Give the files with a term in their name or in a folder above, and what it counts in each."""
-    names = np.array(named, dtype=np.int32)
-    if not len(below):
+    names = np.array(named_files, dtype=np.int32)
+    if not len(files_below):
         return names, np.full(len(names), BASENAME, dtype=np.float32)
-    files = np.concatenate([names, *below])
-    counts = np.full(len(files), FOLDER, dtype=np.float32)
+    files = np.concatenate([names, *files_below])
+    counts = np.full(len(files), DIRECTORY, dtype=np.float32)
     counts[: len(names)] = BASENAME
     order = files.argsort(kind="stable")
     files, counts = files[order], counts[order]
@@ -160,10 +164,10 @@ def _counted(named: Sequence[int], below: Sequence[NDArray[np.int32]]) -> tuple[
 _WORD = re.compile(r"\w+")
 
 
-def _terms(name: str, known: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    found = known.get(name)
-    if found is None:
-        pieces = _WORD.findall(name)
-        terms = [term for piece in pieces for term in terms_of(piece)]
-        found = known[name] = tuple(dict.fromkeys(terms))
-    return found
+def _terms(name: str, terms_of_names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    distinct_terms = terms_of_names.get(name)
+    if distinct_terms is None:
+        words = _WORD.findall(name)
+        terms = [term for word in words for term in terms_of(word)]
+        distinct_terms = terms_of_names[name] = tuple(dict.fromkeys(terms))
+    return distinct_terms

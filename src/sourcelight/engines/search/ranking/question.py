@@ -1,4 +1,4 @@
-"""What a question asks for: its terms with their weights, the names and files in it, and what sort of file it wants."""
+"""Analyze a question: weighted terms, names and files in it, and whether it asks for tests or documentation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from sourcelight.engines.search.ranking.tokenizer import FUNCTION_WORDS, joined, parts_of, stem
+from sourcelight.engines.search.ranking.tokenizer import FUNCTION_WORDS, joined_form, parts_of, stem
 
 _JOINED_WEIGHT = 0.6
-_MOST_CHARACTERS = 20_000
+_MAX_CHARACTERS = 20_000
 
 _CODE_SPAN = re.compile(r"`+([^`]+)`+")
 _QUOTED = re.compile(r'"([^"\n]{2,})"|“([^”\n]{2,})”|\'([^\'\n]{2,})\'(?!\w)')
@@ -90,11 +90,11 @@ class _QuestionReader:
                 continue
             self.names[simple] = None
             parts = parts_of(simple)
-            kept = [part for part in parts if len(part) > 1 and part not in FUNCTION_WORDS]
-            for part in kept or parts:
+            content_parts = [part for part in parts if len(part) > 1 and part not in FUNCTION_WORDS]
+            for part in content_parts or parts:
                 self.note(stem(part), simple)
             if len(parts) > 1:
-                self.note(joined(parts), simple)
+                self.note(joined_form(parts), simple)
 
     def file(self, text: str) -> None:
         """Take the name or path of a file."""
@@ -107,34 +107,36 @@ class _QuestionReader:
         """Take plain words: their stems, and pairs and triples of neighbours joined."""
         for sentence in _SENTENCE.split(text):
             run: list[str] = []
-            for found in _WORD.finditer(sentence):
-                word = re.sub(r"['\u2019]\w+$", "", found[0])
+            for match in _WORD.finditer(sentence):
+                word = re.sub(r"['\u2019]\w+$", "", match[0])
                 parts = [part for part in parts_of(word) if part not in FUNCTION_WORDS and len(part) > 1]
                 for part in parts:
                     self.note(stem(part), word)
                 if len(parts) > 1:
-                    self.note(joined(parts_of(word)), word)
+                    self.note(joined_form(parts_of(word)), word)
                 run += parts
             for size in (2, 3):
-                for at in range(len(run) - size + 1):
-                    self.note(joined(run[at : at + size]), " ".join(run[at : at + size]), _JOINED_WEIGHT)
+                for index in range(len(run) - size + 1):
+                    self.note(
+                        joined_form(run[index : index + size]), " ".join(run[index : index + size]), _JOINED_WEIGHT
+                    )
 
 
-def analyse(text: str) -> RankQuery:
+def analyze(text: str) -> RankQuery:
     """Analyse a question; filters such as ``repo:`` must be gone from it."""
-    text = text[:_MOST_CHARACTERS]
+    text = text[:_MAX_CHARACTERS]
     reader = _QuestionReader()
-    rest = _take_marked(text, reader)
-    rest = _take_files_and_names(rest, reader)
-    reader.prose(rest)
-    first_line, _, more = text.strip().partition("\n")
-    early: set[str] = set()
-    if more.strip():
-        opening = _QuestionReader()
-        opening.prose(_take_files_and_names(_take_marked(first_line, opening), opening))
-        early = set(opening.counts)
+    remaining = _read_marked(text, reader)
+    remaining = _read_files_and_names(remaining, reader)
+    reader.prose(remaining)
+    first_line, _, body = text.strip().partition("\n")
+    early_terms: set[str] = set()
+    if body.strip():
+        first_reader = _QuestionReader()
+        first_reader.prose(_read_files_and_names(_read_marked(first_line, first_reader), first_reader))
+        early_terms = set(first_reader.counts)
     terms = {
-        term: (1.0 + math.log(count) + (1.0 if term in early else 0.0)) * reader.factors[term]
+        term: (1.0 + math.log(count) + (1.0 if term in early_terms else 0.0)) * reader.factors[term]
         for term, count in reader.counts.items()
     }
     return RankQuery(
@@ -150,11 +152,11 @@ def analyse(text: str) -> RankQuery:
     )
 
 
-def _take_marked(text: str, reader: _QuestionReader) -> str:
+def _read_marked(text: str, reader: _QuestionReader) -> str:
     """Take code spans and quoted texts; give the text without the spans' marks."""
 
-    def span(found: re.Match[str]) -> str:
-        inner = found[1].strip()
+    def span(match: re.Match[str]) -> str:
+        inner = match[1].strip()
         bare = inner.removesuffix("()")
         if _NAME.fullmatch(bare) and not _is_file(bare):
             reader.name(bare)
@@ -163,8 +165,8 @@ def _take_marked(text: str, reader: _QuestionReader) -> str:
             reader.phrases[inner] = None
         return f" {inner} "
 
-    def quoted(found: re.Match[str]) -> str:
-        inner = next(group for group in found.groups() if group is not None).strip()
+    def quoted(match: re.Match[str]) -> str:
+        inner = next(group for group in match.groups() if group is not None).strip()
         reader.phrases[inner] = None
         return f" {inner} "
 
@@ -175,24 +177,24 @@ def _is_file(text: str) -> bool:
     return "/" in text or ("." in text and text.rpartition(".")[2].lower() in _EXTENSIONS)
 
 
-def _take_files_and_names(text: str, reader: _QuestionReader) -> str:
+def _read_files_and_names(text: str, reader: _QuestionReader) -> str:
     """Take what looks like files and names of code; give the rest."""
 
-    def path(found: re.Match[str]) -> str:
-        whole = found[0].rstrip(".")
-        slashes = whole.count("/")
+    def path(match: re.Match[str]) -> str:
+        candidate = match[0].rstrip(".")
+        slashes = candidate.count("/")
         # "and/or", "read/write" are words; a path has an extension or more than one folder.
-        if not (whole.rpartition(".")[2].lower() in _EXTENSIONS or slashes > 1):
-            return found[0]
-        reader.file(whole)
+        if not (candidate.rpartition(".")[2].lower() in _EXTENSIONS or slashes > 1):
+            return match[0]
+        reader.file(candidate)
         return " "
 
-    def name(found: re.Match[str]) -> str:
-        whole = found[0]
-        called = text_after[found.end() : found.end() + 1] == "("
-        if not (called or _is_code(whole)):
-            return whole
-        reader.name(whole)
+    def name(match: re.Match[str]) -> str:
+        candidate = match[0]
+        called = text_after[match.end() : match.end() + 1] == "("
+        if not (called or _is_code(candidate)):
+            return candidate
+        reader.name(candidate)
         return " "
 
     text_after = _PATH.sub(path, text)

@@ -1,4 +1,4 @@
-"""Ranking files and chunks for a question."""
+"""Rank the files and chunks of targets for a question."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, held_by, score, starts
+from sourcelight.engines.search.ranking.bm25 import Weights, WordScores, count_chunks_with, run_starts, score
 from sourcelight.engines.search.ranking.buffers import ScratchBuffer
-from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, Mask, Numbers, make_space
+from sourcelight.engines.search.ranking.collection import ChunkBlock, ChunkCollection, make_collection
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
     FILE,
-    LESS,
+    ROUNDING_FACTOR,
     FileLists,
     ListWeights,
-    by_target,
     defining_files,
     file_lists,
-    of_targets,
+    scores_by_target,
+    scores_of_targets,
 )
 from sourcelight.engines.search.ranking.model import (
-    ALONE,
-    COVERING,
+    COVERING_CHUNKS,
+    LOCAL_ONLY,
     FileSpace,
     PartStats,
     RankedChunk,
@@ -38,7 +39,7 @@ from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import RankQuery
 from sourcelight.engines.search.ranking.term_files import OpenedTerms
 
-_VOTING = 12
+_VOTING_CHUNKS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,139 +58,141 @@ class Ranker:
     weights: Weights = field(default_factory=Weights)
     lists: ListWeights = field(default_factory=ListWeights)
     scorers: Sequence[Scorer] = ()
-    exchange: StatsExchange = ALONE
+    exchange: StatsExchange = LOCAL_ONLY
 
     def rank(
         self,
         question: RankQuery,
         opened: Sequence[OpenedTerms],
-        masks: Sequence[Mask | None],
+        masks: Sequence[BoolArray | None],
         limits: RankLimits,
         cancellation: Cancellation,
     ) -> Ranking:
         """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
-        space = make_space(opened, masks)
-        if self.exchange is not ALONE:
-            return self._rank_part(space, question, limits, cancellation)
-        if not space.chunks:
-            return Ranking(question, unknown=_unknown(question, {}))
-        with space.rooms.one() as room:
-            return self._ranked(space, question, limits, cancellation, room)
+        collection = make_collection(opened, masks)
+        if self.exchange is not LOCAL_ONLY:
+            return self._rank_part(collection, question, limits, cancellation)
+        if not collection.chunks:
+            return Ranking(question, unknown=_unknown_terms(question, {}))
+        with collection.rooms.one() as buffer:
+            return self._ranked(collection, question, limits, cancellation, buffer)
 
     def _ranked(
         self,
-        space: ChunkCollection,
+        collection: ChunkCollection,
         question: RankQuery,
         limits: RankLimits,
         cancellation: Cancellation,
-        room: ScratchBuffer,
+        buffer: ScratchBuffer,
     ) -> Ranking:
-        wanted = [most for most in (limits.chunks, limits.files) if most is not None]
-        order = self._order(space, question, cancellation, room, max(min(wanted), COVERING) if wanted else None)
-        words = order.words
+        bounds = [limit for limit in (limits.chunks, limits.files) if limit is not None]
+        order = self._order(
+            collection, question, cancellation, buffer, max(min(bounds), COVERING_CHUNKS) if bounds else None
+        )
+        word_scores = order.words
         numbers, files = order.best(limits)
-        described = order.files(files)
+        described_files = order.files(files)
         return Ranking(
             question,
-            tuple(order.chunks(numbers, files, described)),
-            tuple(described),
+            tuple(order.chunks(numbers, files, described_files)),
+            tuple(described_files),
             order.matched_files,
-            words.matched,
-            space.files,
-            _coverage(question, space, words, order.first(COVERING)),
-            _unknown(question, words.idf),
-            idf=words.idf,
-            searched_chunks=space.chunks,
+            word_scores.matched,
+            collection.files,
+            _coverage(question, collection, word_scores, order.first(COVERING_CHUNKS)),
+            _unknown_terms(question, word_scores.idf),
+            idf=word_scores.idf,
+            searched_chunks=collection.chunks,
         )
 
     def _rank_part(
-        self, space: ChunkCollection, question: RankQuery, limits: RankLimits, cancellation: Cancellation
+        self, collection: ChunkCollection, question: RankQuery, limits: RankLimits, cancellation: Cancellation
     ) -> Ranking:
         """Rank a part of the files as all of them would be: every number that is of all of them is exchanged.
 
         All parts exchange the same numbers in the same order, those without a chunk too.
         """
-        held = held_by(space, question.terms, self.weights, cancellation)
-        counts = [space.chunks, space.files, space.length]
-        counts += [len(defining_files(space, name)) for name in question.names]
-        counts += held.values()
-        chunks, files, length, *rest = self.exchange.add(counts)
-        defined, of_terms = rest[: len(question.names)], rest[len(question.names) :]
-        part = space.part_of(chunks, files, length)
-        known = dict(zip(held, of_terms, strict=True))
-        words = score(part, question.terms, self.weights, cancellation, known=known)
+        chunk_counts = count_chunks_with(collection, question.terms, self.weights, cancellation)
+        counts = [collection.chunks, collection.files, collection.length]
+        counts += [len(defining_files(collection, name)) for name in question.names]
+        counts += chunk_counts.values()
+        chunks, files, length, *remaining = self.exchange.add(counts)
+        defined, of_terms = remaining[: len(question.names)], remaining[len(question.names) :]
+        part = collection.part_of(chunks, files, length)
+        global_counts = dict(zip(chunk_counts, of_terms, strict=True))
+        words = score(part, question.terms, self.weights, cancellation, global_counts=global_counts)
         lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
         order = _Order(part, words, lists, exchange=self.exchange)
         numbers, best_files = order.best(limits)
-        described = order.files(best_files)
-        first = order.first(COVERING)
-        share = PartStats(
+        described_files = order.files(best_files)
+        best_chunks = order.first(COVERING_CHUNKS)
+        part_stats = PartStats(
             tuple(order.score_of(file) for file in best_files),
             order.unscaled(),
-            tuple(order.covering(chunk, value) for chunk, value in first),
+            tuple(order.covering(chunk, value) for chunk, value in best_chunks),
         )
         return Ranking(
             question,
-            tuple(order.chunks(numbers, best_files, described)),
-            tuple(described),
+            tuple(order.chunks(numbers, best_files, described_files)),
+            tuple(described_files),
             order.matched_files,
             words.matched,
             part.files,
-            unknown=_unknown(question, words.idf),
+            unknown=_unknown_terms(question, words.idf),
             idf=words.idf,
             searched_chunks=part.chunks,
-            share=share,
+            share=part_stats,
         )
 
     def rank_files(
         self,
         question: RankQuery,
         opened: Sequence[OpenedTerms],
-        masks: Sequence[Mask | None],
-        most: int,
+        masks: Sequence[BoolArray | None],
+        limit: int,
         cancellation: Cancellation,
     ) -> list[RankedFile]:
         """Rank files by their own scores, best first; those of score 0 are left out. Raises `Cancelled`."""
-        space = make_space(opened, masks)
-        if not space.chunks:
+        collection = make_collection(opened, masks)
+        if not collection.chunks:
             return []
-        with space.rooms.one() as room:
-            order = self._order(space, question, cancellation, room)
-            return order.files(order.best_files(most))
+        with collection.rooms.one() as buffer:
+            order = self._order(collection, question, cancellation, buffer)
+            return order.files(order.best_files(limit))
 
     def _order(
         self,
-        space: ChunkCollection,
+        collection: ChunkCollection,
         question: RankQuery,
         cancellation: Cancellation,
-        room: ScratchBuffer,
-        most: int | None = None,
+        buffer: ScratchBuffer,
+        limit: int | None = None,
     ) -> _Order:
-        """Score; of only the `most` best chunks, where so many are wanted and no scorer has to see all files."""
-        words = score(space, question.terms, self.weights, cancellation, room)
+        """Score; of only the `limit` best chunks, where so many are wanted and no scorer has to see all files."""
+        words = score(collection, question.terms, self.weights, cancellation, buffer)
         if self.scorers:
-            most = None
-        lists = file_lists(space, words, question, self.lists, most)
+            limit = None
+        lists = file_lists(collection, words, question, self.lists, limit)
         for scorer in self.scorers:
             cancellation.check()
-            self._add(scorer, _Order(space, words, lists), question, cancellation)
-        return _Order(space, words, lists, most)
+            self._add(scorer, _Order(collection, words, lists), question, cancellation)
+        return _Order(collection, words, lists, limit)
 
     def _add(self, scorer: Scorer, order: _Order, question: RankQuery, cancellation: Cancellation) -> None:
-        space = order.space
-        numbers, files = order.best(RankLimits(_VOTING))
-        found = scorer.scores(
+        collection = order.space
+        numbers, files = order.best(RankLimits(_VOTING_CHUNKS))
+        scores = scorer.scores(
             FileSpace(
                 question,
-                [each.target for each in space.opened],
-                [each.snapshot for each in space.opened],
-                by_target(space, order.scores),
+                [each.target for each in collection.opened],
+                [each.snapshot for each in collection.opened],
+                scores_by_target(collection, order.scores),
                 order.chunks(numbers, files, order.files(files)),
             ),
             cancellation,
         )
-        if found is not None:
-            order.lists.add(scorer.name, scorer.weight * of_targets(space, found))
+        if scores is not None:
+            order.lists.add(scorer.name, scorer.weight * scores_of_targets(collection, scores))
 
 
 class _Order:
@@ -197,35 +200,35 @@ class _Order:
 
     def __init__(
         self,
-        space: ChunkCollection,
+        collection: ChunkCollection,
         words: WordScores,
         lists: FileLists,
-        most: int | None = None,
-        exchange: StatsExchange = ALONE,
+        limit: int | None = None,
+        exchange: StatsExchange = LOCAL_ONLY,
     ) -> None:
-        self.space, self.words, self.lists, self._exchange = space, words, lists, exchange
+        self.space, self.words, self.lists, self._exchange = collection, words, lists, exchange
         total = lists.total()
         (greatest,) = exchange.most([float(total.max(initial=0.0))])
         self._most = greatest or 1.0
-        self.scores: Floats = total / self._most
+        self.scores: Float64Array = total / self._most
         self._seen: list[tuple[int, float]] | None = None
         self._unscaled: tuple[float, ...] = ()
-        if most is None:
+        if limit is None:
             self._held, self._files = words.held, words.file
         else:
             tops = lists.tops(self.scores)
-            least = float(np.partition(tops, len(tops) - most)[-most]) if 0 < most < len(tops) else 0.0
-            some = (tops >= LESS * least).nonzero()[0]
-            self._held, self._files = words.held_of(lists.files.take(some))
+            min_top = float(np.partition(tops, len(tops) - limit)[-limit]) if 0 < limit < len(tops) else 0.0
+            candidates = (tops >= ROUNDING_FACTOR * min_top).nonzero()[0]
+            self._held, self._files = words.held_of(lists.files.take(candidates))
         self._scores = words.chunks.take(self._held)
         self._scores *= CHUNK / (lists.top or 1.0)
         self._scores *= lists.kind(self._files)
         self._scores += (FILE * self.scores).take(self._places(self._files))
 
-    def _places(self, files: Numbers) -> Numbers:
+    def _places(self, files: Int64Array) -> Int64Array:
         """Give where files stand among those of the lists."""
-        known = self.lists.files
-        return files if len(known) == self.space.files else known.searchsorted(files)
+        listed = self.lists.files
+        return files if len(listed) == self.space.files else listed.searchsorted(files)
 
     def score_of(self, file: int) -> float:
         """Give the score of a file that the lists have."""
@@ -245,9 +248,9 @@ class _Order:
 
     def _name(self, file: int) -> tuple[str, str, str]:
         """Give what equal files are ordered by."""
-        piece, at = self._file(file)
+        piece, position = self._file(file)
         target = self.space.opened[piece.target].target
-        return target.repository.name, target.revision, self._path(piece, at)
+        return target.repository.name, target.revision, self._path(piece, position)
 
     def _file(self, file: int) -> tuple[ChunkBlock, int]:
         number = self.space.piece_of_file(file)
@@ -258,18 +261,18 @@ class _Order:
 
     def best(self, limits: RankLimits) -> tuple[list[tuple[int, float]], list[int]]:
         """Give the best chunks with their scores, and their files in the order of the files' own scores."""
-        count = len(self._held)
-        wanted = count if limits.chunks is None else min(limits.chunks, count)
+        chunk_count = len(self._held)
+        wanted_count = chunk_count if limits.chunks is None else min(limits.chunks, chunk_count)
         if limits.files is not None or limits.per_file is not None:
-            chosen = self._chosen(self._settled(self._of_best_files(limits)), limits, wanted)
+            selected = self._chosen(self._settled(self._of_best_files(limits)), limits, wanted_count)
         else:
-            chosen = self._sorted(wanted)[:wanted]
-        (most,) = self._exchange.most([float(self._scores.max(initial=0.0))])
-        most = most or 1.0
-        files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in chosen)
+            selected = self._sorted(wanted_count)[:wanted_count]
+        (best_score,) = self._exchange.most([float(self._scores.max(initial=0.0))])
+        best_score = best_score or 1.0
+        files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in selected)
         ordered = sorted(files, key=lambda file: (-self.score_of(file), self._name(file)))
-        self._unscaled = tuple(value for _, value in chosen)
-        return [(chunk, value / most) for chunk, value in chosen], ordered
+        self._unscaled = tuple(value for _, value in selected)
+        return [(chunk, value / best_score) for chunk, value in selected], ordered
 
     def unscaled(self) -> tuple[float, ...]:
         """Give the scores of the chunks that `best` gave, before they were scaled."""
@@ -278,7 +281,7 @@ class _Order:
     def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
         """Give a chunk's negated score, its place, and the terms of the question that it holds."""
         file = self._place(chunk)[2]
-        return -value, (*self._name(file), chunk), held_terms(self.space, self.words, [(chunk, value)])
+        return -value, (*self._name(file), chunk), terms_held_by(self.space, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
         """Give the best chunks whatever their files are, with their scores before these are scaled."""
@@ -286,137 +289,148 @@ class _Order:
             return self._sorted(count)[:count]
         return self._seen[:count]
 
-    def best_files(self, most: int) -> list[int]:
+    def best_files(self, limit: int) -> list[int]:
         """Give the best files by their own scores; of equal ones by repository and path."""
-        some = (self.scores > 0.0).nonzero()[0]
-        scores = self.scores.take(some)
-        if most < len(some):
-            held = scores >= np.partition(scores, len(some) - most)[len(some) - most]
-            some, scores = some[held], scores[held]
-        pairs = zip(self.lists.files.take(some).tolist(), scores.tolist(), strict=True)
-        return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:most]]
+        scored = (self.scores > 0.0).nonzero()[0]
+        scores = self.scores.take(scored)
+        if limit < len(scored):
+            is_best = scores >= np.partition(scores, len(scored) - limit)[len(scored) - limit]
+            scored, scores = scored[is_best], scores[is_best]
+        pairs = zip(self.lists.files.take(scored).tolist(), scores.tolist(), strict=True)
+        return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:limit]]
 
     def _sorted(self, count: int) -> list[tuple[int, float]]:
         """Give the `count` best chunks and those as good as the last, in order."""
         scores = self._scores
-        held: Numbers = np.arange(len(scores))
+        positions: Int64Array = np.arange(len(scores))
         if count < len(scores):
-            least = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
-            held = (scores >= least).nonzero()[0]
-        self._seen = self._settled(held)
+            min_score = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
+            positions = (scores >= min_score).nonzero()[0]
+        self._seen = self._settled(positions)
         return self._seen
 
-    def _of_best_files(self, limits: RankLimits) -> Numbers:
+    def _of_best_files(self, limits: RankLimits) -> Int64Array:
         """Give the places of the chunks that `limits` may let through, those as good as the last one included."""
         scores, file = self._scores, self._files
-        held: Numbers = np.arange(len(scores))
-        if limits.files is not None and len(held):
-            first = starts(file)
+        positions: Int64Array = np.arange(len(scores))
+        if limits.files is not None and len(positions):
+            first = run_starts(file)
             tops = np.maximum.reduceat(scores, first)
             if limits.files < len(tops):
-                least = (
+                min_score = (
                     np.partition(tops, len(tops) - limits.files)[len(tops) - limits.files] if limits.files else np.inf
                 )
-                held = (tops >= least).repeat(np.diff(first, append=len(file))).nonzero()[0]
-        if limits.per_file is not None and len(held):
-            held = held[np.lexsort((-scores[held], file[held]))]
-            first = starts(file[held])
-            sizes = np.diff(first, append=len(held))
-            last = scores[held[first + np.clip(limits.per_file, 1, sizes) - 1]]
-            held = held[scores[held] >= last.repeat(sizes)]
-        return held
+                positions = (tops >= min_score).repeat(np.diff(first, append=len(file))).nonzero()[0]
+        if limits.per_file is not None and len(positions):
+            positions = positions[np.lexsort((-scores[positions], file[positions]))]
+            first = run_starts(file[positions])
+            sizes = np.diff(first, append=len(positions))
+            last = scores[positions[first + np.clip(limits.per_file, 1, sizes) - 1]]
+            positions = positions[scores[positions] >= last.repeat(sizes)]
+        return positions
 
-    def _settled(self, held: Numbers) -> list[tuple[int, float]]:
+    def _settled(self, positions: Int64Array) -> list[tuple[int, float]]:
         """Give the chunks at some places best first, equal ones in the order of repository, path and line."""
-        held = held[np.argsort(-self._scores[held], kind="stable")]
-        values = self._scores[held]
-        pairs = list(zip(self._held[held].tolist(), values.tolist(), strict=True))
-        same = (values[1:] == values[:-1]).nonzero()[0]
-        for run in np.split(same, (np.diff(same) > 1).nonzero()[0] + 1) if len(same) else ():
-            low, high = int(run[0]), int(run[-1]) + 2
-            pairs[low:high] = sorted(pairs[low:high], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
+        positions = positions[np.argsort(-self._scores[positions], kind="stable")]
+        values = self._scores[positions]
+        pairs = list(zip(self._held[positions].tolist(), values.tolist(), strict=True))
+        ties = (values[1:] == values[:-1]).nonzero()[0]
+        for run in np.split(ties, (np.diff(ties) > 1).nonzero()[0] + 1) if len(ties) else ():
+            start, end = int(run[0]), int(run[-1]) + 2
+            pairs[start:end] = sorted(pairs[start:end], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
         return pairs
 
-    def _chosen(self, pairs: list[tuple[int, float]], limits: RankLimits, wanted: int) -> list[tuple[int, float]]:
-        found: list[tuple[int, float]] = []
-        taken: dict[int, int] = {}
+    def _chosen(self, pairs: list[tuple[int, float]], limits: RankLimits, limit: int) -> list[tuple[int, float]]:
+        selected: list[tuple[int, float]] = []
+        chunks_per_file: dict[int, int] = {}
         for chunk, value in pairs:
-            if len(found) >= wanted:
+            if len(selected) >= limit:
                 break
             file = self._place(chunk)[2]
-            if limits.files is not None and file not in taken and len(taken) >= limits.files:
+            if limits.files is not None and file not in chunks_per_file and len(chunks_per_file) >= limits.files:
                 continue
-            if limits.per_file is not None and taken.get(file, 0) >= limits.per_file:
+            if limits.per_file is not None and chunks_per_file.get(file, 0) >= limits.per_file:
                 continue
-            taken[file] = taken.get(file, 0) + 1
-            found.append((chunk, value))
-        return found
+            chunks_per_file[file] = chunks_per_file.get(file, 0) + 1
+            selected.append((chunk, value))
+        return selected
 
     def files(self, files: Sequence[int]) -> list[RankedFile]:
         """Describe files."""
-        found = []
+        described = []
         for file in files:
-            piece, at = self._file(file)
-            kind = KINDS[int(self.space.words[piece.target].kind[piece.files[at]])]
+            piece, position = self._file(file)
+            kind = KINDS[int(self.space.words[piece.target].kind[piece.files[position]])]
             factor = float(self.lists.factors[self.space.kinds[file]]) / self._most
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
             target = self.space.opened[piece.target].target
             target = replace(target, commit=self.space.opened[piece.target].commit)
-            found.append(RankedFile(target, self._path(piece, at), self.score_of(file), kind, shares))
-        return found
+            described.append(RankedFile(target, self._path(piece, position), self.score_of(file), kind, shares))
+        return described
 
     def chunks(
-        self, chosen: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
+        self, selected: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
     ) -> list[RankedChunk]:
         """Describe chunks, whose files are described already."""
-        places = {file: place for place, file in enumerate(files)}
-        found = []
-        for chunk, value in chosen:
+        positions = {file: place for place, file in enumerate(files)}
+        described_chunks = []
+        for chunk, value in selected:
             number, within, file = self._place(chunk)
-            piece, about = self.space.pieces[number], described[places[file]]
+            piece, described_file = self.space.pieces[number], described[positions[file]]
             row = within if piece.source is None else int(piece.source[within])
             begin, end = int(piece.table.begin_line[row]), int(piece.table.end_line[row])
             symbols = self._symbols(piece, row, begin, end)
-            found.append(RankedChunk(about.target, about.path, begin, end, value, about.kind, symbols, places[file]))
-        return found
+            described_chunks.append(
+                RankedChunk(
+                    described_file.target,
+                    described_file.path,
+                    begin,
+                    end,
+                    value,
+                    described_file.kind,
+                    symbols,
+                    positions[file],
+                )
+            )
+        return described_chunks
 
     def _symbols(self, piece: ChunkBlock, row: int, begin: int, end: int) -> tuple[str, ...]:
         opened = self.space.opened[piece.target]
-        shard = next(at for at, table in enumerate(opened.terms) if table is piece.table)
+        shard = next(index for index, table in enumerate(opened.terms) if table is piece.table)
         symbols = opened.symbols[shard]
         if symbols is None:
             return ()
         document = int(piece.table.chunk_doc[row])
-        low, high = (int(at) for at in symbols.doc_first[document : document + 2])
-        lines = symbols.line[low:high]
-        held = low + np.flatnonzero((lines >= begin) & (lines <= end))
-        return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[held]))
+        start, high = (int(index) for index in symbols.doc_first[document : document + 2])
+        lines = symbols.line[start:high]
+        rows = start + np.flatnonzero((lines >= begin) & (lines <= end))
+        return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[rows]))
 
 
 def _coverage(
-    question: RankQuery, space: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]
+    question: RankQuery, collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]
 ) -> float:
     """Share of the question's weight that the best chunks hold."""
-    return coverage(question, words.idf, space.chunks, held_terms(space, words, best))
+    return coverage(question, words.idf, collection.chunks, terms_held_by(collection, words, best))
 
 
-def held_terms(space: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
+def terms_held_by(collection: ChunkCollection, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
     """Give the terms that some chunks hold, in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
-    files = space.file_of[tops]
+    files = collection.file_of[tops]
     holding = words.postings.items()
-    return frozenset(term for term, at in holding if _any_of(tops, at.numbers) or _any_of(files, at.files))
+    return frozenset(term for term, at in holding if _contains_any(tops, at.numbers) or _contains_any(files, at.files))
 
 
-def _any_of(wanted: Numbers, numbers: Numbers) -> bool:
+def _contains_any(wanted: Int64Array, numbers: Int64Array) -> bool:
     """Tell whether one of a few is among ascending numbers."""
     if not len(numbers):
         return False
-    places = np.minimum(numbers.searchsorted(wanted), len(numbers) - 1)
-    return bool((numbers[places] == wanted).any())
+    positions = np.minimum(numbers.searchsorted(wanted), len(numbers) - 1)
+    return bool((numbers[positions] == wanted).any())
 
 
-def _unknown(question: RankQuery, known: Mapping[str, float]) -> tuple[str, ...]:
+def _unknown_terms(question: RankQuery, known: Mapping[str, float]) -> tuple[str, ...]:
     """What the question names and no file has."""
-    missing = [question.shown[t] for t in question.terms if t not in known and t not in question.optional]
-    return tuple(dict.fromkeys(missing))
+    unknown = [question.shown[t] for t in question.terms if t not in known and t not in question.optional]
+    return tuple(dict.fromkeys(unknown))

@@ -1,4 +1,4 @@
-"""Files of terms: one table beside each shard and its definitions, brought up to date and opened."""
+"""Term tables on disk: build and open the table of a shard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TELL_BYTES = 1024 * 1024
 
 
 def build_table(
-    folder: IndexFolder, order: TableBuildOptions, loose: LooseShard | None = None
+    folder: IndexFolder, options: TableBuildOptions, loose: LooseShard | None = None
 ) -> tuple[int, int] | None:
     """Build the table of one shard, whose definitions are known; None when nobody needs the shard any more.
 
@@ -34,26 +34,26 @@ def build_table(
     """
     try:
         manifest = folder.manifest()
-        shard = loose or Shard(folder.path / order.shard)
+        shard = loose or Shard(folder.path / options.shard)
         prose = _prose(folder, manifest, shard)
     except FileNotFoundError:
         return None
-    name = folder.symbol_tables().get(order.shard, "")
+    name = folder.symbol_tables().get(options.shard, "")
     symbols = open_table(folder, name) if name else None
     if symbols is None or symbols.documents != shard.documents:
         raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not known yet")
     builder = TermTableBuilder()
-    read = _fill(builder, shard, symbols, prose, _former_tables(folder), order)
-    with folder.lock(order.check_cancelled):
+    read = _fill(builder, shard, symbols, prose, _former_tables(folder), options)
+    with folder.lock(options.check_cancelled):
         current = folder.manifest()
-        if order.shard not in current.names:
+        if options.shard not in current.names:
             return None
         name = write_sections(folder.path, "terms", builder.facts(), builder.sections())
         path = folder.path / name
-        if order.budget_bytes is not None and path.stat().st_size > order.budget_bytes:
+        if options.budget_bytes is not None and path.stat().st_size > options.budget_bytes:
             path.unlink(missing_ok=True)
             raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
-        tables = folder.side_tables(KIND) | {order.shard: name}
+        tables = folder.side_tables(KIND) | {options.shard: name}
         if current.shard_names <= set(tables):
             tables = {shard: table for shard, table in tables.items() if shard in current.shard_names}
         folder.replace_side_tables(KIND, tables)
@@ -66,29 +66,29 @@ def _fill(
     shard: Shard,
     symbols: SymbolTable,
     prose: BoolArray,
-    former: Sequence[TermTable],
-    order: TableBuildOptions,
+    previous: Sequence[TermTable],
+    options: TableBuildOptions,
 ) -> tuple[int, int]:
-    files = size = told = 0
-    collecting = gc.isenabled()
+    files = size = reported_bytes = 0
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         for document, key in enumerate(shard.blob_ids()):
-            order.check_cancelled()
+            options.check_cancelled()
             language = int(symbols.doc_language[document])
-            known = next((table for table in former if key in table.by_key), None)
-            if known is not None and int(known.doc_language[known.by_key[key]]) == language:
-                builder.take_over(key, language, known, known.by_key[key])
+            previous_table = next((table for table in previous if key in table.by_key), None)
+            if previous_table is not None and int(previous_table.doc_language[previous_table.by_key[key]]) == language:
+                builder.take_over(key, language, previous_table, previous_table.by_key[key])
                 continue
             text = shard.text(document)
-            found = symbols.definitions(document) if language else None
-            builder.add(key, language, text, found, prose=bool(prose[document]))
+            definitions = symbols.definitions(document) if language else None
+            builder.add(key, language, text, definitions, prose=bool(prose[document]))
             files, size = files + 1, size + len(text)
-            if size - told >= _TELL_BYTES:
-                told = size
-                order.on_progress(files, size)
+            if size - reported_bytes >= _TELL_BYTES:
+                reported_bytes = size
+                options.on_progress(files, size)
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
     return files, size
 
@@ -111,14 +111,14 @@ def open_terms(folder: IndexFolder, name: str) -> TermTable | None:
 
 def _prose(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> BoolArray:
     """Tell which documents are texts with headings, by their first path in the newest view."""
-    found = np.zeros(shard.documents, dtype=np.bool_)
+    is_prose = np.zeros(shard.documents, dtype=np.bool_)
     for entry in manifest.views:
         view = CommitView(folder.path / entry.name)
         if shard.name in view.shards:
-            texts = np.array([name in PROSE for name, _ in view.languages] or [False])
-            held = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
-            found[view.document[held]] = texts[view.language[held]]
-    return found
+            is_prose_language = np.array([name in PROSE for name, _ in view.languages] or [False])
+            files = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
+            is_prose[view.document[files]] = is_prose_language[view.language[files]]
+    return is_prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +134,12 @@ class OpenedTerms:
     @property
     def stale(self) -> list[int]:
         """The shards whose terms are missing, were made by other rules, or without definitions known by now."""
-        found = []
+        stale_shards = []
         for number, (table, symbols) in enumerate(zip(self.terms, self.symbols, strict=True)):
             if (
                 table is None
                 or table.rules != rules()
                 or (symbols is not None and not np.array_equal(table.doc_language, symbols.doc_language))
             ):
-                found.append(number)
-        return found
+                stale_shards.append(number)
+        return stale_shards

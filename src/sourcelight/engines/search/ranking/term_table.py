@@ -1,7 +1,7 @@
-"""Tables of terms: which chunks of which documents hold a term, how often, and whether a definition there bears it.
+"""Term tables: the chunks of documents that have a term, how often, and whether a definition there has it as its name.
 
-Terms stand joined in one text, sorted, a newline after each; the entries of a term stand together, by chunk. A table
-has the same numbers of documents as the shard beside it.
+Terms are one sorted text with a newline after each; the entries of a term are adjacent, by chunk. Documents have the
+numbers of the shard beside the table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import bisect
 import functools
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +23,18 @@ from sourcelight.engines.symbols.table import KEY_BYTES, SectionSource
 FORMAT = 1
 """Raised by one whenever older tables can't be read by this code."""
 
-OWN, ENCLOSING = 2, 1
+OWN_WEIGHT, ENCLOSING_WEIGHT = 2, 1
 """What a definition counts for the chunk in which it begins, and for one that it encloses, in halves."""
 
 PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc"})
 
-_MOST_TIMES = 255
-_FLUSH = 1 << 22
-_BLOCK = 64
+_MAX_COUNT = 255
+_FLUSH_ENTRIES = 1 << 22
+_BLOCK_TERMS = 64
 
 _FUNCTIONS = frozenset(map(KINDS.index, ("function", "method", "constructor")))
 _CUTS = _FUNCTIONS | frozenset(map(KINDS.index, ("class", "interface", "struct", "enum")))
-_LESSER = frozenset(map(KINDS.index, ("field", "property", "key", "file", "enummember", "variable")))
-
-Array: TypeAlias = AnyArray
-Numbers: TypeAlias = Int64Array
+_IGNORED_KINDS = frozenset(map(KINDS.index, ("field", "property", "key", "file", "enummember", "variable")))
 
 
 def rules() -> str:
@@ -58,13 +55,13 @@ class TermTableBuilder:
         self._begin: list[int] = []
         self._end: list[int] = []
         self._seen: tuple[list[int], list[int], list[int], list[int]] = ([], [], [], [])
-        self._packed: list[Numbers] = []
-        self._lengths: list[Numbers] = []
+        self._packed: list[Int64Array] = []
+        self._lengths: list[Int64Array] = []
         self._flushed_chunks = 0
-        self._taken: dict[int, tuple[TermTable, Numbers]] = {}
+        self._taken: dict[int, tuple[TermTable, Int64Array]] = {}
 
     def add(
-        self, key: bytes, language: int, text: bytes, found: FileDefinitions | None, *, prose: bool = False
+        self, key: bytes, language: int, text: bytes, definitions: FileDefinitions | None, *, prose: bool = False
     ) -> None:
         """Add the next document.
 
@@ -76,7 +73,7 @@ class TermTableBuilder:
             Code of the language in which its definitions were found, 0 for none.
         text
             The document.
-        found
+        definitions
             Its definitions.
         prose
             Whether it is a text with headings.
@@ -86,11 +83,11 @@ class TermTableBuilder:
         if text:
             lines = text.split(b"\n")
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
-            begins, spans = _definitions(found)
-            for low, high in tokenizer.cut(lines, begins, prose=prose and not spans):
-                self._chunk(text[starts[low] : min(starts[high], len(text))], low + 1, high, spans)
+            begins, spans = _definitions(definitions)
+            for start, end in tokenizer.cut_chunks(lines, begins, prose=prose and not spans):
+                self._chunk(text[starts[start] : min(starts[end], len(text))], start + 1, end, spans)
         self._doc_chunk.append(len(self._begin))
-        if len(self._seen[1]) >= _FLUSH:
+        if len(self._seen[1]) >= _FLUSH_ENTRIES:
             self._flush()
 
     def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
@@ -98,26 +95,26 @@ class TermTableBuilder:
         self._flush()
         self._keys.append(key)
         self._languages.append(language)
-        low, high = (int(at) for at in table.doc_chunk[document : document + 2])
-        chosen = self._taken.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
-        chosen[low:high] = np.arange(len(self._begin), len(self._begin) + high - low)
-        self._begin += table.begin_line[low:high].tolist()
-        self._end += table.end_line[low:high].tolist()
-        self._lengths.append(table.length[low:high].astype(np.int64))
+        start, end = (int(offset) for offset in table.doc_chunk[document : document + 2])
+        new_chunks = self._taken.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
+        new_chunks[start:end] = np.arange(len(self._begin), len(self._begin) + end - start)
+        self._begin += table.begin_line[start:end].tolist()
+        self._end += table.end_line[start:end].tolist()
+        self._lengths.append(table.length[start:end].astype(np.int64))
         self._flushed_chunks = len(self._begin)
         self._doc_chunk.append(len(self._begin))
 
     def _entries_taken(self) -> None:
         """Bring in the entries of the chunks taken over."""
         ids = self._terms
-        for table, chosen in self._taken.values():
+        for table, new_chunks in self._taken.values():
             term, entries = table.all_entries()
-            chunk = chosen[entries[:, 0]]
-            kept = chunk >= 0
-            term, chunk, entries = term[kept], chunk[kept], entries[kept]
-            used, place = np.unique(term, return_inverse=True)
+            chunk = new_chunks[entries[:, 0]]
+            is_taken = chunk >= 0
+            term, chunk, entries = term[is_taken], chunk[is_taken], entries[is_taken]
+            used, term_index = np.unique(term, return_inverse=True)
             numbers = np.array([ids.setdefault(text, len(ids)) for text in table.texts(used)], dtype=np.int64)
-            self._packed.append(np.stack([numbers[place], chunk, entries[:, 1], entries[:, 2]], axis=1))
+            self._packed.append(np.stack([numbers[term_index], chunk, entries[:, 1], entries[:, 2]], axis=1))
 
     def _chunk(self, text: bytes, begin: int, end: int, spans: Sequence[tuple[int, int, bytes]]) -> None:
         chunk = len(self._begin)
@@ -147,11 +144,11 @@ class TermTableBuilder:
                 held.append(chunk)
                 names.append(number)
                 times.append(0)
-                weights.append(OWN if begin <= first else ENCLOSING)
+                weights.append(OWN_WEIGHT if begin <= first else ENCLOSING_WEIGHT)
 
     def _learn(self, token: bytes) -> int:
         """Give a token its number; -1 for one without a term."""
-        terms = () if len(token) > tokenizer.LONGEST_TOKEN else tokenizer.terms_of(token.decode("utf-8", "replace"))
+        terms = () if len(token) > tokenizer.MAX_TOKEN_BYTES else tokenizer.terms_of(token.decode("utf-8", "replace"))
         number = -1
         if terms:
             number = len(self._name_terms)
@@ -181,7 +178,7 @@ class TermTableBuilder:
         )
         self._lengths.append(lengths.astype(np.int64))
         self._flushed_chunks = len(self._begin)
-        self._packed.append(_merged(term, chunk, times[rows], weights[rows]))
+        self._packed.append(_merge_entries(term, chunk, times[rows], weights[rows]))
 
     def _plain(self) -> BoolArray:
         """Which terms count for the length of a chunk: all but joined ones."""
@@ -198,7 +195,7 @@ class TermTableBuilder:
             "languages": list(LANGUAGES),
         }
 
-    def sections(self) -> dict[str, Array]:
+    def sections(self) -> dict[str, AnyArray]:
         """Give the table as arrays by name."""
         self._flush()
         self._entries_taken()
@@ -212,11 +209,11 @@ class TermTableBuilder:
         encoded = [text.encode() for text in ordered]
         return {
             "terms": np.frombuffer(b"".join(part for text in encoded for part in (text, b"\n")), np.uint8),
-            "term_start": _bounds([len(text) + 1 for text in encoded]),
-            "term_first": _bounds(np.bincount(term, minlength=len(ordered))),
+            "term_start": _offsets([len(text) + 1 for text in encoded]),
+            "term_first": _offsets(np.bincount(term, minlength=len(ordered))),
             "chunk": entries[:, 1].astype(np.uint32),
-            "times": np.minimum(entries[:, 2], _MOST_TIMES).astype(np.uint8),
-            "weight": np.minimum(entries[:, 3], _MOST_TIMES).astype(np.uint8),
+            "times": np.minimum(entries[:, 2], _MAX_COUNT).astype(np.uint8),
+            "weight": np.minimum(entries[:, 3], _MAX_COUNT).astype(np.uint8),
             "doc_chunk": np.array(self._doc_chunk, dtype=np.uint32),
             "begin_line": np.array(self._begin, dtype=np.uint32),
             "end_line": np.array(self._end, dtype=np.uint32),
@@ -226,18 +223,18 @@ class TermTableBuilder:
         }
 
 
-def _definitions(found: FileDefinitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
+def _definitions(definitions: FileDefinitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
     """Give the lines, from 0, at which to cut, and first line, last line and name of each definition that counts."""
-    if found is None or not found.names:
+    if definitions is None or not definitions.names:
         return [], []
     begins: list[int] = []
     spans: list[tuple[int, int, bytes]] = []
-    inside: list[bool] = []
-    for name, row in zip(found.names, found.rows.tolist(), strict=True):
+    is_inside: list[bool] = []
+    for name, row in zip(definitions.names, definitions.rows.tolist(), strict=True):
         _, line, begin, end, parent, kind, _ = row
-        held = parent > 0 and inside[parent - 1]
-        inside.append(held or kind in _FUNCTIONS)
-        if held or kind in _LESSER:
+        in_function = parent > 0 and is_inside[parent - 1]
+        is_inside.append(in_function or kind in _FUNCTIONS)
+        if in_function or kind in _IGNORED_KINDS:
             continue
         spans.append((line, end, name))
         if kind in _CUTS:
@@ -245,7 +242,7 @@ def _definitions(found: FileDefinitions | None) -> tuple[list[int], list[tuple[i
     return begins, spans
 
 
-def _merged(term: Numbers, chunk: Numbers, times: Numbers, weights: Numbers) -> Numbers:
+def _merge_entries(term: Int64Array, chunk: Int64Array, times: Int64Array, weights: Int64Array) -> Int64Array:
     """Sum times and weights of the entries of the same term and chunk."""
     if not len(term):
         return np.zeros((0, 4), dtype=np.int64)
@@ -265,7 +262,7 @@ def _merged(term: Numbers, chunk: Numbers, times: Numbers, weights: Numbers) -> 
     )
 
 
-def _bounds(lengths: Iterable[int] | Array) -> NDArray[np.uint32]:
+def _offsets(lengths: Iterable[int] | AnyArray) -> NDArray[np.uint32]:
     return np.concatenate(([0], np.cumsum(np.asarray(lengths, dtype=np.int64)))).astype(np.uint32)
 
 
@@ -296,7 +293,7 @@ class TermTable:
     def by_key(self) -> dict[bytes, int]:
         """The document of each key."""
         data = bytes(self.source.bytes_of("keys"))
-        return {data[at : at + KEY_BYTES]: at // KEY_BYTES for at in range(0, len(data), KEY_BYTES)}
+        return {data[offset : offset + KEY_BYTES]: offset // KEY_BYTES for offset in range(0, len(data), KEY_BYTES)}
 
     @functools.cached_property
     def chunk_doc(self) -> NDArray[np.intp]:
@@ -308,9 +305,9 @@ class TermTable:
     def texts(self, numbers: AnyArray) -> list[str]:
         """Give terms by their numbers."""
         pairs = zip(self._start[numbers].tolist(), self._start[numbers + 1].tolist(), strict=True)
-        return [str(self._terms[low : high - 1], "utf-8") for low, high in pairs]
+        return [str(self._terms[start : end - 1], "utf-8") for start, end in pairs]
 
-    def all_entries(self) -> tuple[Numbers, Numbers]:
+    def all_entries(self) -> tuple[Int64Array, Int64Array]:
         """Give the term of every entry, and its chunk, times and weight as columns."""
         first = self._first.astype(np.int64)
         counts = first[1:] - first[:-1]
@@ -320,9 +317,9 @@ class TermTable:
     @functools.cached_property
     def _blocks(self) -> tuple[list[bytes], list[int]]:
         """The first term of each block of terms, and where each block begins in the text of all, with the end."""
-        starts = self._start[:-1:_BLOCK].tolist()
-        pairs = zip(starts, self._start[1::_BLOCK].tolist(), strict=True)
-        return [bytes(self._terms[low : high - 1]) for low, high in pairs], [*starts, int(self._start[-1])]
+        starts = self._start[:-1:_BLOCK_TERMS].tolist()
+        pairs = zip(starts, self._start[1::_BLOCK_TERMS].tolist(), strict=True)
+        return [bytes(self._terms[start : end - 1]) for start, end in pairs], [*starts, int(self._start[-1])]
 
     def bounds(self, term: bytes) -> tuple[int, int]:
         """Give where the entries of a term begin and end; 0 and 0 when no chunk has it."""
@@ -332,17 +329,17 @@ class TermTable:
             return 0, 0
         text = bytes(self._terms[starts[block] : starts[block + 1]])
         if firsts[block] != term:
-            at = text.find(b"\n" + term + b"\n")
-            if at < 0:
+            offset = text.find(b"\n" + term + b"\n")
+            if offset < 0:
                 return 0, 0
-            block = block * _BLOCK + text.count(b"\n", 0, at) + 1
+            block = block * _BLOCK_TERMS + text.count(b"\n", 0, offset) + 1
         else:
-            block *= _BLOCK
+            block *= _BLOCK_TERMS
         return int(self._first[block]), int(self._first[block + 1])
 
-    def entries(self, low: int, high: int) -> tuple[Array, Array, Array]:
+    def entries(self, start: int, end: int) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Give the chunks of some entries, how often each has the term, and the weight of definitions (in halves).
 
         Chunks of one term ascend.
         """
-        return self._chunk[low:high], self._times[low:high], self._weight[low:high]
+        return self._chunk[start:end], self._times[start:end], self._weight[start:end]

@@ -1,9 +1,7 @@
-"""Words of code and of questions: identifiers, the parts they are made of, stems, and joined forms.
+"""Split code and questions into terms, and files into chunks that start at definitions.
 
-``getEnvironProxies`` and ``get_environ_proxies`` give the same terms: the stems of their parts, and one joined form
-(``=getenvironproxies``) that stands for the name as a whole.
-
-Cutting a file into chunks: some lines each, from the start of one definition to the start of another.
+``getEnvironProxies`` and ``get_environ_proxies`` have the same terms: the stems of their parts, and one joined form
+(``=getenvironproxies``) for the whole name.
 """
 
 from __future__ import annotations
@@ -20,10 +18,10 @@ RULES = 1
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
 """What is taken from a text. One-letter names say nothing to a reader."""
 
-LONGEST_TOKEN = 64
+MAX_TOKEN_BYTES = 64
 """Bytes above which a token is no name: encoded data."""
 
-MOST_DIGITS = 6
+MAX_DIGITS = 6
 """Digits above which a number is no word: checksums, times, identifiers of machines."""
 
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
@@ -54,16 +52,16 @@ class _Stems(threading.local):
 
     def of(self, word: str) -> str:
         """Give the stem of a word in lower case."""
-        known = self.known
-        found = known.get(word)
-        if found is None:
-            if len(known) > _MOST_KNOWN:
-                known.clear()
-            found = known[word] = self.stemmer.stemWord(word)
-        return found
+        stems = self.known
+        cached = stems.get(word)
+        if cached is None:
+            if len(stems) > _MAX_CACHED_STEMS:
+                stems.clear()
+            cached = stems[word] = self.stemmer.stemWord(word)
+        return cached
 
 
-_MOST_KNOWN = 200_000
+_MAX_CACHED_STEMS = 200_000
 _stems = _Stems()
 
 
@@ -79,7 +77,7 @@ def parts_of(name: str) -> list[str]:
     return [part.casefold() for part in _OTHER.findall(name)]
 
 
-def joined(parts: Iterable[str]) -> str:
+def joined_form(parts: Iterable[str]) -> str:
     """Give the form that stands for a whole name."""
     return "=" + "".join(parts)
 
@@ -89,19 +87,19 @@ def terms_of(name: str) -> tuple[str, ...]:
 
     Function words and single letters give none by themselves. A number that is no word gives nothing.
     """
-    if name[0] in "0123456789" and _NUMBER.fullmatch(name) and (len(name) > MOST_DIGITS or name[:2] in {"0x", "0X"}):
+    if name[0] in "0123456789" and _NUMBER.fullmatch(name) and (len(name) > MAX_DIGITS or name[:2] in {"0x", "0X"}):
         return ()
     parts = parts_of(name)
     terms = [stem(part) for part in parts if len(part) > 1 and part not in FUNCTION_WORDS]
     if len(parts) > 1:
-        terms.append(joined(parts))
+        terms.append(joined_form(parts))
     return tuple(terms)
 
 
-LEAST_LINES = 8
-MOST_LINES = 64
-_LOOK_BACK = 16
-_MOST_COMMENT = 30
+MIN_CHUNK_LINES = 8
+MAX_CHUNK_LINES = 64
+_MAX_LOOK_BACK = 16
+_MAX_LEAD_LINES = 30
 
 _LEADS = (b"//", b"/*", b"*", b"#", b"--", b";;", b"@", b"%%")
 """How lines begin that stand above a definition and belong to it: comments, decorators, attributes."""
@@ -111,7 +109,7 @@ _HEADING = re.compile(rb"#{1,6} |={1,6} |[^\s`|>*-].{0,100}$")
 _UNDERLINE = re.compile(rb"([=~^*\"'#+`-])\1{3,}\s*$")
 
 
-def cut(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False) -> list[tuple[int, int]]:
+def cut_chunks(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False) -> list[tuple[int, int]]:
     """Cut a file.
 
     Parameters
@@ -126,60 +124,60 @@ def cut(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False) -
     Returns
     -------
     list of (int, int)
-        First line and the one after the last, from 0; together all lines, at most `MOST_LINES` each.
+        First line and the one after the last, from 0; together all lines, at most `MAX_CHUNK_LINES` each.
     """
     count = len(lines)
     if count and not lines[-1]:
         count -= 1
     if not count:
         return []
-    starts = _headings(lines, count) if prose else sorted({with_lead(lines, begin) for begin in begins})
-    bounds = [0]
+    starts = _heading_lines(lines, count) if prose else sorted({lead_start(lines, begin) for begin in begins})
+    boundaries = [0]
     for start in starts:
-        if start - bounds[-1] >= LEAST_LINES and start < count:
-            bounds.append(start)
-    if len(bounds) > 1 and count - bounds[-1] < LEAST_LINES // 2:
-        bounds.pop()
-    bounds.append(count)
-    found: list[tuple[int, int]] = []
-    for low, high in pairwise(bounds):
-        found += _halved(lines, low, high)
-    return found
+        if start - boundaries[-1] >= MIN_CHUNK_LINES and start < count:
+            boundaries.append(start)
+    if len(boundaries) > 1 and count - boundaries[-1] < MIN_CHUNK_LINES // 2:
+        boundaries.pop()
+    boundaries.append(count)
+    chunks: list[tuple[int, int]] = []
+    for start_line, end_line in pairwise(boundaries):
+        chunks += _split_long(lines, start_line, end_line)
+    return chunks
 
 
-def _halved(lines: Sequence[bytes], low: int, high: int) -> list[tuple[int, int]]:
+def _split_long(lines: Sequence[bytes], start: int, end: int) -> list[tuple[int, int]]:
     """Cut what is too long, at an empty line where there is one."""
-    found = []
-    while high - low > MOST_LINES:
-        middle = low + MOST_LINES
-        for place in range(middle, middle - _LOOK_BACK, -1):
-            if not lines[place].strip():
-                middle = place
+    chunks = []
+    while end - start > MAX_CHUNK_LINES:
+        middle = start + MAX_CHUNK_LINES
+        for line_index in range(middle, middle - _MAX_LOOK_BACK, -1):
+            if not lines[line_index].strip():
+                middle = line_index
                 break
-        found.append((low, middle))
-        low = middle
-    found.append((low, high))
-    return found
+        chunks.append((start, middle))
+        start = middle
+    chunks.append((start, end))
+    return chunks
 
 
-def with_lead(lines: Sequence[bytes] | Sequence[str], begin: int) -> int:
+def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
     """Give the line at which the comments above a definition begin; both count from 0."""
-    at = begin
-    while at > 0 and begin - at < _MOST_COMMENT:
-        line = lines[at - 1].strip()
+    line_index = first_line
+    while line_index > 0 and first_line - line_index < _MAX_LEAD_LINES:
+        line = lines[line_index - 1].strip()
         text = line.encode("utf-8", "replace") if isinstance(line, str) else line
         if not text.startswith(_LEADS) or text.startswith(_NOT_LEADS):
             break
-        at -= 1
-    return at
+        line_index -= 1
+    return line_index
 
 
-def _headings(lines: Sequence[bytes], count: int) -> list[int]:
-    found = []
-    for at in range(1, count):
-        line = lines[at]
+def _heading_lines(lines: Sequence[bytes], count: int) -> list[int]:
+    heading_lines = []
+    for line_index in range(1, count):
+        line = lines[line_index]
         if line.startswith((b"#", b"= ", b"== ", b"=== ")) and _HEADING.match(line):
-            found.append(at)
-        elif line and line[0] in b"=~^*\"'#+`-" and _UNDERLINE.match(line) and lines[at - 1].strip():
-            found.append(at - 1)
-    return found
+            heading_lines.append(line_index)
+        elif line and line[0] in b"=~^*\"'#+`-" and _UNDERLINE.match(line) and lines[line_index - 1].strip():
+            heading_lines.append(line_index - 1)
+    return heading_lines
