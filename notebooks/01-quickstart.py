@@ -83,7 +83,7 @@ code.search("/time_?out/ AND NOT retry count:all").matches[["repository", "path"
 # ## Stop early, keep what came
 #
 # Interrupt a running search (the ■ button, or press `I` twice): the cell stops at once, and what had arrived is kept
-# in `code.last_result`. To see it on a machine of any speed, here is a service that sends three matches and then falls
+# in `code.last`. To see it on a machine of any speed, here is a service that sends three matches and then falls
 # silent, and an impatient reader who interrupts after a second. It also shows that a service is searched like a folder.
 
 # %%
@@ -108,8 +108,8 @@ with ScriptedService(ScriptedReply([event, SILENCE])) as service:
     except KeyboardInterrupt:
         print("interrupted")
 
-print(slow.last_result.status)
-slow.last_result.matches[["repository", "path", "line_number", "line"]]
+print(slow.last.status)
+slow.last.matches[["repository", "path", "line_number", "line"]]
 
 # %% [markdown]
 # ## Events as they come

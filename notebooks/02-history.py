@@ -98,7 +98,7 @@ code.coupling(repo, min_commits=2, min_degree=0.2)[["path", "other_path", "share
 # Each row leads to the commits behind it:
 
 # %%
-code.commits_behind(hot, 0)[["commit_date", "author", "subject"]].head(4)
+code.drill_down(hot, 0)[["commit_date", "author", "subject"]].head(4)
 
 # %% [markdown]
 # ## Whose lines are they

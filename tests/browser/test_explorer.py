@@ -64,7 +64,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     connect = f"import sourcelight as sl\ncode = sl.connect('http://127.0.0.1:{server.server_port}', token='none')"
-    told = "print('kept', len(code.last_result), code.last_result.status)"
+    told = "print('kept', len(code.last), code.last.status)"
     cells = [SETUP, "result.explore()", f"{connect}\ncode.explore('match')", told]
     lab.write_notebook(folder / "explore.ipynb", cells)
     try:

@@ -115,14 +115,14 @@ def views(code: sl.Client, folder: Path) -> Views:
     made.take("many", code.search_many({ACT: "light", "other": "lamp"}))
     made.take("explained", code.explain(f"light {ACT} repo:{ACT}"))
     made.take("answer", code.deepsearch("who wrote light_the_lamp and how is the lamp lit?", progress=snapshots.append))
-    assert code.last_answer is not None
-    made.html["answer as a page"] = code.last_answer.to_html()
-    made.html["answer as Markdown"] = markdown.markdown(code.last_answer.to_markdown(), extensions=["fenced_code"])
+    assert code.last is not None
+    made.html["answer as a page"] = code.last.to_html()
+    made.html["answer as Markdown"] = markdown.markdown(code.last.to_markdown(), extensions=["fenced_code"])
     made.frames["map"] = _of_pandas(code.repo_map(name_of(code)))
     for path in PATHS[:4]:
         made.take(f"file {path}", code.view_file(name_of(code), path, (1, 3)))
     made.take("commit", code.view_commit(name_of(code), "v2"))
-    made.take("comparison", code.view_comparison(name_of(code), "v1", "v2"))
+    made.take("comparison", code.view_diff(name_of(code), "v1", "v2"))
     found = code.search("light count:all")
     for figure in (sl.plots.bars(found), sl.plots.treemap(found), sl.plots.ownership(code.ownership(name_of(code)))):
         made.html[f"figure {figure.name}"] = figure.to_svg()

@@ -58,7 +58,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     connect = f"import sourcelight as sl\ncode = sl.connect('http://127.0.0.1:{server.server_port}', token='none')"
-    report = "print('kept', len(code.last_result.matches), code.last_result.status)"
+    report = "print('kept', len(code.last.matches), code.last.status)"
     lab.write_notebook(folder / "live.ipynb", [connect, "code.search('match')", "code.search('match')", report])
     try:
         with (

@@ -90,7 +90,7 @@ def test_many_searches_give_one_labelled_answer(code: sl.Client) -> None:
     ]
     assert (result.status, result.match_count, len(result)) == ("complete", 8, len(result.matches))
     assert result["old"].match_count == 4
-    assert isinstance(code.last_result, ManyResult)
+    assert isinstance(code.last, ManyResult)
     assert len(result.spans()) == 8
     assert result.spans()["row"].max() == len(result) - 1
     assert "old: 4 matches" in repr(result)
@@ -151,7 +151,7 @@ def test_searches_that_ended_before_an_interrupt_are_kept() -> None:
             await task
 
     run(interrupted())
-    last = client.last_result
+    last = client.last
     assert isinstance(last, ManyResult)
     assert last.searches["status"].tolist() == ["complete", "interrupted", "interrupted"]
     assert last.searches["rows"].tolist() == [20, 10, 0]

@@ -46,4 +46,4 @@ def test_rows_are_those_of_numstat(tmp_path: Path) -> None:
         assert whole["commit"].nunique() == len(whole) == 3
         assert whole["additions"].sum() == frame["additions"].sum()
         with pytest.raises(sl.ToolError):
-            code.commits_behind(frame, 0)
+            code.drill_down(frame, 0)

@@ -53,24 +53,24 @@ def code(
 def test_hotspots_lead_to_as_many_commits_as_they_count(code: sl.Client, given: dict[str, Any]) -> None:
     frame = code.hotspots(["repo"], **given)
     assert len(frame)
-    assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()
+    assert [len(code.drill_down(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()
 
 
 def test_a_moved_file_leads_to_its_commits_under_all_names(code: sl.Client, repo: RepositoryBuilder) -> None:
     frame = code.hotspots()
     frame = frame[(frame["path"] == "src/models.py") & (frame["repository"] == "repo")]
     log = repo.git("log", "--follow", "--format=%H", "--", "src/models.py").split()
-    assert code.commits_behind(frame, 0)["commit"].tolist() == log
+    assert code.drill_down(frame, 0)["commit"].tolist() == log
 
 
 def test_coupling_leads_to_the_commits_that_change_both_files(code: sl.Client) -> None:
     frame = code.coupling(min_commits=1, min_degree=0)
-    assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["shared_commits"].tolist()
+    assert [len(code.drill_down(frame, row)) for row in range(len(frame))] == frame["shared_commits"].tolist()
     pair = frame[(frame["path"] == "src/interface.py") & (frame["other_path"] == "src/models.py")]
-    assert code.commits_behind(pair, 0)["subject"].tolist() == ["both again", "move"]
+    assert code.drill_down(pair, 0)["subject"].tolist() == ["both again", "move"]
     # A name that a file has today is that file's for all time.
     pair = frame[(frame["path"] == "pkg/api.py") & (frame["other_path"] == "src/models.py")]
-    assert code.commits_behind(pair, 0)["subject"].tolist() == ["models and another", "both", "begin"]
+    assert code.drill_down(pair, 0)["subject"].tolist() == ["models and another", "both", "begin"]
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_coupling_leads_to_the_commits_that_change_both_files(code: sl.Client) -
 def test_churn_leads_to_as_many_commits_as_it_counts(code: sl.Client, by: list[str]) -> None:
     for depth in (1, 2):
         frame = code.churn(by=by, depth=depth)
-        assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()
+        assert [len(code.drill_down(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()

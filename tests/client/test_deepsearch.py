@@ -85,9 +85,9 @@ def test_what_was_found_is_kept_when_the_wait_is_stopped() -> None:
             await task
 
     run(stopped())
-    assert client.last_answer is not None
-    assert client.last_answer.status == "interrupted"
-    assert client.last_answer.question == "How?"
+    assert client.last is not None
+    assert client.last.status == "interrupted"
+    assert client.last.question == "How?"
 
 
 def test_the_newest_kept_answer_is_given_while_a_service_is_away() -> None:

@@ -238,7 +238,7 @@ def test_an_interrupt_keeps_rows_of_parts_that_are_not_whole() -> None:
             await task
 
     run(interrupted())
-    last = client.last_result
+    last = client.last
     assert last is not None
     assert (last.status, len(last), last.match_count) == ("interrupted", 10, 10)
     assert backend.closed.is_set()

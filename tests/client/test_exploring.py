@@ -92,8 +92,8 @@ def test_a_search_that_goes_on_shows_what_arrived_and_stops() -> None:
             break
         threading.Event().wait(0.01)
     assert view["phase"] == "interrupted"
-    assert client.last_result is not None
-    assert (len(client.last_result), client.last_result.status) == (10, "interrupted")
+    assert client.last is not None
+    assert (len(client.last), client.last.status) == (10, "interrupted")
 
 
 def test_a_search_that_fails_says_so() -> None:

@@ -79,4 +79,4 @@ def test_kinds_are_told_again_after_the_call_that_told_them_first(tmp_path: Path
 def test_rows_of_kinds_lead_to_commits(code: sl.Client) -> None:
     frame = code.churn("demo", by=["directory", "file_kind"])
     row = frame.index[frame["directory"] == "vendor/"][0]
-    assert code.commits_behind(frame, row)["subject"].tolist() == ["update", "begin"]
+    assert code.drill_down(frame, row)["subject"].tolist() == ["update", "begin"]

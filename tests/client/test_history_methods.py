@@ -51,7 +51,7 @@ def test_the_other_tools_give_frames(code: Client) -> None:
 def test_analyses_give_frames_and_lead_to_commits(code: Client) -> None:
     people = code.contributors(by="month")
     assert list(people["commits"]) == [1, 1]
-    assert list(code.commits_behind(people[people["author"] == "Bo Boson"], 0)["subject"]) == ["Change two"]
+    assert list(code.drill_down(people[people["author"] == "Bo Boson"], 0)["subject"]) == ["Change two"]
     assert list(code.churn(by=["path"])["path"]) == ["a.py", "b.py"]
     assert list(code.ownership("repo", by="total")["lines"]) == [2, 1]
     assert code.bus_factor("repo")[["path", "bus_factor"]].to_numpy().tolist() == [["/", 1], ["/*", 1]]
@@ -69,7 +69,7 @@ def test_analyses_give_frames_and_lead_to_commits(code: Client) -> None:
 
 def test_every_call_about_history_has_a_method() -> None:
     names = {name for name in vars(HistoryMethods) if not name.startswith("_")}
-    assert names - {"commits_behind"} <= set(TOOLS)
+    assert names - {"drill_down"} <= set(TOOLS)
     assert {"commit_search", "diff_search", "compare_revisions", "get_contributor_repos"} <= names
 
 

@@ -40,7 +40,7 @@ backend = ScriptedBackend([batch(0), batch(1), 'wait'])
 stopped = Client(backend)
 when(backend.waiting, lambda: os.kill(os.getpid(), signal.SIGINT))
 stopped.search('interrupted')""",
-    "kept": "print(stopped.last_result.status, len(stopped.last_result), backend.closed.wait(5))",
+    "kept": "print(stopped.last.status, len(stopped.last), backend.closed.wait(5))",
     "awaited": "ar = await AsyncClient(ScriptedBackend(COMPLETE)).search('awaited'); print(ar.status, len(ar))",
     "stop": """
 import asyncio

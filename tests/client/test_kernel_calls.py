@@ -56,17 +56,17 @@ class Slow(threading.Thread):
             self.called.set()
 """
 CALLS = {
-    "search": "b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.search, 'x1'); print(len(c.last_result))",
+    "search": "b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.search, 'x1'); print(len(c.last))",
     "search_many": """
 b = waiting(batch(0)); c = Client(b)
-stopped(b.waiting, c.search_many, {'a': 'x2', 'b': 'y'}); print(len(c.last_result))""",
+stopped(b.waiting, c.search_many, {'a': 'x2', 'b': 'y'}); print(len(c.last))""",
     "exhaustive": """
 b = waiting(batch(0)); c = Client(b)
-stopped(b.waiting, c.search, 'x3', exhaustive=True); print(len(c.last_result))""",
+stopped(b.waiting, c.search, 'x3', exhaustive=True); print(len(c.last))""",
     "count": "b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.count, 'x4')",
     "export": """
 b = waiting(batch(0)); c = Client(b); stopped(b.waiting, c.export, 'x5', 'found.csv')
-print(c.last_export.rows, Path(c.last_export.path).exists())""",
+print(c.last.rows, Path(c.last.path).exists())""",
     "stream": """
 b = waiting(batch(0)); c = Client(b); got = []
 def follow():
@@ -76,12 +76,12 @@ stopped(b.waiting, follow); print(len(got))""",
     "history": "b = waiting(answers=['wait']); stopped(b.waiting, Client(b).commit_search, ['r'], ['x7'])",
     "references": """
 b = waiting(answers=['wait']); b.told = [table_of('references', 0)] * 2; c = Client(b)
-stopped(b.waiting, c.find_references, 'r', 'p', 'x8'); print(c.last_frame.attrs['status'])""",
+stopped(b.waiting, c.find_references, 'r', 'p', 'x8'); print(c.last.attrs['status'])""",
     "report": """
 b = waiting(answers=['wait']); stopped(b.waiting, sl.reports.contributors, Client(b), progress=True)""",
     "deep search": """
 b = waiting(answers=['wait']); c = Client(b)
-stopped(b.waiting, c.deepsearch, 'x10', cache=False, progress=True); print(c.last_answer.status)""",
+stopped(b.waiting, c.deepsearch, 'x10', cache=False, progress=True); print(c.last.status)""",
     "blame": """
 b = ScriptedBackend(COMPLETE, answers=['wait']); r = Client(b).search('foo', progress=False)
 stopped(b.waiting, r.with_blame, progress=True)""",
@@ -131,7 +131,7 @@ async def stops(event, awaited):
 """
 STOPS = {
     "stop search": """
-b = waiting(batch(0)); c = AsyncClient(b); await stops(b.waiting, c.search('y1')); print(len(c.last_result))""",
+b = waiting(batch(0)); c = AsyncClient(b); await stops(b.waiting, c.search('y1')); print(len(c.last))""",
     "stop history": """
 b = waiting(answers=['wait']); await stops(b.waiting, AsyncClient(b).commit_search(['r'], ['y2'], progress=True))""",
     "stop deep search": """

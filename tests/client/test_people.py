@@ -75,7 +75,7 @@ def test_the_answer_says_who_was_joined_and_each_leads_to_all_commits(code: sl.C
     assert any(notice.startswith("1 person writes under several names") for notice in frame.attrs["notices"])
     assert frame.attrs["aliases"]["Bo Boson <bo@example.org>"] == list(SPELLINGS)
     row = frame.index[frame["author"] == "Bo Boson"][0]
-    assert len(code.commits_behind(frame, row)) == 3
+    assert len(code.drill_down(frame, row)) == 3
 
 
 def test_a_joined_person_counts_a_file_and_a_commit_once(code: sl.Client) -> None:
@@ -124,7 +124,7 @@ def test_services_of_a_federation_count_a_person_once_under_one_name(folder: Pat
         frame = code.contributors()
         rows = frame[frame["author_email"].str.casefold() == "bo@example.org"]
         assert rows[["author", "commits"]].to_numpy().tolist() == [["Bob Boson", 8]]
-        assert len(code.commits_behind(frame, int(rows.index[0]))) == 8
+        assert len(code.drill_down(frame, int(rows.index[0]))) == 8
         apart = code.contributors(join_addresses=False)
         assert (apart["author_email"].str.casefold() == "bo@example.org").sum() == 3
         by_author = code.churn(by="author")

@@ -108,7 +108,7 @@ def test_an_interrupt_returns_soon_and_keeps_rows() -> None:
         client.search("foo", progress=shown.append)
     assert time.monotonic() - pressed[0] < SOON_S
     thread.join(5)
-    result = client.last_result
+    result = client.last
     assert result is not None
     assert (result.status, len(result)) == ("interrupted", 20)
     assert backend.closed.wait(5)
@@ -156,10 +156,10 @@ def test_an_interrupted_export_is_kept_as_partial(tmp_path: Path) -> None:
         client.export("foo", tmp_path / "x.jsonl")
     thread.join(5)
     deadline = time.monotonic() + 5
-    while client.last_export is None and time.monotonic() < deadline:
+    while client.last is None and time.monotonic() < deadline:
         backend.closed.wait(0.05)
-    assert client.last_export is not None
-    assert client.last_export.status == "interrupted"
+    assert client.last is not None
+    assert client.last.status == "interrupted"
     assert len((tmp_path / "x.partial.jsonl").read_text().splitlines()) == 10
 
 
@@ -263,8 +263,8 @@ def test_cancelling_an_awaited_search_keeps_rows() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert backend.closed.is_set()
-        assert client.last_result is not None
-        assert (client.last_result.status, len(client.last_result)) == ("interrupted", 10)
+        assert client.last is not None
+        assert (client.last.status, len(client.last)) == ("interrupted", 10)
 
     run(main())
 

@@ -78,7 +78,7 @@ def _asked(code: sl.Client) -> dict[str, Any]:
         "identities": ([repository],), "identity_suggestions": ([repository],), "go_to_definition": place,
         "find_references": place, "symbols": (repository,), "outline": (repository, path), "imports": (repository,),
         "dependency_graph": (), "repo_map": (repository,), "callers": place, "callees": place,
-        "deepsearch_list": (), "commits_behind": (code.contributors([repository]), 0),
+        "deepsearch_list": (), "drill_down": (code.contributors([repository]), 0),
     }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _asked(code: sl.Client) -> dict[str, Any]:
 @pytest.mark.timeout(180)
 def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client) -> None:
     asked = _asked(code)
-    others = {"deepsearch", "deepsearch_read", "deepsearch_change", "last_answer"}
+    others = {"deepsearch", "deepsearch_read", "deepsearch_change"}
     public = {name for name in dir(BlockingMethods) if not name.startswith("_")} - others
     kinds = {name: str(inspect.signature(getattr(BlockingMethods, name)).return_annotation) for name in public}
     assert {name for name, kind in kinds.items() if kind in {"DataFrame", "DependencyGraph"}} == set(asked)

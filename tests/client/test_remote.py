@@ -79,8 +79,8 @@ def test_a_broken_stream_keeps_what_arrived(end: list[Any]) -> None:
         with pytest.raises(sl.StreamBroken) as caught:
             client.search("foo")
         assert (caught.value.result.status, len(caught.value.result)) == ("failed", 2)
-        assert client.last_result is not None
-        assert client.last_result.match_count == 2
+        assert client.last is not None
+        assert client.last.match_count == 2
 
 
 def test_a_fault_that_the_service_reports_keeps_what_arrived() -> None:
@@ -114,7 +114,7 @@ def test_an_interrupt_hangs_up_and_keeps_rows() -> None:
         with pytest.raises(KeyboardInterrupt):
             client.search("foo", progress=press)
         assert service.hung_up.wait(5)
-        result = client.last_result
+        result = client.last
         assert result is not None
         assert (result.status, len(result)) == ("interrupted", 2)
 
@@ -131,5 +131,5 @@ def test_a_refusal_has_its_own_error(status: int, error: type[Exception]) -> Non
     with ScriptedService(ScriptedReply([b"no"], status=status)) as service, sl.connect(service.url) as client:
         with pytest.raises(error):
             client.search("foo")
-        assert client.last_result is not None
-        assert client.last_result.status == "failed"
+        assert client.last is not None
+        assert client.last.status == "failed"

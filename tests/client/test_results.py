@@ -88,7 +88,7 @@ def test_a_foreign_fault_is_raised_as_it_is_with_rows_kept() -> None:
     client = Client(ScriptedBackend([batch(0), ZeroDivisionError("bug")]))
     with pytest.raises(ZeroDivisionError):
         client.search("foo")
-    last = client.last_result
+    last = client.last
     assert last is not None
     assert (last.status, last.reasons, len(last)) == ("failed", ("ZeroDivisionError: bug",), 10)
 
@@ -160,7 +160,7 @@ def test_export_writes_without_keeping(tmp_path: Path) -> None:
     export = client.export("foo", tmp_path / "x.parquet")
     assert (export.rows, export.matches, export.status) == (10, 10, "limited")
     assert export.path == str(tmp_path / "x.parquet")
-    assert client.last_export == export
+    assert client.last == export
     assert pq.read_metadata(export.path).metadata[b"sourcelight.status"] == b"limited"
 
 
@@ -168,8 +168,8 @@ def test_export_keeps_what_a_broken_search_had(tmp_path: Path) -> None:
     client = Client(ScriptedBackend(FAILED))
     with pytest.raises(SearchFailed):
         client.export("foo", tmp_path / "x.csv")
-    assert client.last_export is not None
-    assert client.last_export.path == str(tmp_path / "x.partial.csv")
+    assert client.last is not None
+    assert client.last.path == str(tmp_path / "x.partial.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["x.partial.csv"]
 
 
@@ -241,7 +241,7 @@ def test_repositories_closing_and_names() -> None:
         assert client.repositories()["repository"].tolist() == [FACTS.name]
         assert repr(client) == "Client(scripted)"
         assert client.backend is backend
-        assert client.last_result is None
+        assert client.last is None
     assert backend.down
 
     async def awaited() -> None:

@@ -99,10 +99,10 @@ def test_a_commit_is_shown_with_what_it_changed(code: Client) -> None:
 
 
 def test_a_comparison_is_shown_alike(code: Client) -> None:
-    view = code.view_comparison(NAME, "HEAD~1", "HEAD")
+    view = code.view_diff(NAME, "HEAD~1", "HEAD")
     assert view.base != view.head
     assert html(view).count("class=sl-added") == 1
-    assert "0 files" in html(code.view_comparison(NAME, "HEAD", "HEAD"))
+    assert "0 files" in html(code.view_diff(NAME, "HEAD", "HEAD"))
 
 
 def test_lines_of_a_patch_are_numbered_as_git_numbers_them() -> None:

@@ -40,8 +40,8 @@ def test_the_library_raises_it_with_its_place(embedded: sl.Client, case: dict[st
     assert fault.position is None or 0 <= fault.position <= len(query.encode())
     if case["error"].startswith("expected operand at "):
         assert fault.position == int(case["error"].rpartition(" ")[2])
-    assert embedded.last_result is not None
-    assert embedded.last_result.status == "failed"
+    assert embedded.last is not None
+    assert embedded.last.status == "failed"
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

@@ -50,8 +50,8 @@ def test_an_interrupt_while_connecting_is_short_and_the_client_lives() -> None:
             client.search("foo")
         watcher.join(10)
         presser.join(10)
-        assert client.last_result is not None
-        assert client.last_result.status == "interrupted"
+        assert client.last is not None
+        assert client.last.status == "interrupted"
         assert service.hung_up.wait(5)
         assert client.search("foo").status == "complete"
 

@@ -110,6 +110,6 @@ def test_an_interrupt_names_what_arrived(run: Any) -> None:
 
     threading.Thread(target=interrupt).start()
     lines = run("mine.search('needle')")
-    assert lines[0] == "KeyboardInterrupt: interrupted; the rows so far are in mine.last_result (20 rows)"
+    assert lines[0] == "KeyboardInterrupt: interrupted; the rows so far are in mine.last (20 rows)"
     assert lines[-1] == lines[0]
     assert len(lines) < 8

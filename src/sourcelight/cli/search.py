@@ -320,7 +320,7 @@ def _search_alerts(client: Client, query: str, command: SearchCommand) -> list[A
 
 
 def _say_partial_file(client: Client, command: SearchCommand) -> None:
-    export = client.last_export
+    export = client.last
     if command.output and export is not None and export.path:
         say(f"kept {count_of(export.rows, 'row')} in {export.path}")
 

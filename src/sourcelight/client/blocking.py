@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 from sourcelight.client.backend import Backend
 from sourcelight.client.client import AsyncClient
 from sourcelight.client.completions import Completions, closed, opened
-from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
 from sourcelight.client.queries import QueryText
-from sourcelight.client.result import Export, SearchResult
 from sourcelight.core.former_names import refuses_former_names
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from sourcelight.display.notebook.widgets.explorer import Explorer
 
 
@@ -64,36 +60,18 @@ class Client(ShowsOverview, BlockingMethods):
         return self._client.services
 
     @property
-    def known(self) -> Completions:
-        """Names that answers have brought, for completion; asks nobody."""
-        return self._client.known
+    def completions(self) -> Completions:
+        """Names of repositories, authors and other values that results contained; sends no request."""
+        return self._client.completions
 
     @property
-    def last_result(self) -> SearchResult | None:
-        """The result of the newest `search` or `search_many`; None before the first.
+    def last(self) -> Any:
+        """The newest result of any kind; None before the first.
 
-        Also of one that was interrupted or failed: with what had arrived.
+        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. Of one that was interrupted or
+        failed, it has what arrived; a tool that reports no rows while it runs leaves None.
         """
-        return self._client.last_result
-
-    @property
-    def last_frame(self) -> DataFrame | None:
-        """What the newest call of a tool or an analysis gave; None before the first.
-
-        Of one that was stopped: the rows that had been found by then, where it tells them as they are found, with
-        ``attrs["status"]`` ``interrupted``; else None.
-        """
-        return self._client.last_frame
-
-    @property
-    def last_answer(self) -> DeepSearchAnswer | None:
-        """The newest answer of `deepsearch`, also of one that was stopped: with what had been found by then."""
-        return self._client.last_answer
-
-    @property
-    def last_export(self) -> Export | None:
-        """What the newest `export` wrote, also when it was stopped; None before the first."""
-        return self._client.last_export
+        return self._client.last
 
     def explore(  # noqa: D102 - told below
         self,

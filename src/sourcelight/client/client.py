@@ -14,7 +14,6 @@ from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.progress import IncompleteResultWarning, warn
 from sourcelight.client.provenance import asked_for, forget, now, provenance
-from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.searches import SearchMethods
 from sourcelight.client.stop_button import watch
 from sourcelight.core.batches.results import ToolResult
@@ -71,32 +70,19 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         return getattr(self._backend, "cluster", None)
 
     @property
-    def known(self) -> Completions:
-        """Names that answers have brought, for completion; asks nobody."""
+    def completions(self) -> Completions:
+        """Names of repositories, authors and other values that results contained; sends no request."""
         self._known.add("repository", getattr(self._backend, "names", tuple)())  # what this process knows anyway
         return self._known
 
     @property
-    def last_result(self) -> SearchResult | None:
-        """The result of the newest `search` or `search_many`; None before the first.
+    def last(self) -> Any:
+        """The newest result of any kind; None before the first.
 
-        Also of one that was interrupted or failed: with what had arrived.
+        A `SearchResult`, an `Export`, a `DeepSearchAnswer`, or the DataFrame of a tool. Of one that was interrupted or
+        failed, it has what arrived; a tool that reports no rows while it runs leaves None.
         """
-        return self._last.result() if self._last else None
-
-    @property
-    def last_frame(self) -> DataFrame | None:
-        """What the newest call of a tool or an analysis gave; None before the first.
-
-        Of one that was stopped: the rows that had been found by then, where it tells them as they are found, with
-        ``attrs["status"]`` ``interrupted``; else None.
-        """
-        return self._last_frame
-
-    @property
-    def last_export(self) -> Export | None:
-        """What the newest `export` wrote, also when it was stopped; None before the first."""
-        return self._last_export
+        return self._read_last()
 
     async def repositories(self) -> Any:
         """DataFrame of the repositories that can be searched, by name; columns as in ``columns_of("repositories")``."""
@@ -142,6 +128,7 @@ class AsyncClient(ShowsOverview, SearchMethods, Methods):
         asked_at = now()
         answer: ToolResult | None = None
         self._last_frame = None
+        self._read_last = lambda: self._last_frame
 
         async def work() -> None:
             nonlocal answer

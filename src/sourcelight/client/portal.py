@@ -313,32 +313,21 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
     task.result()
 
 
-_KEPT_IN = {
-    "search": "last_result",
-    "search_many": "last_result",
-    "export": "last_export",
-    "deepsearch": "last_answer",
-    "deepsearch_read": "",
-    "deepsearch_list": "",
-    "deepsearch_change": "",
-    "count": "",
-    "count_by": "",
-    "explain": "",
-    "repositories": "",
-}
-"""Attributes in which a client keeps the partial result of a method; every other method keeps a DataFrame."""
+_KEEPS_NOTHING = frozenset(
+    {"count", "count_by", "deepsearch_change", "deepsearch_list", "deepsearch_read", "explain", "repositories"}
+)
 
 
 def interrupted_text(client: Any, method: str) -> str:
-    """Message of an interrupt, with the attribute that holds the partial result where there is one."""
-    name = _KEPT_IN.get(method, "last_frame")
-    partial = getattr(client, name, None) if name else None
+    """Return the message of an interrupt; it names ``last`` where the client kept a partial result."""
+    partial = None if method in _KEEPS_NOTHING else client.last
     if partial is None:
         return "interrupted"
-    rows = getattr(partial, "rows", None) if name == "last_export" else None
-    rows = len(partial) if name in {"last_result", "last_frame"} else rows
+    rows = getattr(partial, "rows", None)
+    if hasattr(partial, "__len__"):
+        rows = len(partial)
     count = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
-    return f"interrupted; the rows so far are in {variable_of(client) or 'client'}.{name}{count}"
+    return f"interrupted; the rows so far are in {variable_of(client) or 'client'}.last{count}"
 
 
 def note_interrupt(exc: BaseException, client: Any, state: Any) -> None:

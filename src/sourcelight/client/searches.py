@@ -46,6 +46,7 @@ class SearchMethods:
         self._backend = backend
         self._last: SearchRun | SearchManyRun | None = None
         self._last_export: Export | None = None
+        self._read_last: Callable[[], Any] = lambda: None
         self._known = Completions()
 
     @property
@@ -95,7 +96,7 @@ class SearchMethods:
         QueryError
             When the query can't be read; says where and what to type.
         SearchFailed, StreamBroken, TransportError
-            When the search broke; `result` of the error, and `last_result`, hold what arrived.
+            When the search broke; `result` of the error, and `last`, hold what arrived.
         """
         run = self._run(
             query,
@@ -108,6 +109,7 @@ class SearchMethods:
             timeout_s=timeout_s,
         )
         self._last = run
+        self._read_last = run.result
 
         async def keep(event: MatchBatch) -> None:
             run.batches.append(event.batch)
@@ -169,7 +171,7 @@ class SearchMethods:
     ) -> Explorer:
         """Return an explorer at once; it shows rows while they arrive, and has a Stop button.
 
-        The search continues after the cell has finished, and the kernel stays free. `last_result`, or ``result`` of
+        The search continues after the cell has finished, and the kernel stays free. `last`, or ``result`` of
         the explorer, has what arrived so far. The explorer shows errors.
 
         Parameters
@@ -197,6 +199,7 @@ class SearchMethods:
 
         run = self._run(query, exhaustive=exhaustive, **options)
         self._last = run
+        self._read_last = run.result
         return RunSource(run)
 
     async def export(  # noqa: PLR0913 - its options are those of search
@@ -217,7 +220,7 @@ class SearchMethods:
         """Write the matches of a search to a file while they arrive, in constant memory.
 
         The file appears when it is complete. If the search is stopped or breaks, the rows that arrived are kept as
-        ``NAME.partial.EXT``; `last_export` has that path.
+        ``NAME.partial.EXT``; `last` has that path.
 
         Parameters
         ----------
@@ -257,6 +260,7 @@ class SearchMethods:
         run.held = None  # a file that is stopped holds whole parts only
         writer = MatchWriter(path, format, served=bool(self.services), spreadsheet=spreadsheet)
         self._last_export = None
+        self._read_last = lambda: self._last_export
 
         async def write(event: MatchBatch) -> None:
             await unbroken(asyncio.to_thread(writer.write, event.batch))
@@ -401,7 +405,7 @@ class SearchMethods:
         """Run several searches and give one answer, in which each row bears the name of its search.
 
         A search that fails does not stop the others: see `searches` of the result. An interrupt keeps the searches
-        that have ended, and what had arrived of the others, in `last_result`.
+        that have ended, and what had arrived of the others, in `last`.
 
         Parameters
         ----------
@@ -435,6 +439,7 @@ class SearchMethods:
         }
         many = SearchManyRun(runs, self._backend.name, concurrency or (1 if self._backend.local else AT_ONCE))
         self._last = many
+        self._read_last = many.result
         await watch(many.state, many.work(), progress, client=self)
         return many.result()
 

@@ -28,7 +28,16 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
         "Tape": "Recording",
         "UnsupportedCall": "UnsupportedTool",
     },
-    "Client": {"search_to": "export(query, path)"},
+    "Client": {
+        "commits_behind": "drill_down(frame, row)",
+        "known": "completions",
+        "last_answer": "last",
+        "last_export": "last",
+        "last_frame": "last",
+        "last_result": "last",
+        "search_to": "export(query, path)",
+        "view_comparison": "view_diff",
+    },
     "Client.commit_search": {
         "contentTerms": "content_terms",
         "count": "limit",

@@ -115,9 +115,9 @@ def test_when_all_fail_the_first_fault_is_raised_with_the_others() -> None:
     with pytest.raises(Unauthorized, match="wants a token") as caught:
         code.search("x")
     assert caught.value.__notes__ == ["b: no route"]
-    assert code.last_result is not None
-    assert statuses(code.last_result) == {"a": "failed", "b": "failed"}
-    assert len(code.last_result) == 2
+    assert code.last is not None
+    assert statuses(code.last) == {"a": "failed", "b": "failed"}
+    assert len(code.last) == 2
     with pytest.raises(QueryError, match="bad"):
         federation(a=backend([QueryError("bad")]), b=backend([QueryError("bad")])).search("x")
     with pytest.raises(SearchFailed):
@@ -151,7 +151,7 @@ def test_cancelling_stops_all_services_and_leaves_no_task() -> None:
         for each in (one, other):
             assert await asyncio.to_thread(each.waiting.wait, BOUND_S)
         async with asyncio.timeout(BOUND_S):
-            while code.last_result is None or len(code.last_result) < 4:  # noqa: ASYNC110 - a queue has no event
+            while code.last is None or len(code.last) < 4:  # noqa: ASYNC110 - a queue has no event
                 await asyncio.sleep(0.001)
         search.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -162,9 +162,9 @@ def test_cancelling_stops_all_services_and_leaves_no_task() -> None:
         return code
 
     code = run(work())
-    assert code.last_result is not None
-    assert (code.last_result.status, len(code.last_result)) == ("interrupted", 4)
-    assert statuses(code.last_result) == {"one.example": "interrupted", "one.example 2": "interrupted"}
+    assert code.last is not None
+    assert (code.last.status, len(code.last)) == ("interrupted", 4)
+    assert statuses(code.last) == {"one.example": "interrupted", "one.example 2": "interrupted"}
 
 
 def test_leaving_a_stream_stops_all_services() -> None:

@@ -123,7 +123,7 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
     everyone = code.contributors()
     assert everyone["commits"].sum() == 6
     assert set(everyone["service"]) == {"here, there"}
-    assert len(code.commits_behind(everyone, 0)) == 6
+    assert len(code.drill_down(everyone, 0)) == 6
     found = code.keyword_search("needle")
     assert sorted(set(found["repository"])) == sorted([ONE, BOTH, OTHER])
 

@@ -75,7 +75,7 @@ def test_files_of_the_subtree_are_not_those_of_the_same_name_here(code: sl.Clien
 def test_a_row_leads_to_the_commits_of_the_subtree(code: sl.Client) -> None:
     churn = code.churn("app", by="directory")
     row = churn.index[churn["directory"] == "deps/"][0]
-    assert sorted(code.commits_behind(churn, row)["subject"]) == ["change the library", "library 1", "library 2"]
+    assert sorted(code.drill_down(churn, row)["subject"]) == ["change the library", "library 1", "library 2"]
     assert churn.loc[row, "commits"] == 3
 
 

@@ -238,7 +238,7 @@ def complete(shell: Any, cell: str) -> list[str]:
 )
 def test_cells_are_completed(shell: Any, cell: str, offered: str) -> None:
     run(shell, "%search -q -o x foo")
-    shell.user_ns["code"].known.add("author", ["Ann O'B"])
+    shell.user_ns["code"].completions.add("author", ["Ann O'B"])
     assert complete(shell, cell)[0] == offered
 
 

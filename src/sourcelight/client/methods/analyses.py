@@ -41,7 +41,7 @@ class AnalysisMethods:
     """Awaited analyses of history.
 
     Dates are committer dates in UTC and both bounds are exclusive: texts such as ``2024-06-28`` or ``2 weeks ago``,
-    or Python dates. `repos` are exact names; None: every repository. `Client.commits_behind` lists the commits behind
+    or Python dates. `repos` are exact names; None: every repository. `Client.drill_down` lists the commits behind
     a row.
     """
 

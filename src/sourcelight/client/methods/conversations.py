@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.backend import Backend
@@ -36,6 +36,7 @@ class Asking(ToolCaller, Protocol):
     """What a method's `self` can do."""
 
     _last_answer: DeepSearchAnswer | None
+    _read_last: Callable[[], Any]
 
     @property
     def backend(self) -> Backend:
@@ -53,11 +54,6 @@ class ConversationMethods:
 
     _last_answer: DeepSearchAnswer | None = None
 
-    @property
-    def last_answer(self) -> DeepSearchAnswer | None:
-        """The newest answer of `deepsearch`, also of one that was stopped: with what had been found by then."""
-        return self._last_answer
-
     async def deepsearch(
         self: Asking,
         question: str,
@@ -72,7 +68,7 @@ class ConversationMethods:
         """Ask a question about the code; the answer cites code whose every citation was checked.
 
         In this process no model is asked and nothing leaves the machine, unless ``SOURCELIGHT_MODEL`` names a model.
-        What is searched and read is drawn while it happens. When it is stopped, `last_answer` has what was found.
+        What is searched and read is drawn while it happens. When it is stopped, `last` has what was found.
 
         Parameters
         ----------
@@ -109,8 +105,9 @@ class ConversationMethods:
         kept = AnswerCache(_asker(backend), asked) if cache and follows is None else None
         commits = await _pinned(backend, revision) if kept is not None and backend.local else None
         if kept is not None and commits is not None and (found := kept.load(commits)) is not None:
-            self._last_answer = DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
-            return self._last_answer
+            cached = DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
+            self._last_answer, self._read_last = cached, lambda: cached
+            return cached
         state = AskState(question.strip())
         arguments = {"question": asked} if follows is None else {"identifier": follows, "question": asked}
         facts: dict[str, Any] = {}
@@ -150,6 +147,7 @@ class ConversationMethods:
             self._last_answer = DeepSearchAnswer(
                 {**nothing, **facts}, base_url=base_url, asker=self, turns=state.turns
             )  # fmt: skip
+            self._read_last = lambda: self._last_answer
         changes = bool(self._last_answer.stats.get("changes"))  # the same commits may give another answer tomorrow
         whole = self._last_answer.status == "complete" and not changes
         if kept is not None and whole and (commits is not None or not backend.local):

@@ -34,7 +34,7 @@ class HistoryMethods:
     """Awaited methods about history.
 
     Dates are committer dates in UTC and both bounds are exclusive: texts such as ``2024-06-28`` or ``2 weeks ago``,
-    or Python dates. `repos` are exact names; None: every repository. `commits_behind` lists the commits behind a row
+    or Python dates. `repos` are exact names; None: every repository. `drill_down` lists the commits behind a row
     of a frame, as the frame's ``attrs["drill_down"]`` says.
     """
 
@@ -286,9 +286,7 @@ class HistoryMethods:
         arguments = LastChangesArguments(repo=repo, paths=texts(paths) or (), revision=revision)
         return await self._call(LAST_CHANGES, arguments, progress)
 
-    async def commits_behind(
-        self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None
-    ) -> DataFrame:
+    async def drill_down(self: ToolCaller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
         """List the commits behind a row of a frame that a method of history gave.
 
         Of `hotspots`, `coupling`, and `churn` by file, folder or kind of file, these are exactly the commits that the
@@ -317,7 +315,7 @@ class HistoryMethods:
         try:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
-            raise ToolError("this frame does not say what is behind its rows", tool="commits_behind") from error
+            raise ToolError("this frame does not say what is behind its rows", tool="drill_down") from error
         tool = find_tool(name)
         if "repos" in tool.input_schema["required"]:
             arguments = {"repos": [], **arguments}
@@ -334,4 +332,4 @@ class BlockingHistoryMethods:
     blame = blocking(HistoryMethods.blame)
     commit_details = blocking(HistoryMethods.commit_details)
     last_changes = blocking(HistoryMethods.last_changes)
-    commits_behind = blocking(HistoryMethods.commits_behind)
+    drill_down = blocking(HistoryMethods.drill_down)

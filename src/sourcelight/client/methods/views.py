@@ -129,9 +129,7 @@ class ViewMethods:
         }
         return _diff(frame, repo, "", str(told.get("commit") or revision), about, await places_of(self.backend))
 
-    async def view_comparison(
-        self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None
-    ) -> DiffView:
+    async def view_diff(self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None) -> DiffView:
         """Show what lies between two revisions.
 
         Parameters
@@ -191,4 +189,4 @@ class BlockingViewMethods:
 
     view_file = blocking(ViewMethods.view_file)
     view_commit = blocking(ViewMethods.view_commit)
-    view_comparison = blocking(ViewMethods.view_comparison)
+    view_diff = blocking(ViewMethods.view_diff)

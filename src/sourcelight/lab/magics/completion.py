@@ -115,7 +115,7 @@ class Completer:
             return _nothing()
         if literal.argument not in {_QUERIES[method], "query", "queries"}:
             return _nothing()
-        fragment, found = suggest(decoded(literal.text, raw=literal.raw), _names(client.known))
+        fragment, found = suggest(decoded(literal.text, raw=literal.raw), _names(client.completions))
         shown = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
         texts = [
             Completion(text, one.kind)
@@ -130,7 +130,7 @@ class Completer:
 
     def _known(self) -> Completions | None:
         client = self.magics.chosen.known()
-        return client.known if client is not None else None
+        return client.completions if client is not None else None
 
 
 def _nothing() -> dict[str, Any]:

@@ -102,6 +102,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self.chosen = ClientChoice(shell.user_ns)
+        self._answer: DeepSearchAnswer | None = None
 
     def remove(self) -> None:
         """Take the magics out of the shell."""
@@ -263,12 +264,17 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
 
     def _ask(self, client: Client, question: str, said: MagicLine) -> Any:
         given = said.last("timeout")
-        conversation = client.last_answer if "continue" in said else None
+        conversation = self._answer if "continue" in said else None
         if "continue" in said and conversation is None:
             raise ToolError("%ask --continue: there is no earlier answer", tool="ask", argument="continue")
-        return client.deepsearch(
-            question, conversation=conversation, timeout_s=_seconds(given) if given is not None else None
-        )
+        try:
+            return client.deepsearch(
+                question, conversation=conversation, timeout_s=_seconds(given) if given is not None else None
+            )
+        finally:
+            last = client.last
+            if isinstance(last, DeepSearchAnswer):
+                self._answer = last
 
 
 def _text(rest: str, cell: str | None, between: str) -> str:

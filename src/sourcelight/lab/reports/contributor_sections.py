@@ -176,7 +176,7 @@ def _behind_each(code: Client, frames: list[Frame]) -> Callable[[int], Frame]:
     def find(row: int) -> Frame:
         for frame in frames:
             if row < len(frame):
-                return code.commits_behind(frame, row, progress=False)
+                return code.drill_down(frame, row, progress=False)
             row -= len(frame)
         raise IndexError(row)
 

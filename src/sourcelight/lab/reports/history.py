@@ -77,7 +77,7 @@ def offered(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | 
 
 def behind(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
     """The way from a row of an analysis to its commits."""
-    return (lambda row: code.commits_behind(frame, row, progress=False)) if "drill_down" in frame.attrs else None
+    return (lambda row: code.drill_down(frame, row, progress=False)) if "drill_down" in frame.attrs else None
 
 
 def narrowed(commits: Frame, changes: Frame) -> Frame:

@@ -183,7 +183,7 @@ def _patch(file: Mapping[str, Any], shown: DiffContent) -> str:
 
 
 class DiffView:
-    """What a commit or a comparison changed; made by ``view_commit`` and ``view_comparison``.
+    """What a commit or a comparison changed; made by ``view_commit`` and ``view_diff``.
 
     It shows the first twenty files; `files` is the DataFrame of all, with their patches.
 
