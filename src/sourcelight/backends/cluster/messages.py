@@ -82,7 +82,7 @@ class WorkerRequest:
         """The order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
         if (payload.get("protocol"), payload.get("versions")) != (PROTOCOL, versions()):
             sender = payload.get("versions") or f"protocol {payload.get('protocol')}"
-            raise WorkersUnreachable("worker", f"it runs {versions()}, and is asked by {sender}")
+            raise WorkersUnreachable("worker", f"it runs {versions()}, but the request comes from {sender}")
         names = {one.name for one in fields(cls)}
         values = {name: value for name, value in payload.items() if name in names}
         request = values.get("request")

@@ -82,7 +82,7 @@ def _gather(call: ClusterToolCall, needed: tuple[Repository, ...]) -> ToolResult
         hint = "search for the name with keyword_search" if "symbol" in call.arguments else "name fewer repositories"
         raise ClusterError(
             f"{call.name} over {len(needed):,} repositories needs {total:,} bytes of shards on one worker, and "
-            f"{GATHER_BYTES:,} is the most: {hint}"
+            f"the limit is {GATHER_BYTES:,}: {hint}"
         )
     names = [repository.name for repository in needed]
     repo = str(call.arguments.get("repo", ""))
@@ -260,6 +260,6 @@ def _needed_workers(call: ClusterToolCall, step: str, asked: Any) -> tuple[Repos
     if total > GATHER_BYTES:
         raise ClusterError(
             f"deep search over {len(repositories):,} repositories needs {total:,} bytes of shards on one worker, and "
-            f"{GATHER_BYTES:,} is the most: name fewer repositories in the question, with repo:"
+            f"the limit is {GATHER_BYTES:,}: name fewer repositories in the question, with repo:"
         )
     return repositories

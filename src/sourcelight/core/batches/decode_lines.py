@@ -182,7 +182,7 @@ class _Parts:
         counts = np.maximum(high - low + 1, 0)
         total = int(counts.sum())
         if total > MAX_OVERLAPS + len(lines.start):
-            raise ProtocolError("the ranges of a match lie over each other too often", event="matches")
+            raise ProtocolError("the ranges of a match overlap too often", event="matches")
         of = repeats(counts)
         at = low[of] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         line = lines.first[chunk[of]] + at

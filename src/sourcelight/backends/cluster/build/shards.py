@@ -62,7 +62,7 @@ def build_shard(
     """
     stop = cancellation or Cancellation()
     if repository.kind != "git":
-        raise RepositoryError("a folder without git can't be kept in a cluster: commit it, or open it on one machine")
+        raise RepositoryError("a cluster can't index a directory without git; commit it, or open it on one machine")
     source = source_of(repository, max_file_size)
     if former is not None and former.shard and former.source == source:
         return replace(former, facts=repository.facts, problem="")

@@ -204,7 +204,7 @@ class _Meeting:
         all_numbers = self._whole
         self._said.append(message["numbers"])
         if len({len(payloads) for payloads in self._said}) > 1:
-            raise ClusterError("the workers do not rank by the same rules")
+            raise ClusterError("the workers rank by different rules; run one version on all of them")
         if len(self._said) == self._count:
             join = sum if message["how"] == ADD else max
             all_numbers.set_result([join(column) for column in zip(*self._said, strict=True)])

@@ -110,7 +110,7 @@ class OrderedMerge:
                 stream = copies.get(name)
                 if stream is not None:
                     if stream.phase > piece.phase or piece.phase not in self._phases:
-                        raise ClusterError(f"rows of {name} came out of their order")
+                        raise ClusterError(f"rows of {name} arrived out of order")
                     stream.parts.append(
                         _PhasePart(piece.phase, end - start, int(share * (end - start)), piece.batch, start)
                     )

@@ -184,7 +184,7 @@ def write_generation(storage: ShardStorage, generation: Generation, previous_id:
     generation_id = hashlib.sha256(content).hexdigest()
     storage.write(_name(generation_id), content)
     if current_id(storage) != previous_id:
-        raise ClusterError("another generation was written meanwhile: build again, one builder at a time")
+        raise ClusterError("another generation was written meanwhile; build again, with one builder at a time")
     storage.write(CURRENT, json.dumps({"generation": generation_id, "number": number, "former": previous_id}).encode())
     return replace(generation, number=number, id=generation_id)
 

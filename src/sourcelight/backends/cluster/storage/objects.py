@@ -45,7 +45,7 @@ class ShardStorage:
         except ImportError as error:
             raise MissingExtra(str(error), f"for storage at {_shown(url)}") from error
         except (ValueError, TypeError) as error:
-            raise ConfigurationError(f"{_shown(url)} is no storage: {error}") from error
+            raise ConfigurationError(f"can't open storage {_shown(url)}: {error}") from error
         self.url = address
         self._root = self._root.rstrip("/")
         protocol = self._fs.protocol
@@ -84,7 +84,7 @@ class ShardStorage:
                     read += len(block)
                     out.write(block)
             if read != size or seen.hexdigest() != digest:
-                raise ShardDamaged(name, f"{read:,} bytes of another content, where {size:,} were kept")
+                raise ShardDamaged(name, f"expected {size:,} bytes, got {read:,} bytes with another hash")
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

@@ -211,7 +211,7 @@ def _object_files(objects: Path, limit: int) -> Iterator[Path]:
     if not alternates.is_file():
         return
     if not limit:
-        raise RepositoryError("objects are borrowed over too many other folders")
+        raise RepositoryError("the repository borrows objects through too many other directories")
     for line in os.fsdecode(alternates.read_bytes()).splitlines():
         if line and not line.startswith("#"):
             yield from _object_files((objects / line).resolve(), limit - 1)

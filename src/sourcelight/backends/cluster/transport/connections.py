@@ -29,13 +29,11 @@ def check_address(address: str, tls: Mapping[str, str] | None) -> None:
     """Raise `ConfigurationError` for an address that is none, is not encrypted off this machine, or wants files."""
     scheme, separator, host = address.partition("://")
     if not separator or scheme not in {"tcp", "tls"} or not host:
-        raise ConfigurationError(
-            f"{address!r} is no address of a scheduler: use tls://HOST:PORT, or tcp:// on loopback"
-        )
+        raise ConfigurationError(f"invalid scheduler address {address!r}; use tls://HOST:PORT, or tcp:// on loopback")
     if scheme == "tcp" and not is_loopback(host_of(host)):
-        raise ConfigurationError(f"{address} is not encrypted: use tls:// with certificates for other machines")
+        raise ConfigurationError(f"{address} is not encrypted; use tls:// with certificates for other machines")
     if scheme == "tls" and not tls:
-        raise ConfigurationError(f"{address} wants certificates: name the files ca, cert and key")
+        raise ConfigurationError(f"{address} needs certificates; name the files ca, cert and key")
 
 
 def check_listening(scheme: str, host: str) -> None:
@@ -45,7 +43,7 @@ def check_listening(scheme: str, host: str) -> None:
     """
     if scheme != "tls" and not is_loopback(host):
         raise ConfigurationError(
-            f"a worker without certificates listens on loopback alone, not on {host}: use tls:// with certificates"
+            f"a worker without certificates listens on loopback only, not on {host}; use tls:// with certificates"
         )
 
 
@@ -215,7 +213,7 @@ class ConnectionPool:
             addresses = {str(one["name"]): str(address) for address, one in reply["workers"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             comm.abort()
-            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({error_text(reply)})") from error
+            raise WorkersUnreachable(scheduler, f"it doesn't list its workers ({error_text(reply)})") from error
         self.keep(scheduler, comm)
         return addresses
 
@@ -276,12 +274,12 @@ async def _greeted(address: str, connecting: asyncio.Task[Any]) -> None:
             _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
         writer.close()
     except TimeoutError:
-        raise WorkersUnreachable(address, f"it takes no connection within {CONNECT_S:g} s") from None
+        raise WorkersUnreachable(address, f"it accepts no connection within {CONNECT_S:g} s") from None
     try:
         async with patient(GREET_S):
             await asyncio.wait([connecting])
     except TimeoutError:
-        raise WorkersUnreachable(address, f"it takes a connection, and says nothing for {GREET_S:g} s") from None
+        raise WorkersUnreachable(address, f"it accepts a connection but sends nothing for {GREET_S:g} s") from None
 
 
 def _give_back(connecting: asyncio.Task[Any]) -> None:

@@ -176,7 +176,7 @@ async def heard(address: str, comm: Any) -> Any:
     except OSError as error:
         raise broken(address, error) from error
     except Exception as error:  # whatever unpacking raises where the other side packs in another way
-        raise WorkersUnreachable(address, f"what it sends can't be read ({type(error).__name__}: {error})") from error
+        raise WorkersUnreachable(address, f"its answer can't be read ({type(error).__name__}: {error})") from error
 
 
 def broken(address: str, error: OSError) -> ConnectionBroke:
@@ -187,7 +187,7 @@ def broken(address: str, error: OSError) -> ConnectionBroke:
 def _answer(address: str, operation: str, message: Any) -> Message:
     """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
-        raise WorkersUnreachable(address, f"it takes no orders ({error_text(message)})")
+        raise WorkersUnreachable(address, f"it doesn't accept requests ({error_text(message)})")
     if "said" in message:
         body = unpack(message["said"])
         parts = [piece_from_plain(plain, message["large"]) for plain in body["pieces"]]

@@ -112,7 +112,7 @@ def _loopback(scheduler: str) -> str:
     host = scheduler.partition("://")[2]
     if is_loopback(host_of(host)):
         return "[::1]" if host.startswith("[") else "127.0.0.1"
-    raise ConfigurationError("say with --host where this worker listens: the scheduler is on another machine")
+    raise ConfigurationError("use --host to say where this worker listens; the scheduler is on another machine")
 
 
 @click.command()

@@ -237,10 +237,10 @@ def shard_search(engine: LocalEngine, order: WorkerRequest, cancellation: Cancel
     """A search as an order asks for it; raises `QueryError`, as a search on one machine does."""
     request = order.request
     if request is None:
-        raise ValueError("an order without a search")
+        raise ValueError("a request without a search")
     read = engine.read(request)
     if isinstance(read, float):
-        raise ClusterError("there was not even time to read the query")
+        raise ClusterError("the time limit passed before the query was parsed")
     return ShardSearchExecution(engine, *read, request, viewer_of(order), cancellation, time.monotonic())
 
 

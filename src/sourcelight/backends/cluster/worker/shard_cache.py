@@ -178,7 +178,7 @@ class ShardCache:
         if self.most_bytes is None:
             return
         if size > self.most_bytes:
-            raise ClusterError(f"a shard of {size:,} bytes does not fit into a cache of {self.most_bytes:,}")
+            raise ClusterError(f"a shard of {size:,} bytes doesn't fit into a cache of {self.most_bytes:,} bytes")
         with self._guard:
             used_bytes = sum(one.size for other_key, one in self._held.items() if other_key != key)
             free = self.most_bytes - size - used_bytes - sum(self._coming.values())
@@ -233,9 +233,7 @@ class ShardCache:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         def stop() -> None:
-            raise ConfigurationError(
-                f"another worker uses the cache {self.folder}: give each worker a folder of its own"
-            )
+            raise ConfigurationError(f"another worker uses the cache {self.folder}; give each worker its own directory")
 
         with (self.folder / "lock").open("a+b") as file, lock_file(file, stop):
             yield

@@ -88,7 +88,7 @@ class StatsBarrier:
                 return self.heard.get(timeout=_STEP_S)
             except queue.Empty:
                 continue
-        raise ClusterError(f"the numbers of the other workers did not come within {WAIT_S:g} s")
+        raise ClusterError(f"the numbers of the other workers did not arrive within {WAIT_S:g} s")
 
 
 Message = dict[str, Any]
