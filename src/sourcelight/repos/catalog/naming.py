@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sourcelight.core.markup import count_of
 from sourcelight.repos.catalog.config import DEFAULT_VISIBILITY, ReposConfig
 from sourcelight.repos.catalog.visibility import Candidate, Root, decide, declared_roots
 from sourcelight.repos.description import RepositoryDescription
@@ -234,7 +235,7 @@ def _undecided_warning(items: Sequence[_Item], visibilities: Sequence[Visibility
     if not names:
         return []
     listed = ", ".join(names[:_MAX_LISTED]) + (f" and {len(names) - _MAX_LISTED:,} more" * (len(names) > _MAX_LISTED))
-    count = f"{len(names):,} {'repository' if len(names) == 1 else 'repositories'}"
+    count = count_of(len(names), "repository")
     warning = (
         f"{count} without a decision, private until then: {listed}; write `private = true` or `false` for each, "
         f"or {DEFAULT_VISIBILITY}, into repos.toml"

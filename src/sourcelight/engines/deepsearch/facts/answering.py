@@ -14,7 +14,7 @@ from sourcelight.engines.deepsearch.facts import changes, commits, definitions, 
 from sourcelight.engines.deepsearch.facts.events import find_event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import is_readable, list_names, plural
+from sourcelight.engines.deepsearch.facts.searches import is_readable, list_names, noun_for
 from sourcelight.engines.deepsearch.question.reading import read_request
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
 from sourcelight.engines.deepsearch.requests import Emit, ResearchRequest
@@ -202,7 +202,7 @@ def _apply_group(work: Work, fact: Fact) -> None:
     if request.threshold is not None:
         fact.number = len(order)
         fact.subject = (
-            f"{plural(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
+            f"{noun_for(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
             f"{request.threshold.text} {_measure_name(measure, request.threshold)}"
         )
         fact.repositories = Counter()

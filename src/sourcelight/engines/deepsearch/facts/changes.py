@@ -13,7 +13,7 @@ from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, revisions_of
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_of_files
-from sourcelight.engines.deepsearch.facts.searches import plural
+from sourcelight.engines.deepsearch.facts.searches import noun_for
 from sourcelight.engines.tools.history import histories
 from sourcelight.repos import matching_refs
 
@@ -40,7 +40,7 @@ def count_changed_files(work: Work) -> Fact:
         per[row["repository"], row["path"]] += row["commits"]
     fact.number = len(per)
     fact.subject = (
-        f"{plural('file', len(per))} {'were' if len(per) != 1 else 'was'} changed by commits{conditions(work)}"
+        f"{noun_for('file', len(per))} {'were' if len(per) != 1 else 'was'} changed by commits{conditions(work)}"
     )
     fact.rule = (
         "Files count by the name that each commit gave them, removed ones included; merges have no changes of "
@@ -54,7 +54,7 @@ def count_changed_files(work: Work) -> Fact:
     if request.kind == "repositories":
         fact.number, fact.unit = len(fact.repositories), "repositories"
         fact.subject = (
-            f"{plural('repository', fact.number)} {'have' if fact.number != 1 else 'has'} commits{conditions(work)}"
+            f"{noun_for('repository', fact.number)} {'have' if fact.number != 1 else 'has'} commits{conditions(work)}"
         )
     return fact
 
@@ -98,7 +98,7 @@ def _compare(work: Work) -> Fact:
     fact.query = "  +  ".join(queries)
     fact.number = table.total
     fact.subject = (
-        f"{plural('file', table.total)} {'differ' if table.total != 1 else 'differs'} "
+        f"{noun_for('file', table.total)} {'differ' if table.total != 1 else 'differs'} "
         f"between {code(request.base)} and {code(request.head or work.revision or 'HEAD')}"
     )
     fact.rule = "Renamed files count once, as `git diff -M --name-only` does."
@@ -126,7 +126,7 @@ def count_changed_lines(work: Work) -> Fact:
     fact.number = sum(row[name] for row in rows for name in sides)
     verb = {"added": "added", "removed": "removed"}.get(request.side, "added or removed")
     fact.subject = (
-        f"{plural('line', fact.number)} {'were' if fact.number != 1 else 'was'} {verb} by commits{conditions(work)}"
+        f"{noun_for('line', fact.number)} {'were' if fact.number != 1 else 'was'} {verb} by commits{conditions(work)}"
     )
     fact.rule = "As `git log --numstat -M` counts; merges have no changes of their own."
     fact.sentences.append(f"They added {added:,} and removed {removed:,}.")
@@ -149,7 +149,7 @@ def count_refs(work: Work) -> Fact:
             table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
             fact.repositories[target.repository.name] += 1
     fact.number = table.total
-    fact.subject = f"{plural(noun, table.total)} {'are' if table.total != 1 else 'is'} there"
+    fact.subject = f"{noun_for(noun, table.total)} {'are' if table.total != 1 else 'is'} there"
     fact.rule = (
         "Tags of commits count; a release of a service without a tag does not."
         if kind == "tags"

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.languages import path_regex
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
-from sourcelight.engines.deepsearch.facts.searches import format_terms, plural
+from sourcelight.engines.deepsearch.facts.searches import format_terms, noun_for
 from sourcelight.engines.deepsearch.question.request import Term
 
 _MERGES_LEFT_OUT = (
@@ -167,7 +167,7 @@ def _find_commits(work: Work, fact: Fact) -> list[dict[str, Any]]:
     if request.merges is False:
         fact.sentences.append(
             f"Of the rows of the call, those with one parent or none count: "
-            f"{len(merges):,} {plural('merge', len(merges))} {'are' if len(merges) != 1 else 'is'} left out."
+            f"{count_of(len(merges), 'merge')} {'are' if len(merges) != 1 else 'is'} left out."
         )
         return [row for row in rows if len(row.get("parents") or ()) <= 1]
     if merges:
@@ -202,7 +202,7 @@ def count_commits(work: Work) -> Fact:
     rows = _find_commits(work, fact)
     noun = "merge" if work.request.merges else "commit"
     fact.number = len(rows)
-    fact.subject = f"{plural(noun, len(rows))}{conditions(work)} {'are' if len(rows) != 1 else 'is'} in the history"
+    fact.subject = f"{noun_for(noun, len(rows))}{conditions(work)} {'are' if len(rows) != 1 else 'is'} in the history"
     fact.rule += (
         "Commits behind the commit that is searched count; spans of time are of committer dates in UTC, and "
         "days are shown as `git log` shows them."
@@ -261,7 +261,9 @@ def count_authors(work: Work) -> Fact:
     people = people_of(rows)
     pairs = {(row["author"], row["author_email"]) for row in rows}
     fact.number = len(people)
-    fact.subject = f"{plural('author', len(people))} {'have' if len(people) != 1 else 'has'} commits{conditions(work)}"
+    fact.subject = (
+        f"{noun_for('author', len(people))} {'have' if len(people) != 1 else 'has'} commits{conditions(work)}"
+    )
     fact.rule += (
         "An author is an address as the mailmap has it, whatever its case; co-authors without a commit of their own "
         "don't count."

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from sourcelight.core.markup import count_of
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
@@ -17,7 +18,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     join_queries,
     make_listing_queries,
     make_queries,
-    plural,
+    noun_for,
     run_searches,
 )
 
@@ -52,7 +53,7 @@ def count_definitions(work: Work) -> Fact:
     if containers is not None:
         rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
     per = Counter(row["symbol_kind"] for row in rows)
-    noun = " and ".join(plural(kind, 2) for kind in kinds) if kinds else "definitions"
+    noun = " and ".join(noun_for(kind, 2) for kind in kinds) if kinds else "definitions"
     if len(rows) == 1:
         noun = kinds[0] if kinds else "definition"
     condition = ""
@@ -80,14 +81,12 @@ def count_definitions(work: Work) -> Fact:
         other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.method"), notes)
         if other_rows:
             pronoun = "them" if len(rows) != 1 else "it"
-            fact.subject += f", and {len(other_rows):,} {plural('method', len(other_rows))} beside {pronoun}"
+            fact.subject += f", and {count_of(len(other_rows), 'method')} beside {pronoun}"
             fact.sentences.append("Methods of classes are no functions here: ask for methods to have them listed.")
     if kinds == ("class",) and not per:
         other_rows = run_searches(work, make_queries(work, f"type:symbol {pattern} select:symbol.struct"), notes)
         if other_rows:
-            fact.sentences.append(
-                f"There are {len(other_rows):,} {plural('struct', len(other_rows))}, which count apart."
-            )
+            fact.sentences.append(f"There are {count_of(len(other_rows), 'struct')}, which count apart.")
     if containers is not None:
         fact.sentences.append("Of the rows of the query, those with that container count.")
     fact.repositories = Counter(row["repository"] for row in rows)
@@ -118,10 +117,10 @@ def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
     per = Counter(repository for repository, _ in positions)
     fact.repositories = per if of_files else Counter(dict.fromkeys(per, 1))
     fact.number, fact.unit = sum(fact.repositories.values()), work.request.kind
-    noun = plural("file" if of_files else "repository", fact.number)
+    noun = noun_for("file" if of_files else "repository", fact.number)
     verb = "define" if fact.number != 1 else "defines"
     fact.subject = f"{noun}{file_conditions(work)} {verb} {format_terms(work.request.terms, every=every)}"
-    fact.sentences = [f"They have {len(rows):,} {plural('definition', len(rows))} of it."]
+    fact.sentences = [f"They have {count_of(len(rows), 'definition')} of it."]
 
 
 def count_subclasses(work: Work) -> Fact:
@@ -134,7 +133,7 @@ def count_subclasses(work: Work) -> Fact:
     many = len(rows) != 1
     fact = Fact(
         len(rows),
-        f"{plural('class', len(rows))}{file_conditions(work)} "
+        f"{noun_for('class', len(rows))}{file_conditions(work)} "
         f"{'name' if many else 'names'} {format_terms(request.terms)} behind {'their' if many else 'its'} own "
         f"name",
         join_queries(queries),
@@ -228,7 +227,7 @@ def count_tests(work: Work) -> Fact:
         )
     fact = Fact(
         len(rows),
-        f"{plural('test', len(rows))}{file_conditions(work)} {'are' if len(rows) != 1 else 'is'} defined",
+        f"{noun_for('test', len(rows))}{file_conditions(work)} {'are' if len(rows) != 1 else 'is'} defined",
         join_queries(queries) or join_queries(make_listing_queries(work)),
         notes=notes,
         unit="tests",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, count_of
 from sourcelight.engines.deepsearch.facts.changes import removals_of
 from sourcelight.engines.deepsearch.facts.commits import (
     commit_arguments,
@@ -22,7 +22,7 @@ from sourcelight.engines.deepsearch.facts.commits import (
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import list_names, make_pattern, make_queries, plural, run_searches
+from sourcelight.engines.deepsearch.facts.searches import list_names, make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
 from sourcelight.engines.execution.results.owners import OwnerPredicate
 from sourcelight.engines.search.missing_files import is_missing
@@ -120,7 +120,7 @@ def _find_commit(work: Work) -> Fact | None:
     )
     fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
     fact.sentences = [
-        f"There {'are' if len(all_rows) != 1 else 'is'} {len(all_rows):,} such {plural('commit', len(all_rows))}."
+        f"There {'are' if len(all_rows) != 1 else 'is'} {len(all_rows):,} such {noun_for('commit', len(all_rows))}."
     ]
     fact.unit = "date"
     return fact
@@ -140,13 +140,13 @@ def _find_people(work: Work) -> Fact:
     merges = "merge" if work.request.merges else "commit"
     fact.sentences.insert(
         0,
-        f"{table.total:,} {plural('author', table.total)} {'have' if table.total != 1 else 'has'} "
-        f"{fact.number:,} {plural(merges, fact.number or 0)}{conditions(work)}.",
+        f"{count_of(table.total, 'author')} {'have' if table.total != 1 else 'has'} "
+        f"{fact.number:,} {noun_for(merges, fact.number or 0)}{conditions(work)}.",
     )
     fact.number = None
     fact.subject = (
         f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if fewest else 'most'} "
-        f"{plural(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}"
+        f"{noun_for(merges, 2)}{conditions(work)}: {best:,}{' each' if len(first) > 1 else ''}"
     )
     fact.rule += " An author is an address, as the mailmap has it."
     if fewest and table.total == len(table.rows):
@@ -187,7 +187,7 @@ def _find_owners(work: Work, paths: PathNames) -> Fact | None:
     )
     fact.query = make_queries(work, "select:file.owners")[0]
     fact.notes += [f"{name}: this clone lacks the CODEOWNERS file" for name in sorted(ownership.missing)]
-    fact.rule = f"As CODEOWNERS says; {table.total:,} {plural('file', table.total)} with an owner."
+    fact.rule = f"As CODEOWNERS says; {count_of(table.total, 'file')} with an owner."
     fact.tables = [table]
     return fact
 
@@ -338,7 +338,7 @@ def _find_line_change(work: Work) -> Fact | None:
         counts = Counter(line_row["repository"] for line_row in remaining)
         if remaining:
             fact.sentences.append(
-                f"It is not gone: {len(remaining):,} {plural('line', len(remaining))} "
+                f"It is not gone: {count_of(len(remaining), 'line')} "
                 f"of {', '.join(code(name) for name in sorted(counts)[:5])} "
                 f"still {'have' if len(remaining) != 1 else 'has'} it."
             )
@@ -406,7 +406,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
     elif request.event == "removed" and not removals:
         fact.unapplied.append("removed")
         fact.sentences.append("No commit without a merge removed it.")
-    fact.sentences.append(f"{len(rows):,} {plural('commit', len(rows))} changed it.")
+    fact.sentences.append(f"{count_of(len(rows), 'commit')} changed it.")
     table.title = "Commits"
     fact.tables = [table]
     return fact

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, count_of
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import is_named
@@ -18,7 +18,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     join_queries,
     make_listing_queries,
     make_queries,
-    plural,
+    noun_for,
     run_searches,
 )
 from sourcelight.engines.deepsearch.requests import ResearchRequest
@@ -71,7 +71,7 @@ def count_files(work: Work) -> Fact:
         fact.number, fact.unit = len(per), "repositories"
         fact.repositories = Counter(dict.fromkeys(per, 1))
         verb = "have" if len(per) != 1 else "has"
-        fact.subject = f"{plural('repository', len(per))} {verb} files{file_conditions(work)}{condition}"
+        fact.subject = f"{noun_for('repository', len(per))} {verb} files{file_conditions(work)}{condition}"
         table = Rows("Repositories", ("repository", "files"))
         for name, number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
             table.add((name, number))
@@ -105,7 +105,7 @@ def count_folders(work: Work) -> Fact:
     fact.number, fact.unit, fact.tables = len(unique_folders), "folders", [table]
     fact.repositories = Counter(name for name, _ in unique_folders)
     fact.subject = (
-        f"{plural('folder', len(unique_folders))}{file_conditions(work)} "
+        f"{noun_for('folder', len(unique_folders))}{file_conditions(work)} "
         f"{'have' if len(unique_folders) != 1 else 'has'} files at any depth"
     )
     fact.rule = "Folders on the way to a file count, at any depth; the top does not."
@@ -125,15 +125,13 @@ def count_languages(work: Work) -> Fact:
     unknown = sum(1 for language in unique.values() if not language)
     fact = Fact(
         len(per),
-        f"{plural('language', len(per))}{file_conditions(work)} {'have' if len(per) != 1 else 'has'} files",
+        f"{noun_for('language', len(per))}{file_conditions(work)} {'have' if len(per) != 1 else 'has'} files",
         join_queries(queries),
         notes=notes,
         unit="languages",
         adds_up=False,
     )
-    fact.rule = (
-        f"Each file has one language, by its name and ending; {unknown:,} {plural('file', unknown)} of no known one."
-    )
+    fact.rule = f"Each file has one language, by its name and ending; {count_of(unknown, 'file')} of no known one."
     fact.tables = [table]
     return fact
 
@@ -173,7 +171,7 @@ def count_lines(work: Work) -> Fact:
     total = sum(per.values())
     fact = Fact(
         total,
-        f"{plural('line', total)} {'are' if total != 1 else 'is'} in "
+        f"{noun_for('line', total)} {'are' if total != 1 else 'is'} in "
         f"{len(counted_files):,} {files_noun(work, len(counted_files))}{file_conditions(work, languages=False)}",
         join_queries(queries),
         notes=notes,
@@ -195,7 +193,7 @@ def count_repositories(work: Work) -> Fact:
         names = sorted({*names, *excluded_repositories(work.inquiry)})
     fact = Fact(
         len(names),
-        f"{plural('repository', len(names))} {'are' if len(names) != 1 else 'is'} there",
+        f"{noun_for('repository', len(names))} {'are' if len(names) != 1 else 'is'} there",
         "code.list_repos()",
         unit="repositories",
     )
@@ -216,7 +214,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
     negated = "don't" if len(lacking) != 1 else "doesn't"
     fact = Fact(
         len(lacking),
-        f"{plural('repository', len(lacking))}{file_conditions(work)} {negated} {verb} {terms}",
+        f"{noun_for('repository', len(lacking))}{file_conditions(work)} {negated} {verb} {terms}",
         having.query,
         having.rule,
         notes=having.notes,
@@ -226,7 +224,7 @@ def count_repositories_without(work: Work, counter: Callable[[Work], Fact]) -> F
     )
     fact.sentences.append(
         f"The call gives the other {len(having.repositories):,} of the {len(work.names):,} "
-        f"{plural('repository', len(work.names))}."
+        f"{noun_for('repository', len(work.names))}."
     )
     fact.repositories = Counter(dict.fromkeys(lacking, 1))
     if itself:

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from typing import Any
 
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, count_of
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work, format_call, limiting_notices
 from sourcelight.engines.deepsearch.facts.paths import is_named, is_of_files
 from sourcelight.engines.deepsearch.facts.searches import (
@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     files_noun,
     join_queries,
     make_listing_queries,
-    plural,
+    noun_for,
     run_searches,
 )
 
@@ -65,12 +65,12 @@ def count_importing(work: Work) -> Fact:
     fact.number = number
     if request.kind != "files":
         fact.unit, fact.repositories = "repositories", Counter(dict.fromkeys(per, 1))
-    noun = files_noun(work, number) if request.kind == "files" else plural("repository", number)
+    noun = files_noun(work, number) if request.kind == "files" else noun_for("repository", number)
     condition = file_conditions(work, languages=request.kind != "files")
     fact.subject = f"{noun}{condition} {'import' if number != 1 else 'imports'} {term_list}"
     fact.sentences.append(
-        f"They have {lines.total:,} {plural('import', lines.total)} of it in "
-        f"{len(files):,} {plural('file', len(files))} of {len(per):,} {plural('repository', len(per))}."
+        f"They have {count_of(lines.total, 'import')} of it in "
+        f"{count_of(len(files), 'file')} of {count_of(len(per), 'repository')}."
     )
     fact.rule = (
         "Imports count as the grammar of each language reads them: of the module itself and of what is below it."
@@ -115,7 +115,7 @@ def _not_importing(work: Work, fact: Fact, importing: set[tuple[str, str]], term
     verb = "don't" if len(lacking) != 1 else "doesn't"
     fact.subject = f"{files_noun(work, len(lacking))}{file_conditions(work, languages=False)} {verb} import {term_list}"
     fact.sentences.append(
-        f"They are the {len(listed):,} {plural('file', len(listed))} of this search without the "
+        f"They are the {count_of(len(listed), 'file')} of this search without the "
         f"{len(importing & listed.keys()):,} that import it: {code(join_queries(queries))}."
     )
     fact.rule = (
@@ -166,7 +166,7 @@ def count_dependencies(work: Work) -> Fact:
         fact.repositories[row["source"]] += 1
     fact.number = len(files)
     inner = sum(not is_external for is_external in external.values())
-    fact.subject = f"{plural('dependency', len(files))} {'are' if len(files) != 1 else 'is'} imported"
+    fact.subject = f"{noun_for('dependency', len(files))} {'are' if len(files) != 1 else 'is'} imported"
     fact.sentences.append(
         f"{inner:,} of them {'are' if inner != 1 else 'is'} among the repositories "
         f"here, {len(files) - inner:,} {'are' if len(files) - inner != 1 else 'is'} not."

@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import QueryError
-from sourcelight.core.markup import code
+from sourcelight.core.markup import code, plural
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import add_filter
 from sourcelight.core.query.quoting import quote_value
@@ -137,13 +137,9 @@ def format_terms(terms: Sequence[Term], *, every: bool = False) -> str:
     return (" and " if every else " or ").join(code(term.text) for term in terms)
 
 
-def plural(noun: str, number: int) -> str:
-    """Give the form of a noun that belongs to a number."""
-    if number == 1:
-        return noun
-    if noun.endswith("y") and noun[-2] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("ch", "s", "sh")) else f"{noun}s"
+def noun_for(noun: str, number: int) -> str:
+    """Return the form of a noun that belongs to a number."""
+    return noun if number == 1 else plural(noun)
 
 
 def list_names(names: Sequence[str], limit: int = 5) -> str:
@@ -154,7 +150,7 @@ def list_names(names: Sequence[str], limit: int = 5) -> str:
 
 def files_noun(work: Work, number: int) -> str:
     """Say "Go files"."""
-    return f"{' or '.join(work.request.languages)} {plural('file', number)}".strip()
+    return f"{' or '.join(work.request.languages)} {noun_for('file', number)}".strip()
 
 
 def file_conditions(work: Work, *, languages: bool = True) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from sourcelight.core.markup import count_of
 from sourcelight.engines.deepsearch.facts.model import CitedLine, Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (
     commit_of,
@@ -16,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     join_queries,
     make_pattern,
     make_queries,
-    plural,
+    noun_for,
     run_searches,
 )
 from sourcelight.engines.deepsearch.question.request import FactRequest, Term
@@ -65,18 +66,20 @@ def count_texts(work: Work) -> Fact:
         "repositories": Counter(dict.fromkeys(by_file, 1)),
     }
     if request.kind == "definitions":
-        fact.unapplied += [plural(kind, 2) for kind in request.symbol_kinds or ("definition",)]
+        fact.unapplied += [noun_for(kind, 2) for kind in request.symbol_kinds or ("definition",)]
     fact.repositories = counts[unit]
     fact.number = sum(fact.repositories.values())
     nouns = {"lines": "line", "occurrences": "place", "files": "file", "repositories": "repository"}
     many = fact.number != 1
     verb = ("call" if called else "contain") if many else ("calls" if called else "contains")
-    fact.subject = f"{plural(nouns[unit], fact.number)}{file_conditions(work)} {verb} {terms}"
+    fact.subject = f"{noun_for(nouns[unit], fact.number)}{file_conditions(work)} {verb} {terms}"
     if unit == "files":
         fact.subject = f"{files_noun(work, fact.number)}{file_conditions(work, languages=False)} {verb} {terms}"
     elif unit == "occurrences":
         noun = "call" if called else "occurrence"
-        fact.subject = f"{plural(noun, fact.number)} of {terms}{file_conditions(work)} {'are' if many else 'is'} there"
+        fact.subject = (
+            f"{noun_for(noun, fact.number)} of {terms}{file_conditions(work)} {'are' if many else 'is'} there"
+        )
     fact.sentences.append(f"They are {_format_totals(sum(matches.values()), len(rows), len(files), len(by_file))}.")
     fact.search_notices += dict.fromkeys(left_out)
     if called:
@@ -154,6 +157,6 @@ def _one_line(request: FactRequest) -> str:
 
 
 def _format_totals(matches: int, lines: int, files: int, repositories: int) -> str:
-    counts = [f"{matches:,} {plural('match', matches)}", f"on {lines:,} {plural('line', lines)}"]
-    counts += [f"in {files:,} {plural('file', files)}", f"of {repositories:,} {plural('repository', repositories)}"]
+    counts = [f"{count_of(matches, 'match')}", f"on {count_of(lines, 'line')}"]
+    counts += [f"in {count_of(files, 'file')}", f"of {count_of(repositories, 'repository')}"]
     return " ".join(counts)
