@@ -22,7 +22,7 @@ from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import LocalEngine
 from sourcelight.repos.state import State
 
-WRONG = f"{OPEN}@{{commit}} shop/cart.py#L1-L1: the file does not say that"
+WRONG = f"{OPEN}@{{commit}} shop/cart.py#L1-L1: the file has no such text"
 INVENTED = "E9: no tool gave it"
 
 
@@ -72,7 +72,7 @@ def test_tables_of_both_backends_have_what_was_rejected(
         commit = found["commit"][0]
         assert found["label"].tolist()[2:] == [
             WRONG.format(commit=commit[:12]),
-            f"{SECRET}@{found['commit'][3][:12]} vault/ledger.py#L1-L1: the file does not say that",
+            f"{SECRET}@{found['commit'][3][:12]} vault/ledger.py#L1-L1: the file has no such text",
             INVENTED,
         ]
         assert found["type"].tolist()[4] == "unknown"
@@ -83,7 +83,7 @@ def test_tables_of_both_backends_have_what_was_rejected(
         assert "[E" not in answer.text
         for shown in (repr(answer), answer.to_markdown(), answer.to_html(), answer._repr_mimebundle_()["text/html"]):
             assert INVENTED in shown
-            assert "the file does not say that" in shown
+            assert "the file has no such text" in shown
     assert here.text == there.text
     assert here.citations["label"].tolist() == there.citations["label"].tolist()
 

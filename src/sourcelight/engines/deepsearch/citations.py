@@ -112,8 +112,8 @@ class CitationChecker:
         positions = _find(lines, quoted)
         if len(positions) == 1 and any(quoted):
             moved = replace(item, begin_line=positions[0] + 1, end_line=positions[0] + len(quoted))
-            return Citation(moved, "moved", f"the text stands on lines {moved.begin_line} to {moved.end_line}")
-        return Citation(item, "rejected", "the file does not say that")
+            return Citation(moved, "moved", f"the text is on lines {moved.begin_line} to {moved.end_line}")
+        return Citation(item, "rejected", "the file has no such text")
 
     def _lines(self, repository: Repository, commit: str, path: str) -> list[str] | None:
         return self._files.get_or_make((repository.key, commit, path), lambda: self._read(repository, commit, path))
