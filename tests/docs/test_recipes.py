@@ -1,0 +1,213 @@
+"""The recipes of CONTRIBUTING.md: each names the files that a small change touches, and that change works."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from sourcelight.testing import make_repo
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGE = ROOT / "src" / "sourcelight"
+Edits = Mapping[str, str | Sequence[tuple[str, str]]]
+"""Files of the package: the text of a new one, or what is put in place of which text of an old one."""
+
+CHART: Edits = {
+    "lab/plots/counters.py": """
+from typing import Any
+
+from sourcelight.lab.plots.figure import Figure, format_amount, new_sheet, plot_data
+from sourcelight.lab.plots.themes import theme_of
+
+
+def counter(source: Any) -> Figure:
+    \"\"\"Draw the total as one number.\"\"\"
+    data = plot_data(source)
+    text = format_amount(data.total, data.unit)
+
+    def draw() -> Any:
+        figure, axes = new_sheet(theme_of("light"), 2.0, "Total", text)
+        axes.text(0.5, 0.5, text, ha="center")
+        return figure
+
+    return Figure("counter", "Total", text, draw)
+""",
+    "lab/plots/__init__.py": [
+        ("from sourcelight.lab.plots.figure import Figure\n",
+         "from sourcelight.lab.plots.counters import counter\nfrom sourcelight.lab.plots.figure import Figure\n"),
+        ('"calendar",', '"calendar", "counter",'),
+    ],
+}  # fmt: skip
+CHART_PROGRAM = """
+import sys
+import sourcelight as sl
+with sl.open(sys.argv[1]) as code:
+    figure = sl.plots.counter(code.search("greet", progress=False))
+    assert figure.description == "4 matches", figure.description
+    assert figure.to_png().startswith(b"\\x89PNG")
+"""
+
+FILTER: Edits = {
+    "core/query/fields.py": [
+        ('Field("rule"),', 'Field("rule"),\n        Field("topic", (), repeat=True, negatable=True),'),
+    ],
+    "engines/execution/plan.py": [('{"repo", "-repo", "file",', '{"topic", "repo", "-repo", "file",')],
+    "engines/execution/scope/selection.py": [
+        ("    dated = [", """\
+    found += [
+        Predicate("repo", "has.topic", {"topic": item.value}, negated=item.negated)
+        for item in alternative.all("topic")
+    ]
+    dated = ["""),
+    ],
+}  # fmt: skip
+FILTER_PROGRAM = """
+import sys
+import sourcelight as sl
+with sl.open(sys.argv[1]) as code:
+    names = lambda query: set(code.search(query, progress=False).matches["repository"])
+    assert names("greet topic:tides") == {"one"}, names("greet topic:tides")
+    assert names("greet -topic:tides") == {"two"}
+    assert names("greet") == {"one", "two"}
+"""
+
+COLUMN: Edits = {
+    "core/tools/files.py": [
+        ('        Column("kind", "dict8", "file, directory',
+         """        Column("extension", "dict32", "text after the last dot of the name", "none"),
+        Column("kind", "dict8", "file, directory"""),
+    ],
+    "engines/tools/files.py": [
+        ("        is_directory=", """\
+        extension=[entry.path.rpartition(".")[2] for entry in entries],
+        is_directory="""),
+    ],
+}  # fmt: skip
+COLUMN_PROGRAM = """
+import sys
+import sourcelight as sl
+with sl.open(sys.argv[1]) as code:
+    files = code.list_files("one")
+    assert files["extension"].tolist() == ["rb", "rb"], files
+"""
+
+LANGUAGE: Edits = {
+    "engines/navigation/languages/ruby.py": """
+from sourcelight.engines.navigation.language import Language, Ref, Usage
+from sourcelight.engines.navigation.model import ParsedFile
+from sourcelight.engines.symbols import parse_tree
+
+
+class RubyLanguage(Language):
+    names = ("Ruby",)
+    identifiers = frozenset({"identifier", "constant"})
+
+    def parse(self, name, text, deadline):
+        tree = parse_tree(name, text, deadline)
+        return None if tree is None else ParsedFile(text, tree)
+
+    def usage(self, cursor):
+        return Usage("name", cursor.parent.type == "method")
+
+    def lookup(self, document, cursor, session):
+        methods = [node for node in cursor.path[0].children if node.type == "method"]
+        names = [node.child_by_field_name("name") for node in methods]
+        names = [name for name in names if name.text == cursor.name]
+        return [Ref(document, name.start_byte, name.end_byte, "method", "scope") for name in names]
+
+    def bindings(self, ref, session):
+        return [ref]
+
+    def module_names(self, document):
+        return ()
+
+    def import_target(self, document, module, member, session):
+        return None
+
+    def exports(self, project):
+        return {}
+""",
+    "engines/navigation/languages/__init__.py": [
+        ('    "C#": _csharp,\n', '    "C#": _csharp,\n    "Ruby": _ruby,\n'),
+        ("LANGUAGES: Mapping", """\
+def _ruby() -> Language:
+    from sourcelight.engines.navigation.languages.ruby import RubyLanguage
+
+    return RubyLanguage()
+
+
+LANGUAGES: Mapping"""),
+    ],
+}  # fmt: skip
+LANGUAGE_PROGRAM = """
+import sys
+import sourcelight as sl
+with sl.open(sys.argv[1]) as code:
+    definition = code.go_to_definition("one", "a.rb", "greet", line=4)
+    assert definition[["path", "line_number"]].values.tolist() == [["a.rb", 1]], definition
+    assert definition["how"].tolist() == ["scope"], definition
+"""
+
+RECIPES = {
+    "chart": (CHART, CHART_PROGRAM),
+    "filter": (FILTER, FILTER_PROGRAM),
+    "column": (COLUMN, COLUMN_PROGRAM),
+    "language": (LANGUAGE, LANGUAGE_PROGRAM),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repositories")
+    text = "def greet\\nend\\n\\ngreet\\n".replace("\\n", "\n")
+    make_repo(folder / "one", {"a.rb": text, "b.rb": "x = 1\n"})
+    make_repo(folder / "two", {"a.rb": text})
+    (folder / "repos.toml").write_text('[repositories.one]\ntopics = ["tides"]\n', "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_works(name: str, folder: Path, tmp_path: Path) -> None:
+    edits, program = RECIPES[name]
+    change(tmp_path / "src", edits)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "src"), "SOURCELIGHT_HOME": str(tmp_path / "home")},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_contributing_names_these_files(name: str) -> None:
+    edits, _ = RECIPES[name]
+    (row,) = (
+        line for line in (ROOT / "CONTRIBUTING.md").read_text("utf-8").splitlines() if line.startswith(f"| a {name}")
+    )
+    for path in edits:
+        generic = re.sub(r"(languages|plots)/[a-z]+\.py", r"\1/<name>.py", path)
+        generic = re.sub(r"tools/files\.py", "tools/<domain>.py", generic)
+        assert f"`{generic}`" in row, (generic, row)
+
+
+def change(target: Path, edits: Edits) -> None:
+    """Copy the package, compiled modules included, and change the copy."""
+    shutil.copytree(PACKAGE, target / "sourcelight")
+    for path, edit in edits.items():
+        file = target / "sourcelight" / path
+        if isinstance(edit, str):
+            assert not file.exists()
+            file.write_text(edit, "utf-8")
+            continue
+        text = file.read_text("utf-8")
+        for old, new in edit:
+            assert text.count(old) == 1, f"{path}: {old!r}"
+            text = text.replace(old, new)
+        file.write_text(text, "utf-8")
