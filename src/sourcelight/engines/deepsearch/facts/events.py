@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from functools import partial
 from typing import Any
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
@@ -21,15 +19,11 @@ from sourcelight.engines.deepsearch.facts.commits import (
     revisions_of,
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
+from sourcelight.engines.deepsearch.facts.ownership import concrete_paths, find_main_author, find_owners
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import list_names, make_pattern, make_queries, noun_for, run_searches
 from sourcelight.engines.deepsearch.markdown import inline
-from sourcelight.engines.execution.results.owners import OwnerPredicate
-from sourcelight.engines.search.missing_files import is_missing
 from sourcelight.repos import resolve
-
-_MAX_OWNED = 5
-"""Repositories whose blame is worked out for one question: each may take minutes the first time."""
 
 _NO_MERGES = "Merges have no changes of their own, and are left out."
 
@@ -44,9 +38,9 @@ def find_event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - 
     if request.event == "people":
         return _find_people(work)
     if request.event == "owner":
-        return _find_owners(work, paths) or _find_main_author(work, paths)
+        return find_owners(work, paths) or find_main_author(work, paths)
     if request.event == "most":
-        return _find_main_author(work, paths)
+        return find_main_author(work, paths)
     if request.terms:
         return _find_line_change(work)
     if request.paths or request.event == "changed":
@@ -156,114 +150,6 @@ def _find_people(work: Work) -> Fact:
     fact.unit, fact.per = "authors", "commits"
     fact.adds_up = False
     return fact
-
-
-def _find_owners(work: Work, paths: PathNames) -> Fact | None:
-    """Owners by CODEOWNERS; None where no file of the path has any."""
-    engine = work.inquiry.context.engine
-    ownership = OwnerPredicate(engine.store.read, partial(is_missing, engine.store))
-    counts: Counter[str] = Counter()
-    table = Rows("Owners", ("repository", "path", "owners"))
-    for target in work.targets:
-        rules = ownership.of(target)
-        if rules is None:
-            continue
-        for path in paths.paths.get((target.repository.name, target.commit), ()):
-            if any(re.search(scope.pattern, path) for scope in work.request.paths):
-                owners = rules.owners(path)
-                counts.update(owners)
-                if owners:
-                    table.add((target.repository.name, path, " ".join(owners)))
-    if not counts:
-        return None
-    first = max(counts.values())
-    names = [name for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if number == first]
-    fact = Fact(
-        None,
-        f"{', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
-        f"{' and '.join(code(path.glob) for path in work.request.paths)}",
-        "",
-        unit="owners",
-    )
-    fact.query = make_queries(work, "select:file.owners")[0]
-    fact.notes += [f"{name}: this clone lacks the CODEOWNERS file" for name in sorted(ownership.missing)]
-    fact.rule = f"As CODEOWNERS says; {count_of(table.total, 'file')} with an owner."
-    fact.tables = [table]
-    return fact
-
-
-def _find_main_author(work: Work, paths: PathNames) -> Fact | None:
-    """Whose lines today's text is, by blame."""
-    request = work.request
-    targets = _concrete_paths(work, paths) if request.paths else [(name, "") for name in work.names]
-    if not targets:
-        return None
-    notes = []
-    if len(targets) > _MAX_OWNED:
-        notes.append(
-            f"Lines of the first {_MAX_OWNED} of {len(targets):,} places were counted; name a repository or a path."
-        )
-    counts: Counter[tuple[str, str]] = Counter()
-    queries = []
-    proven = True
-    for repository, path in targets[:_MAX_OWNED]:
-        arguments: dict[str, Any] = {
-            "repo": repository,
-            **({"path": path} if path else {}),
-            **({"revision": work.revision} if work.revision else {}),
-        }
-        if path:
-            arguments["exact"] = True
-        answer = work.call("ownership", arguments)
-        proven = proven and all(answer.table.column("exact").to_pylist())
-        queries.append(format_call("ownership", arguments))
-        notes += limiting_notices(answer)
-        for row in answer.table.to_pylist():
-            counts[row["author"], row["author_email"]] += row["lines"]
-    total = sum(counts.values())
-    if not total:
-        return None
-    table = Rows("Lines by author", ("author", "address", "lines", "share"))
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    for (name, address), number in ranked:
-        table.add((name, address, number, f"{100 * number / total:.1f} %"))
-    (name, _), number = ranked[0]
-    names = " and ".join(
-        code(f"{repository}/{path}" if path else repository) for repository, path in targets[:_MAX_OWNED]
-    )
-    fact = Fact(
-        None,
-        f"{inline(name, 80)} wrote the most lines of {names}: {number:,} of {total:,} that are there today",
-        "  +  ".join(queries),
-        unit="lines",
-        notes=notes,
-    )
-    fact.rule = "Lines count for who brought them as they are now, as `git blame` says, by address."
-    if not proven:
-        fact.rule += " Not every line is proven to be as git blame has it; `exact=True` proves it."
-    if work.request.event == "owner":
-        fact.sentences.append("No CODEOWNERS file names an owner; this is who wrote it.")
-    fact.tables = [table]
-    fact.adds_up = False
-    if request.period.text:
-        fact.unapplied.append(request.period.text)
-    # Blame is of whole files and directories: what narrows them further is said not to be in the numbers.
-    fact.unapplied += [*request.languages, *(path.source_text for path in request.without)]
-    if request.tests is not None:
-        fact.unapplied.append("tests")
-    return fact
-
-
-def _concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
-    """Give repository and path of what the paths of a request stand for."""
-    concrete: dict[tuple[str, str], None] = {}
-    for scope in work.request.paths:
-        for (repository, _), files in paths.paths.items():
-            for path in files:
-                match = re.search(scope.pattern, path)
-                if match is not None:
-                    concrete[repository, path if scope.is_file else path[: match.end()].rstrip("/")] = None
-    return list(concrete)
 
 
 def _find_line_change(work: Work) -> Fact | None:
@@ -382,7 +268,7 @@ def _find_path_change(work: Work, paths: PathNames) -> Fact | None:
         if never:
             fact.sentences.append(f"{' and '.join(code(text) for text in never)} never was a path of what is searched.")
         return fact
-    exists = bool(_concrete_paths(work, paths))
+    exists = bool(concrete_paths(work, paths))
     newest = request.is_last or request.event == "removed"
     removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
     row = removals[0] if removals else rows[0 if newest else -1]

@@ -1,0 +1,127 @@
+"""Owners of files by CODEOWNERS, and authors of most lines by blame."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from sourcelight.core.markup import code, count_of
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, format_call, limiting_notices
+from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.searches import make_queries
+from sourcelight.engines.deepsearch.markdown import inline
+from sourcelight.engines.execution.results.owners import OwnerPredicate
+from sourcelight.engines.search.missing_files import is_missing
+
+_MAX_OWNED = 5
+"""Repositories that are blamed for one question: each may take minutes the first time."""
+
+
+def find_owners(work: Work, paths: PathNames) -> Fact | None:
+    """Find owners by CODEOWNERS; None if no file of the path has any."""
+    engine = work.inquiry.context.engine
+    ownership = OwnerPredicate(engine.store.read, partial(is_missing, engine.store))
+    counts: Counter[str] = Counter()
+    table = Rows("Owners", ("repository", "path", "owners"))
+    for target in work.targets:
+        rules = ownership.of(target)
+        if rules is None:
+            continue
+        for path in paths.paths.get((target.repository.name, target.commit), ()):
+            if any(re.search(scope.pattern, path) for scope in work.request.paths):
+                owners = rules.owners(path)
+                counts.update(owners)
+                if owners:
+                    table.add((target.repository.name, path, " ".join(owners)))
+    if not counts:
+        return None
+    first = max(counts.values())
+    names = [name for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if number == first]
+    fact = Fact(
+        None,
+        f"{', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
+        f"{' and '.join(code(path.glob) for path in work.request.paths)}",
+        "",
+        unit="owners",
+    )
+    fact.query = make_queries(work, "select:file.owners")[0]
+    fact.notes += [f"{name}: this clone lacks the CODEOWNERS file" for name in sorted(ownership.missing)]
+    fact.rule = f"As CODEOWNERS says; {count_of(table.total, 'file')} with an owner."
+    fact.tables = [table]
+    return fact
+
+
+def find_main_author(work: Work, paths: PathNames) -> Fact | None:
+    """Whose lines today's text is, by blame."""
+    request = work.request
+    targets = concrete_paths(work, paths) if request.paths else [(name, "") for name in work.names]
+    if not targets:
+        return None
+    notes = []
+    if len(targets) > _MAX_OWNED:
+        notes.append(
+            f"Lines of the first {_MAX_OWNED} of {len(targets):,} places were counted; name a repository or a path."
+        )
+    counts: Counter[tuple[str, str]] = Counter()
+    queries = []
+    proven = True
+    for repository, path in targets[:_MAX_OWNED]:
+        arguments: dict[str, Any] = {
+            "repo": repository,
+            **({"path": path} if path else {}),
+            **({"revision": work.revision} if work.revision else {}),
+        }
+        if path:
+            arguments["exact"] = True
+        answer = work.call("ownership", arguments)
+        proven = proven and all(answer.table.column("exact").to_pylist())
+        queries.append(format_call("ownership", arguments))
+        notes += limiting_notices(answer)
+        for row in answer.table.to_pylist():
+            counts[row["author"], row["author_email"]] += row["lines"]
+    total = sum(counts.values())
+    if not total:
+        return None
+    table = Rows("Lines by author", ("author", "address", "lines", "share"))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    for (name, address), number in ranked:
+        table.add((name, address, number, f"{100 * number / total:.1f} %"))
+    (name, _), number = ranked[0]
+    names = " and ".join(
+        code(f"{repository}/{path}" if path else repository) for repository, path in targets[:_MAX_OWNED]
+    )
+    fact = Fact(
+        None,
+        f"{inline(name, 80)} wrote the most lines of {names}: {number:,} of {total:,} that are there today",
+        "  +  ".join(queries),
+        unit="lines",
+        notes=notes,
+    )
+    fact.rule = "Lines count for who brought them as they are now, as `git blame` says, by address."
+    if not proven:
+        fact.rule += " Not every line is proven to be as git blame has it; `exact=True` proves it."
+    if work.request.event == "owner":
+        fact.sentences.append("No CODEOWNERS file names an owner; this is who wrote it.")
+    fact.tables = [table]
+    fact.adds_up = False
+    if request.period.text:
+        fact.unapplied.append(request.period.text)
+    # Blame is of whole files and directories: what narrows them further is said not to be in the numbers.
+    fact.unapplied += [*request.languages, *(path.source_text for path in request.without)]
+    if request.tests is not None:
+        fact.unapplied.append("tests")
+    return fact
+
+
+def concrete_paths(work: Work, paths: PathNames) -> list[tuple[str, str]]:
+    """Give repository and path of what the paths of a request stand for."""
+    concrete: dict[tuple[str, str], None] = {}
+    for scope in work.request.paths:
+        for (repository, _), files in paths.paths.items():
+            for path in files:
+                match = re.search(scope.pattern, path)
+                if match is not None:
+                    concrete[repository, path if scope.is_file else path[: match.end()].rstrip("/")] = None
+    return list(concrete)
