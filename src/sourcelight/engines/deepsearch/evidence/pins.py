@@ -59,7 +59,7 @@ def pin_filters(filters: str, context: ToolContext) -> Pins:
     result = run_step("pin", StepRequest(filters=filters), context)
     if result is None:
         return pin(context.engine, filters, context.viewer, context.cancellation)
-    pins: Pins = result.value.pinned(context.engine.catalog, context.viewer)
+    pins: Pins = result.value.resolve_pins(context.engine.catalog, context.viewer)
     return _require_pins(pins, filters)
 
 
