@@ -101,5 +101,5 @@ def test_the_environment_disables_the_deepsearch_tool(word: str, *, expected: bo
 
 
 def test_the_environment_is_checked_too() -> None:
-    with pytest.raises(ConfigurationError, match="accepted: true or false"):
+    with pytest.raises(ConfigurationError, match="must be true or false"):
         load_settings(None, {DISABLE_DEEPSEARCH: "maybe"})

@@ -178,10 +178,10 @@ def create_client(
     as_json: bool,
 ) -> None:
     """Create a client and print its id, and for a confidential client its secret."""
-    from sourcelight.server.oauth.addresses import fault_of
+    from sourcelight.server.oauth.addresses import redirect_problem
 
     for uri in redirect_uris:
-        if problem := fault_of(uri):
+        if problem := redirect_problem(uri):
             raise ConfigurationError(f"can't use the redirect address {uri!r}: {problem}")
     client, secret = state.clients.create(name, redirect_uris, scopes=scopes or ("mcp",), confidential=confidential)
     if as_json:

@@ -72,7 +72,7 @@ def serve(
     import logging
 
     from sourcelight.backends.embedded import data_home, open_engine
-    from sourcelight.backends.embedded.factory import open_desk
+    from sourcelight.backends.embedded.factory import open_conversations
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.http.app import create_app, search_limits
@@ -105,7 +105,7 @@ def serve(
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        conversations = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
+        conversations = open_conversations(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
         app = create_app(
             engine,
             settings,
@@ -156,7 +156,7 @@ def serve_stdio_tools(paths: Sequence[str], *, worktree: bool) -> int:
     import logging
 
     from sourcelight.backends.embedded import data_home, open_engine
-    from sourcelight.backends.embedded.factory import open_desk
+    from sourcelight.backends.embedded.factory import open_conversations
     from sourcelight.repos.state import FILE_NAME, State
 
     line = StatusLine()
@@ -171,7 +171,7 @@ def serve_stdio_tools(paths: Sequence[str], *, worktree: bool) -> int:
     from sourcelight.server.mcp.protocol import serve_stdio
 
     with State(str(data_home() / FILE_NAME)) as state:
-        conversations = open_desk(state)
+        conversations = open_conversations(state)
         try:
             serve_stdio(engine, conversations=conversations)
         finally:

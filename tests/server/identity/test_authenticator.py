@@ -161,10 +161,10 @@ def test_grants_reach_the_viewer_at_once(state: State, authenticator: Authentica
 def test_the_tokens_of_a_deleted_account_are_wrong_tokens(state: State, authenticator: Authenticator) -> None:
     state.accounts.create("ann")
     _, token = state.tokens.create("ann")
-    assert authenticator.own_token(token) is not None
+    assert authenticator.account_token(token) is not None
     state.accounts.delete("ann")
     assert authenticator.authenticate(_headers(token)) == WRONG_TOKEN
-    assert authenticator.own_token(token) is None
+    assert authenticator.account_token(token) is None
 
 
 def test_a_principal_never_holds_its_secret(state: State, authenticator: Authenticator) -> None:

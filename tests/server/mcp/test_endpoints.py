@@ -133,7 +133,7 @@ def test_disabled_tools_are_nowhere(engine: LocalEngine, serve: Serve) -> None:
     for path in ENDPOINTS:
         assert not names(service, path) & {"read_file", "deepsearch"}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sg_read_file", "arguments": {}}}
-    assert "there is no tool 'sg_read_file' here" in post(service, "/.api/mcp", json=call).text
+    assert "unknown tool 'sg_read_file'" in post(service, "/.api/mcp", json=call).text
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_time_is_limited(engine: LocalEngine, family: str) -> None:
     with serving(engine, waiting, timeout_s=0.3) as url:
         answer = over(url, TOKEN, lambda client: said(client, "wait", {}), family)
     assert answer.failed
-    assert answer.text == "wait: the call was stopped before it had an answer; ask again"
+    assert answer.text == "wait: the call was stopped before it had a result; retry"
 
 
 def test_stopping_ends_calls(engine: LocalEngine) -> None:
@@ -247,7 +247,7 @@ def test_a_queue_has_an_end(engine: LocalEngine) -> None:
                     tasks.start_soon(one)
 
     anyio.run(main)
-    assert told[0] == "wait: the service is busy, and 2 calls wait already; ask again in some seconds"
+    assert told[0] == "wait: the service is busy with 2 waiting calls; retry in a few seconds"
     assert ["stopped before" in text for text in told[1:]] == [True] * 3
 
 
@@ -339,5 +339,5 @@ def test_a_call_that_runs_when_access_ends_gives_no_answer(
             state.roles.unassign(SITE_ADMINISTRATOR, "ann")
         changed.set()
         text = answer.result(BOUND_S).text
-    assert "your access has ended or has changed" in text
+    assert "your access has ended or changed" in text
     assert "a.py" not in text

@@ -269,7 +269,7 @@ def test_old_names_are_understood_and_unknown_ones_refused(served: Served, famil
     assert not ask(served, "sg_list_repos", family, query="").failed
 
     async def work(client: Client) -> None:
-        with pytest.raises(MCPError, match="no tool 'read_files' here; there are read_file, ") as fault:
+        with pytest.raises(MCPError, match="unknown tool 'read_files'; available: read_file, ") as fault:
             await client.call_tool("read_files", {})
         assert fault.value.error.code == -32602
 

@@ -76,7 +76,7 @@ def test_the_client_of_an_administrator_is_not_warned_of(flow: Flow, state: Stat
 def test_a_wrong_password_is_refused_in_one_sentence_whatever_was_wrong(flow: Flow, name: str, password: str) -> None:
     answer = flow.sign_in(flow.browser.get("/.auth/sign-in"), name, password)
     assert answer.status_code == 403
-    assert "Account and password do not fit." in answer.text
+    assert "Wrong account or password." in answer.text
     assert "sourcelight-session" not in answer.headers.get("set-cookie", "")
 
 
@@ -190,7 +190,7 @@ def test_a_question_that_was_changed_or_is_too_old_ends(flow: Flow, clock: Clock
         response = flow.browser.get(f"{OAUTH}/consent", params={"request": altered})
         assert (response.status_code, "location" in response.headers) == (400, False)
     clock.ahead_s += PENDING_S + 1
-    assert "too old" in flow.decide(page).text
+    assert "expired" in flow.decide(page).text
 
 
 def test_the_answer_of_one_user_is_not_taken_from_another(flow: Flow, state: State) -> None:

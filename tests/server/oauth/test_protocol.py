@@ -288,7 +288,7 @@ def test_a_public_client_revokes_by_either_token(flow: Flow, kind: str) -> None:
     assert flow.refresh(client, tokens["refresh_token"]).status_code == 400
 
 
-def test_revoking_says_nothing_of_foreign_and_unknown_tokens(flow: Flow) -> None:
+def test_revoking_says_nothing_of_foreign_and_unknaccount_tokens(flow: Flow) -> None:
     one, other = flow.client(), flow.client()
     tokens = flow.tokens(one, "ann")
     for token in (tokens["access_token"], SECRET_OF_NOBODY):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.server.oauth.addresses import fault_of, form_source, is_local, matches, place_of
+from sourcelight.server.oauth.addresses import form_source, is_local, matches, redirect_host, redirect_problem
 
 ACCEPTED = [
     "https://app.example/callback",
@@ -51,13 +51,13 @@ REFUSED = [
 
 @pytest.mark.parametrize("uri", ACCEPTED)
 def test_addresses_of_applications_are_accepted(uri: str) -> None:
-    assert fault_of(uri) == ""
+    assert redirect_problem(uri) == ""
     assert matches(uri, uri)
 
 
 @pytest.mark.parametrize("uri", REFUSED)
 def test_addresses_that_run_show_or_leak_are_refused(uri: str) -> None:
-    assert fault_of(uri) != ""
+    assert redirect_problem(uri) != ""
     assert not matches(uri, uri)
     assert form_source(uri) == ""
 
@@ -111,8 +111,8 @@ _ADDRESSES = st.builds(
 @given(registered=_ADDRESSES, asked=_ADDRESSES, port=st.integers(1, 65535))
 def test_what_matches_differs_in_nothing_but_a_loopback_port(registered: str, asked: str, port: int) -> None:
     if matches(registered, asked):
-        assert fault_of(asked) == ""
-        assert place_of(registered).rsplit(":", 1)[0] == place_of(asked).rsplit(":", 1)[0] or is_local(asked)
+        assert redirect_problem(asked) == ""
+        assert redirect_host(registered).rsplit(":", 1)[0] == redirect_host(asked).rsplit(":", 1)[0] or is_local(asked)
         rest = [address.split("://")[1].partition("/")[2] for address in (registered, asked)]
         assert rest[0] == rest[1]
         assert matches(asked, registered)
@@ -124,5 +124,5 @@ def test_what_matches_differs_in_nothing_but_a_loopback_port(registered: str, as
 @given(st.text(max_size=60))
 def test_any_text_is_judged_and_a_policy_never_grows_by_it(text: str) -> None:
     source = form_source(text)
-    assert bool(source) == (fault_of(text) == "")
+    assert bool(source) == (redirect_problem(text) == "")
     assert not set(source) & set(" ;,'\"*")

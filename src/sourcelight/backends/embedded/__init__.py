@@ -1,6 +1,7 @@
-"""The service inside this process: repositories, index and engine behind the client's `Backend` protocol.
+"""Engines of this process as a backend: repositories, index and engine behind the client's `Backend` protocol.
 
-No query logic lives here; it only opens what the engines need and moves their work off the event loop.
+It opens what the engines need and runs their work off the event loop; query logic is in `engines`. Start with
+`backend`.
 """
 
 from sourcelight.backends.embedded.backend import EmbeddedBackend, open_engine

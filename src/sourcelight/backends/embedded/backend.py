@@ -138,10 +138,10 @@ class EmbeddedBackend:
         """Deep search; its conversations are kept in the user's data folder. Opened when it is first asked for."""
         with self._opening:
             if self._conversations is None:
-                from sourcelight.backends.embedded.factory import open_desk
+                from sourcelight.backends.embedded.factory import open_conversations
                 from sourcelight.repos.state import FILE_NAME, State
 
-                self._conversations = open_desk(State(os.fspath(data_home() / FILE_NAME)))
+                self._conversations = open_conversations(State(os.fspath(data_home() / FILE_NAME)))
             return self._conversations
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
@@ -150,12 +150,12 @@ class EmbeddedBackend:
         loop = asyncio.get_running_loop()
         events: Iterator[Event] = iter(())
 
-        def begin() -> Iterator[Event]:
+        def start_search() -> Iterator[Event]:
             return self.engine.stream(request, self.viewer, cancellation)
 
         step: asyncio.Future[Any] | None = None
         try:
-            events = await loop.run_in_executor(self._threads, begin)
+            events = await loop.run_in_executor(self._threads, start_search)
             while True:
                 step = loop.run_in_executor(self._threads, _next, events)
                 event = await asyncio.shield(step)
@@ -191,8 +191,8 @@ class EmbeddedBackend:
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
         """What a query means over the repositories that the viewer may see."""
         cancellation = Cancellation()
-        made = await self._work(lambda: self.engine.explain(request, self.viewer, cancellation), cancellation)
-        return {**made.to_dict(), "text": str(made)}
+        explanation = await self._work(lambda: self.engine.explain(request, self.viewer, cancellation), cancellation)
+        return {**explanation.to_dict(), "text": str(explanation)}
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool call or an analysis over the repositories that the viewer may see."""
@@ -213,11 +213,11 @@ class EmbeddedBackend:
     async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Facts of every repository that the viewer may see, by name."""
 
-        def facts() -> tuple[RepositoryInfo, ...]:
+        def read_info() -> tuple[RepositoryInfo, ...]:
             self.engine.refresh()
             return tuple(repository.facts for repository in self.engine.catalog.visible(self.viewer))
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, facts)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, read_info)
 
     def unreadable(self) -> tuple[str, ...]:
         """What is said of folders whose repository can't be read, for a viewer who may know of them."""
@@ -236,9 +236,9 @@ class EmbeddedBackend:
 
     def folder_of(self, repository: str) -> str:
         """Folder of a repository's work tree; empty where there is none, and for what the viewer may not see."""
-        for one in self.engine.catalog.visible(self.viewer):
-            if one.name == repository:
-                return one.worktree
+        for candidate in self.engine.catalog.visible(self.viewer):
+            if candidate.name == repository:
+                return candidate.worktree
         return ""
 
     async def aclose(self) -> None:

@@ -1,9 +1,4 @@
-"""Opening deep search over a state file, as the operator or the environment chose it.
-
-Where files of this program belong on this machine.
-
-Mirrors of remote repositories, for callers that open an address in place of a folder.
-"""
+"""Directories of sourcelight on this machine, deep search over a state file, and mirrors of remote repositories."""
 
 from __future__ import annotations
 
@@ -24,27 +19,27 @@ if TYPE_CHECKING:
 
 
 MODEL = "SOURCELIGHT_MODEL"
-"""Variable of the environment that names a model; `sourcelight.engines.deepsearch.llm.provider` knows those beside."""
+"""Environment variable with the name of a model; see also `sourcelight.engines.deepsearch.llm.provider`."""
 
 
-def open_desk(state: State, *, sharing: bool = True, model: str = "") -> ConversationService:
-    """Deep search whose conversations are kept in `state`; what a dead process left running is marked as interrupted.
+def open_conversations(state: State, *, sharing: bool = True, model: str = "") -> ConversationService:
+    """Open deep search with its conversations in `state`; marks questions of dead processes as interrupted.
 
     Parameters
     ----------
     state
         Accounts and conversations.
     sharing
-        Whether conversations can be shared by link.
+        Whether owners can share conversations by link.
     model
-        Name of the model that answers; empty: what ``SOURCELIGHT_MODEL`` says, and without that none is asked.
+        Name of the model; empty: ``SOURCELIGHT_MODEL``, and without that no model.
 
     Raises
     ------
     MissingExtra
-        When a model is named and its library is not installed.
+        When the library of the model is not installed.
     ConfigurationError
-        When the model can't be used as it is named, or ``SOURCELIGHT_MODEL_MAX_COST`` is no amount.
+        When the name of the model or ``SOURCELIGHT_MODEL_MAX_COST`` is invalid.
     """
     from sourcelight.engines.deepsearch.conversations import ConversationService
 
@@ -62,27 +57,27 @@ def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Convers
 
 
 def cache_home() -> Path:
-    """The folder for what can be made again (the index): below ``SOURCELIGHT_HOME``, else the user's cache folder."""
+    """Return the directory of indexes, which can be rebuilt: ``SOURCELIGHT_HOME``, else the user's cache directory."""
     home = os.environ.get("SOURCELIGHT_HOME")
     return Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))
 
 
 def data_home() -> Path:
-    """The folder for what must not be lost: below ``SOURCELIGHT_HOME``, else the user's data folder."""
+    """Return the directory of state, which must not be lost: ``SOURCELIGHT_HOME``, else the user's data directory."""
     home = os.environ.get("SOURCELIGHT_HOME")
     return Path(home).expanduser() if home else Path(platformdirs.user_data_dir("sourcelight"))
 
 
 def index_folder() -> Path:
-    """The index; may be deleted at any time."""
+    """Return the directory of the text index; it can be deleted at any time."""
     return cache_home() / "index"
 
 
 def mirrors_folder() -> Path:
-    """Where ``clone`` keeps its bare mirrors."""
+    """Return the directory of the bare mirrors of ``clone``."""
     return data_home() / "mirrors"
 
 
 def mirror(url: str, *, progress: Callable[[Any], None] | None = None, cancellation: Cancellation | None = None) -> str:
-    """Mirror a repository below `homes.mirrors_folder`, or bring its mirror up to date; returns the mirror's path."""
+    """Create or update the mirror of a repository below `mirrors_folder`, and return its path."""
     return clone(url, mirrors_folder(), progress=progress, cancellation=cancellation)

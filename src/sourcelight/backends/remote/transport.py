@@ -125,11 +125,11 @@ class HttpTransport:
         TransportError, ServiceError, ProtocolError
             As their names say; the bytes raise `TimedOut` and `StreamBroken`.
         """
-        running = tape()
-        live = self._live_stream(params)
-        if running is not None:
-            live = running.deck.stream(self._endpoint.url, dict(params), live, self.hide_secrets)
-        async with live as portions:
+        recording = tape()
+        live_stream = self._live_stream(params)
+        if recording is not None:
+            live_stream = recording.deck.stream(self._endpoint.url, dict(params), live_stream, self.hide_secrets)
+        async with live_stream as portions:
             yield portions
 
     @asynccontextmanager
@@ -155,15 +155,17 @@ class HttpTransport:
         TransportError, ServiceError, ProtocolError
             As their names say; the text of a `ServiceError` is the response of the service.
         """
-        running = tape()
-        if running is None:
+        recording = tape()
+        if recording is None:
             return await self._live_json(method, path, body, params)
-        what = {"method": method, "path": path, "body": body, "params": dict(params)}
+        request = {"method": method, "path": path, "body": body, "params": dict(params)}
 
-        async def live(_: Any) -> Any:
+        async def send_live(_: Any) -> Any:
             return await self._live_json(method, path, body, params)
 
-        return await running.deck.ask("json", self._endpoint.url, what, live, _ignore_progress, self.hide_secrets)
+        return await recording.deck.ask(
+            "json", self._endpoint.url, request, send_live, _ignore_progress, self.hide_secrets
+        )
 
     async def _live_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         client = self._http_client()

@@ -1,7 +1,7 @@
-"""The HTTP service: the stream endpoint, its pages, identity of callers, site configuration.
+"""The HTTP service: the search stream, pages, conversations, site configuration.
 
-It holds no logic beyond protocol, identity and permission: searching is the engine's. Nothing here knows the command
-line, reads git or writes an index.
+It has protocol, identity and permission only; engines search, and nothing here reads git or writes an index. Start with
+`app`, then `stream`.
 """
 
 from __future__ import annotations

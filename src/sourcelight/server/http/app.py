@@ -166,7 +166,7 @@ def create_app(
         ),
         authenticator.for_mcp,
         conversations=conversations,
-        noted=_note_principal,
+        on_principal=_note_principal,
     )
     service = _served_conversations(conversations)
     api = None if service is None else _deepsearch_api(cast("LocalEngine", engine), service, authenticator, settings)

@@ -1,10 +1,7 @@
-"""How many connections there may be, for how long without a request, and which ones go when there are too many.
+"""Limits on connections, and the client address behind a trusted proxy.
 
-A connection that waits (for the rest of a head or a body, or for a next request) costs its peer nothing and the
-service a descriptor. So when there are too many, those that have waited for longest are closed, and the new one is let
-in: whoever sends requests is served, however many others hold connections open.
-
-Whom a request comes from when a proxy stands in between.
+An idle connection costs its peer nothing and the service a descriptor. When there are too many, the service closes the
+ones that have been idle for longest and accepts the new one, so that clients with requests are always served.
 """
 
 from __future__ import annotations
@@ -26,9 +23,9 @@ log = logging.getLogger("sourcelight.service")
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
 PENDING_BYTES = "sourcelight.pending_bytes"
-"""Key of a request's extensions: a function that gives the bytes of its answer that its reader has not taken yet."""
+"""Key of a request's extensions: a function that returns the unread bytes of its response."""
 MAX_OPEN_FILES = 8_192
-# What the index, the repositories, git and the state need; measured: 150 for 300 repositories.
+# For index, repositories, git and state; measured: 150 for 300 repositories.
 _OTHER_FILES = 384
 _MIN_CONNECTIONS, _MAX_CONNECTIONS = 64, 4_096
 _LOG_PERIOD_S = 10.0
@@ -36,23 +33,22 @@ _LOG_PERIOD_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Bounds of the connections of one service.
+    """Limits on the connections of one service.
 
     Parameters
     ----------
     connections
-        Connections in all; None: as many as the process has descriptors for, less what else it needs.
+        Maximum; None: the free descriptors of the process.
     per_address
-        Connections of one address that wait for a request or for the rest of one; of a trusted proxy: no limit of its
-        own.
+        Idle connections of one address; a trusted proxy has no such limit.
     reserve
-        Connections beyond `connections` that only health checks get.
+        Extra connections for health checks only.
     head_s
-        Seconds until a request's head must be complete, from the opening of the connection or from its first byte.
+        Seconds until a request's head must be complete, from the connection or its first byte.
     body_s
-        Seconds until its body must be.
+        Seconds until its body must be complete.
     stall_s
-        Seconds for which a reader may take no byte of an answer.
+        Seconds that a reader may read no byte of a response.
     """
 
     connections: int | None = None
@@ -64,7 +60,7 @@ class ConnectionLimits:
 
 
 class _WaitingConnection(Protocol):
-    """A connection, as far as the register knows it."""
+    """The part of a connection that the register uses."""
 
     def drop(self) -> None:
         """Close at once."""
@@ -72,14 +68,14 @@ class _WaitingConnection(Protocol):
 
 
 class ConnectionRegister:
-    """All connections of one service; used in its event loop alone.
+    """All connections of one service; used in its event loop only.
 
     Parameters
     ----------
     limits
-        The bounds.
+        The limits.
     is_trusted
-        Tells whether an address is a proxy's, behind which many readers are.
+        Tells whether an address is a trusted proxy with many readers.
     """
 
     def __init__(self, limits: ConnectionLimits, is_trusted: Callable[[str], bool] = lambda _: False) -> None:
@@ -97,11 +93,11 @@ class ConnectionRegister:
 
     @property
     def is_full(self) -> bool:
-        """Whether further requests are answered only where they ask for the service's health."""
+        """Whether only health checks are answered."""
         return len(self._open) > self.max_connections
 
     def add(self, connection: _WaitingConnection, address: str) -> None:
-        """Register a new connection, which waits for a request; others may be closed to make room."""
+        """Register a new idle connection; may close others."""
         self._open[connection] = address
         self.wait(connection)
         same_address = self._by_address[address]
@@ -113,14 +109,14 @@ class ConnectionRegister:
             self._drop(connection)
 
     def wait(self, connection: _WaitingConnection) -> None:
-        """Note that a connection waits for its peer from now on."""
+        """Mark a connection as idle."""
         address = self._open.get(connection)
         if address is not None and connection not in self._waiting_connections:
             self._waiting_connections[connection] = None
             self._by_address.setdefault(address, OrderedDict())[connection] = None
 
     def work(self, connection: _WaitingConnection) -> None:
-        """Note that a whole request of a connection is being answered."""
+        """Mark a connection as busy with a complete request."""
         if self._waiting_connections.pop(connection, self) is None:
             same_address = self._by_address[self._open[connection]]
             del same_address[connection]
@@ -128,7 +124,7 @@ class ConnectionRegister:
                 del self._by_address[self._open[connection]]
 
     def remove(self, connection: _WaitingConnection) -> None:
-        """Forget a connection that is closed."""
+        """Remove a closed connection."""
         self.work(connection)
         self._open.pop(connection, None)
 
@@ -138,7 +134,7 @@ class ConnectionRegister:
         if now_s - self._logged >= _LOG_PERIOD_S:
             self._logged = now_s
             log.warning(
-                "too many connections: %d are open, %d were closed so far because they waited for longest",
+                "too many connections: %d open, closed %d idle ones so far",
                 len(self._open), self.dropped,
             )  # fmt: skip
         self.remove(connection)
@@ -146,9 +142,9 @@ class ConnectionRegister:
 
 
 def bytes_in_system(transport: asyncio.Transport) -> int:
-    """Bytes that were handed to the system and that the peer has not acknowledged; 0 where the system can't tell.
+    """Return the sent bytes that the peer has not acknowledged; 0 where the system doesn't say.
 
-    Megabytes may wait there: without them, a reader of some kilobytes a second looks as if it took nothing.
+    The system may buffer megabytes. Without this count, a reader of some kilobytes a second would look stalled.
     """
     try:
         import fcntl
@@ -162,7 +158,7 @@ def bytes_in_system(transport: asyncio.Transport) -> int:
 
 
 def raise_descriptor_limit() -> None:
-    """Let this process open as many files as the system allows it, 8,192 at most."""
+    """Raise the limit on open files as far as the system allows, at most to 8,192."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -184,13 +180,13 @@ def _connections_by_descriptors() -> int:
 
 
 class AcceptFaults:
-    """Logs faults of the event loop: one line in ten seconds for what repeats, such as a lack of descriptors."""
+    """Logs errors of the event loop, at most one line in ten seconds for OS errors such as missing descriptors."""
 
     def __init__(self) -> None:
         self._last = -_LOG_PERIOD_S
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle a fault as `asyncio.loop.set_exception_handler` has it."""
+        """Handle an error as `asyncio.loop.set_exception_handler` defines."""
         exc = context.get("exception")
         if not isinstance(exc, OSError):
             loop.default_exception_handler(context)
@@ -198,14 +194,14 @@ class AcceptFaults:
         now_s = time.monotonic()
         if now_s - self._last >= _LOG_PERIOD_S:
             self._last = now_s
-            log.error("%s: %s", context.get("message", "connection fault"), exc.strerror or exc)
+            log.error("%s: %s", context.get("message", "connection error"), exc.strerror or exc)
 
 
 _MAX_HEADER_BYTES = 4_096
 
 
 class TrustedProxies:
-    """The networks of an operator's own proxies; what they say of whom they speak for is believed."""
+    """Networks of the operator's proxies, whose ``X-Forwarded-For`` is trusted."""
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
         self._networks = [ipaddress.ip_network(network) for network in networks]
@@ -218,9 +214,9 @@ class TrustedProxies:
         return any(parsed in network for network in self._networks)
 
     def client_of(self, forwarded: str) -> str:
-        """The last address of an ``X-Forwarded-For`` header that is no proxy of ours; empty where there is none.
+        """Return the last address of an ``X-Forwarded-For`` header that isn't a trusted proxy; empty without one.
 
-        What stands before it was written by whoever that is, and is not believed.
+        That client may have forged the addresses before it.
         """
         for text in reversed(forwarded.split(",")):
             try:
@@ -233,14 +229,14 @@ class TrustedProxies:
 
 
 class ForwardedAddress:
-    """Puts the address that a trusted proxy names in the place of the proxy's own."""
+    """Replaces the address of a trusted proxy by that of its client."""
 
     def __init__(self, app: ASGIApp, *, proxies: TrustedProxies) -> None:
         self._app = app
         self._proxies = proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with the address replaced where that may be."""
+        """Pass a request on with its client address."""
         client = scope.get("client")
         if scope["type"] == "http" and client and client[0] in self._proxies:
             values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]

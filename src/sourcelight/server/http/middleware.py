@@ -1,10 +1,6 @@
-"""What stands in front of every endpoint: host check, size limits, security headers, access log.
+"""ASGI middleware: host check, size limits, security headers, access log, log of credential uses.
 
-Plain ASGI middleware: none of it touches or buffers a body, so streams pass through as they are.
-
-The log of uses of credentials: one line each, appended to a file of the service's user alone.
-
-Short plain answers: errors and health.
+No middleware changes or buffers a body, so streams pass through unchanged.
 """
 
 from __future__ import annotations
@@ -38,24 +34,24 @@ _LOCK_S = 1.0
 
 
 class CredentialUses:
-    """Appends lines to a file, which may be moved away meanwhile: a new one is begun then.
+    """Appends lines to a file with rotation; starts a new file when it was moved away.
 
-    A file that is full becomes ``….1``, the former ``….1`` becomes ``….2`` and so on; the oldest is deleted. Several
+    A full file becomes ``….1``, the previous ``….1`` becomes ``….2`` and so on; the oldest is deleted. Several
     processes may append to one file.
 
     Parameters
     ----------
     path
-        The file; made with mode 0600. Empty: nothing is kept.
+        The file, with mode 0600. Empty: no file.
     max_bytes
-        Bytes at which a file is full; a line is never cut.
+        Size at which a file is full; a line is never split.
     max_files
-        Full files that are kept.
+        Number of full files to keep.
 
     Notes
     -----
-    A line that can't be written is told in the service's log, once a minute, and keeps nobody from searching: else a
-    full disk would.
+    A failed write goes to the service's log, once a minute, and doesn't stop a search; a full disk would otherwise
+    stop all.
     """
 
     def __init__(self, path: str = "", max_bytes: int = 16 << 20, max_files: int = 9) -> None:
@@ -78,13 +74,13 @@ class CredentialUses:
             now_s = time.monotonic()
             if now_s - self._failed_at_s >= _LOG_PERIOD_S:
                 self._failed_at_s = now_s
-                log.error("uses of credentials can't be written to %s: %s", USES_FILE_NAME, exc.strerror)  # noqa: TRY400 - in words
+                log.error("can't write credential uses to %s: %s", USES_FILE_NAME, exc.strerror)  # noqa: TRY400 - in words
 
     def _descriptor(self) -> int:
         status = self._stat()
         if status is not None and status.st_size >= self._max_bytes:
             self._close_file()
-            # A file that can't be locked or renamed goes on growing: lines count for more than its size.
+            # A file that can't be locked or renamed keeps growing: lines matter more than its size.
             with contextlib.suppress(OSError, IndexWriteFailed):
                 self._rotate()
             status = self._stat()
@@ -103,7 +99,7 @@ class CredentialUses:
             return None
 
     def _rotate(self) -> None:
-        """Give all files the next number, unless another process did so in between."""
+        """Give all files the next number, unless another process has done so."""
         deadline = time.monotonic() + _LOCK_S
 
         def check_deadline() -> None:
@@ -131,7 +127,7 @@ class CredentialUses:
 
 
 def plain_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
-    """A line of plain text; for 401 with the challenge that HTTP asks for."""
+    """Return a line of plain text, with a challenge for status 401."""
     extra = {"WWW-Authenticate": 'Bearer realm="sourcelight"'} if status == 401 else {}
     return PlainTextResponse(f"{text}\n" if text else "", status, {**extra, **(headers or {})})
 
@@ -154,7 +150,7 @@ access_log = logging.getLogger("sourcelight.access")
 
 @dataclass(slots=True)
 class RequestNotes:
-    """What an endpoint tells the access log of its request."""
+    """Notes of an endpoint for the access log."""
 
     viewer: str = ""
     credential: str = ""
@@ -164,13 +160,13 @@ class RequestNotes:
     rows: int = 0
 
     def name(self, principal: Principal) -> None:
-        """Note for whom the request is answered, and by which credential."""
+        """Record the viewer and the credential of the request."""
         self.viewer = principal.account or "anonymous"
         self.credential = principal.credential
 
 
 def notes_of(scope: Scope) -> RequestNotes:
-    """The notes of this request; made on first use."""
+    """Return the notes of a request, created on first use."""
     notes = scope.setdefault(_NOTES, RequestNotes())
     if not isinstance(notes, RequestNotes):
         raise TypeError(f"foreign value under {_NOTES}")
@@ -180,9 +176,9 @@ def notes_of(scope: Scope) -> RequestNotes:
 class AccessLog:
     """Writes one JSON line per request, without query text, credentials or addresses' query strings.
 
-    A query, or a question, appears as its length and a keyed hash: the same text has the same hash until the service
-    restarts, and no list of guesses can be tried against it. A read token in a path, which opens what was shared,
-    appears as such a hash too. What was done with a credential goes to `uses` as well; the line names it by its number.
+    A query or question appears as its length and a keyed hash: equal texts have equal hashes until the service
+    restarts, and guesses can't be checked against it. A read token in a path appears as such a hash too. Lines with a
+    credential also go to `uses`; they name it by its number.
     """
 
     def __init__(
@@ -198,7 +194,7 @@ class AccessLog:
         self._key = secrets.token_bytes(16)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and write the line when the answer is over."""
+        """Pass a request on, and write its line at the end of the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -217,7 +213,7 @@ class AccessLog:
         try:
             await self._app(scope, receive, send_counted)
         except ClientDisconnect:
-            # Nobody is left to answer; each of a thousand such connections would else leave a traceback in the log.
+            # No reader is left; otherwise each of a thousand such connections would log a traceback.
             notes.outcome = notes.outcome or "disconnected"
         finally:
             client = scope.get("client")
@@ -249,10 +245,10 @@ class AccessLog:
 
 
 class HostCheck:
-    """Turns away requests for names that are not this service's, so that a foreign page can't reach it by DNS.
+    """Refuses requests for other host names, so that a foreign page can't reach the service by DNS rebinding.
 
-    Any port is right: a forwarded port changes it, and an attacker can't gain by it. Where the service listens on all
-    addresses, an address instead of a name is right too, because no one can point an address elsewhere.
+    Any port is accepted: port forwarding changes it, and an attacker gains nothing. A service that listens on all
+    addresses also accepts an address in place of a name, because an address can't be rebound.
     """
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str], any_address: bool) -> None:
@@ -262,7 +258,7 @@ class HostCheck:
         self._accepted_hosts: set[bytes] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what names this service."""
+        """Pass on requests that name this service."""
         if scope["type"] == "http":
             headers = [value for name, value in scope["headers"] if name == b"host"]
             if len(headers) != 1 or headers[0] not in self._accepted_hosts:
@@ -275,9 +271,9 @@ class HostCheck:
     def _refused(self, headers: list[bytes]) -> ASGIApp | None:
         name = host_name(headers[0].decode("latin-1")) if len(headers) == 1 else ""
         if not name:
-            return plain_response(400, "A request needs one Host header that names this service.")
+            return plain_response(400, "Send one Host header with the name of this service.")
         if not (name in self._names or (self._any_address and _is_address(name))):
-            text = "This service does not answer for the host name of this request; externalURL sets another one."
+            text = "This service doesn't have the host name of this request; externalURL sets another one."
             return plain_response(421, text)
         if len(self._accepted_hosts) < _MAX_ACCEPTED_HOSTS:
             self._accepted_hosts.add(headers[0])
@@ -285,14 +281,14 @@ class HostCheck:
 
 
 class SizeLimits:
-    """Turns away over-long addresses (414) and announced bodies (413).
+    """Refuses addresses (414) and bodies (413) that are too long.
 
     Parameters
     ----------
     app
-        What comes behind.
+        The next application.
     own_limit
-        Paths that start with this have a limit of their own; the MCP endpoints do.
+        Paths with this prefix have their own limit, such as the MCP endpoints.
     """
 
     def __init__(self, app: ASGIApp, *, exempt_prefix: str = "/.api/mcp") -> None:
@@ -300,7 +296,7 @@ class SizeLimits:
         self._exempt_prefix = exempt_prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what is within the limits, and stop reading a body that grows beyond them."""
+        """Pass on requests within the limits, and stop reading a body that exceeds them."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -326,13 +322,13 @@ class SizeLimits:
 
 
 class SecurityHeaders:
-    """Adds the headers that keep a browser from doing anything with an answer but show it."""
+    """Adds headers that restrict what a browser does with a response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with the headers added."""
+        """Pass a request on and add the headers to its response."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -348,9 +344,9 @@ _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255}))(?::(
 
 
 def host_name(header: str) -> str:
-    """The name in a Host header, lower case, without port and brackets; empty when it is malformed.
+    """Return the lower-case name of a Host header without port and brackets; empty for a malformed one.
 
-    Matched whole: the parser of addresses takes ``[::1]evil`` for ``::1``.
+    It matches the whole header: the URL parser takes ``[::1]evil`` for ``::1``.
     """
     match = _HOST.fullmatch(header)
     if match is None or int(match[3] or 0) > 65_535:

@@ -1,8 +1,7 @@
-"""Site configuration: a JSON file and one environment variable, read once at the start and checked to the last key.
+"""Site configuration: a JSON file and an environment variable, read and checked once at the start.
 
-The file is one JSON object whose keys are the dotted names below, such as ``{"auth.public": true}``. Anything that is
-not understood stops the start with the file, the line and the values that would be accepted: a setting that is
-silently ignored is worse than a service that does not start.
+The file is one JSON object with dotted keys, such as ``{"auth.public": true}``. An unknown key or an invalid value
+stops the start with the file, the line and the accepted values: ignoring a setting is worse than not starting.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an operator can choose; the defaults are those of a service that only its owner uses.
+    """Settings of a service; the defaults fit a service that only its owner uses.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ class Settings:
     chunk_text
         ``search.chunkText``: the fields that carry the text of a chunk: ``both``, ``context`` or ``content``.
     max_timeout_s
-        ``search.limits.maxTimeoutSeconds``: longest search, in seconds, 1 to 86400. Longer wishes are cut to it.
+        ``search.limits.maxTimeoutSeconds``: longest search, in seconds, 1 to 86400. Longer timeouts are capped.
     max_file_size_bytes
         ``search.maxFileSize``: largest file whose text is searched, in bytes. Larger ones match by name only.
     mcp_enabled
@@ -72,7 +71,7 @@ class Settings:
     trusted_paths
         ``repositories.trustedPaths``: absolute paths outside of the served folders that repositories may read objects
         from, and that links in the served folders may lead to.
-    given
+    set_names
         Names that the file or the environment sets.
     """
 
@@ -103,7 +102,7 @@ class Settings:
 
     @property
     def unserved(self) -> tuple[str, ...]:
-        """Names that are set although they govern parts that this version has not got."""
+        """Names of settings for features that this version doesn't have."""
         return tuple(sorted(n for n in self.set_names if n != DISABLE_DEEPSEARCH and not _KEYS[n].served))
 
 
@@ -227,13 +226,13 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
     path
         A JSON file in UTF-8.
     environ
-        Environment variables; None: none are looked at.
+        Environment variables; None: none.
 
     Raises
     ------
     ConfigurationError
-        When the file can't be read, is not JSON, or holds an unknown key, a key twice, or a value of the wrong type;
-        the message names file, line, key and the accepted values.
+        When the file can't be read, isn't JSON, or has an unknown key, a repeated key, or an invalid value; the message
+        names file, line, key and the accepted values.
 
     Examples
     --------
@@ -247,7 +246,7 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
             location = f"{path}:{line}"
             key = _KEYS.get(name)
             if key is None:
-                raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted are {', '.join(_KEYS)}")
+                raise ConfigurationError(f"{location}: unknown setting {name!r}; accepted: {', '.join(_KEYS)}")
             if name in set_names:
                 raise ConfigurationError(f"{location}: {name} is set twice; keep one")
             try:
@@ -255,12 +254,12 @@ def load_settings(path: str | None = None, environ: Mapping[str, str] | None = N
             except (TypeError, ValueError):
                 text = json.dumps(value, ensure_ascii=False)
                 shown = text if len(text) <= 80 else text[:77] + "..."
-                raise ConfigurationError(f"{location}: {name} is {shown}; accepted: {key.accepted}") from None
+                raise ConfigurationError(f"{location}: {name} must be {key.accepted}, got {shown}") from None
             set_names.add(name)
     word = (environ or {}).get(DISABLE_DEEPSEARCH, "")
     if word:
         if word.lower() not in {"true", "1", "false", "0"}:
-            raise ConfigurationError(f"environment variable {DISABLE_DEEPSEARCH} is {word!r}; accepted: true or false")
+            raise ConfigurationError(f"{DISABLE_DEEPSEARCH} must be true or false, got {word!r}")
         values["deepsearch_tool_disabled"] = word.lower() in {"true", "1"}
         set_names.add(DISABLE_DEEPSEARCH)
     return Settings(**values, set_names=frozenset(set_names))
@@ -272,27 +271,27 @@ def _read_file(path: str) -> list[tuple[str, Any, int]]:
     except OSError as exc:
         raise ConfigurationError(f"{path}: can't be read: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
-        raise ConfigurationError(f"{path}: is not UTF-8 text (byte {exc.start})") from exc
+        raise ConfigurationError(f"{path}: not UTF-8 text (byte {exc.start})") from exc
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as exc:
         raise ConfigurationError(
-            f"{path}:{exc.lineno}: not JSON: {exc.msg} (column {exc.colno}); accepted: one JSON object, "
-            "without comments or final commas"
+            f"{path}:{exc.lineno}: not JSON: {exc.msg} (column {exc.colno}); write one JSON object "
+            "without comments or trailing commas"
         ) from exc
     except (ValueError, RecursionError) as exc:
         raise ConfigurationError(f"{path}:1: not JSON: {exc}") from exc
     if not isinstance(value, dict):
-        raise ConfigurationError(f'{path}:1: holds no JSON object; accepted: an object such as {{"auth.public": true}}')
+        raise ConfigurationError(f'{path}:1: not a JSON object; write an object such as {{"auth.public": true}}')
     return _members(text)
 
 
 def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON value")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _members(text: str) -> list[tuple[str, Any, int]]:
-    """Key, value and 1-based line of each member of the JSON object in `text`, which is known to be right."""
+    """Return key, value and 1-based line of each member of the valid JSON object in `text`."""
     decoder = json.JSONDecoder()
     members = []
     position = _past_blank(text, 0) + 1

@@ -1,7 +1,7 @@
 """``GET /.api/search/stream``: a search as a stream of events.
 
-Whatever stops a search is told inside the stream, with status 200: an alert of kind ``error``, an ``error`` event
-with the same message, and ``done``. Only credentials and overload have an HTTP status of their own.
+An error is part of the stream, with status 200: an alert of kind ``error``, an ``error`` event with the same message,
+and ``done``. Only credentials and overload have their own HTTP status.
 """
 
 from __future__ import annotations
@@ -60,26 +60,25 @@ _CODING = re.compile(r"\s*(gzip|\*)\s*(?:;\s*q\s*=\s*([0-9.]+)\s*)?$", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """Bounds of one service.
+    """Limits of one service.
 
     Parameters
     ----------
     searches
-        Searches that may run at the same time; further ones wait, those of each account in turn.
+        Concurrent searches; others wait, accounts in turn.
     searches_per_account
-        Of these, searches of one account, or of one address of readers without an account.
+        Concurrent searches of one account, or of one address for readers without an account.
     streams_per_account
-        Streams of one account that may be open, those included whose search is over and whose reader has not taken
-        everything, and those that wait; one more is answered with 429.
+        Open streams of one account, including waiting ones and finished searches with unread bytes; one more gets 429.
     queue_s
-        Seconds for which a search waits for its turn before it is answered with 429.
+        Seconds that a search waits for its turn before it gets 429.
     unread_s
-        Seconds for which the engine waits for a reader who takes no byte; then the search is ended, and what was found
-        so far can still be taken.
+        Seconds that the engine waits for a reader who reads no byte. Then the search ends; the reader can still read
+        its events so far.
     recheck_s
-        Seconds after which a credential that has not changed is looked at again: it may have expired.
+        Seconds after which an unchanged credential is checked again: it may have expired.
     stop_grace_s
-        Seconds for which a stopping service waits for an engine before it ends the stream without it.
+        Seconds that a stopping service waits for the engine before it ends the stream.
     """
 
     searches: int = 32
@@ -97,15 +96,15 @@ class SearchStream:
     Parameters
     ----------
     engine
-        What searches.
+        The engine that searches.
     settings
         Site configuration.
     authenticator
-        Tells who asks.
+        Identifies the sender of a request.
     traces
-        Where traces of requests are kept.
+        Traces of requests.
     cadence, limits
-        Times and sizes; constructor parameters so that tests need not wait.
+        Times and sizes; parameters so that tests don't have to wait.
     """
 
     def __init__(
@@ -132,23 +131,23 @@ class SearchStream:
 
     @property
     def running(self) -> int:
-        """Searches whose thread is alive."""
+        """Number of searches with a live thread."""
         return len(self._running)
 
     @property
     def stopping(self) -> bool:
-        """Whether `stop` was called."""
+        """Whether the service is stopping."""
         return self._stop_by is not None
 
     def stop(self) -> None:
-        """End all streams within a bound: each gets its ``done``. New requests are turned away."""
+        """End all streams within a deadline, each with ``done``, and refuse new requests."""
         self._stop_by = time.monotonic() + self._limits.stop_grace_s
         for producer in list(self._running):
             producer.stop()
         self._threads.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer a request."""
         headers = Headers(scope=scope)
         principal = self._authenticator.for_search(headers)
         notes = notes_of(scope)
@@ -161,7 +160,7 @@ class SearchStream:
             return
         reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
         if self._streams[reader] >= self._limits.streams_per_account:
-            text = f"As many searches as may be ({self._limits.streams_per_account}) are open for you"
+            text = f"You have {self._limits.streams_per_account} open searches, the maximum"
             await plain_response(429, f"{text}; read or close one first.", {"Retry-After": "1"})(scope, receive, send)
             return
         self._streams[reader] += 1
@@ -189,7 +188,7 @@ class SearchStream:
         try:
             await self._queue.acquire(reader, self._limits.queue_s)
         except QueueFull:
-            text = f"As many searches as may be ({self._limits.searches}) are running; try again in a moment."
+            text = f"{self._limits.searches} searches are running, the maximum; retry in a moment."
             await plain_response(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
         if self.stopping:
@@ -235,7 +234,7 @@ class SearchStream:
         try:
             await self._pump(producer, pacer, wire, reader, access)
         except OSError:
-            # The reader takes nothing any more, or is gone.
+            # The reader has stopped reading, or has disconnected.
             notes.outcome = "stalled"
         finally:
             await reader.let_go()
@@ -247,26 +246,23 @@ class SearchStream:
                 trace.mark(f"{wire.sent} bytes sent, outcome {notes.outcome}")
 
     def _free_engine(self, producer: Producer) -> None:
-        """Let the engine go whose reader takes nothing: others may need it."""
+        """End the search of a reader that reads nothing, so that others can use the engine."""
         if producer.is_waiting and not producer.finished:
-            producer.end(
-                f"its reader took nothing for {self._limits.unread_s:g} s while there was much to take; "
-                "this answer is not complete"
-            )
+            producer.end(f"the reader read nothing for {self._limits.unread_s:g} s; this answer is not complete")
 
     async def _pump(
         self, producer: Producer, pacer: Pacer, wire: _Wire, reader: _RequestReader, access: _Access
     ) -> None:
         items = await producer.take(_SHORT_S)
         if not producer.finished:
-            # A search that is over in a moment needs nobody to look whether its reader is still there.
+            # A search that ends at once doesn't need a task that watches for a disconnect.
             reader.watch()
             await wire.start()
         frames: list[bytes] = []
         has_ended = False
         while not pacer.has_done:
             if items and not access.holds():
-                producer.end("your access has ended or has changed; this answer is not complete")
+                producer.end("your access has ended or changed; this answer is not complete")
                 items, has_ended = [], True
             for item in items:
                 pacer.add(item)
@@ -290,10 +286,10 @@ class SearchStream:
 
     def _early_end(self, reason: str) -> list[Event]:
         if reason:
-            return stop_events(SEARCH_ENDED_EARLY, f"the search was ended: {reason}")
+            return stop_events(SEARCH_ENDED_EARLY, f"the service ended the search: {reason}")
         if self.stopping:
-            return stop_events(SERVICE_STOPPING, "the service is stopping: this answer is not complete, ask again")
-        return stop_events(SEARCH_ENDED_EARLY, "the search ended early: this answer is not complete")
+            return stop_events(SERVICE_STOPPING, "the service is stopping; this answer is not complete, retry later")
+        return stop_events(SEARCH_ENDED_EARLY, "the search ended early; this answer is not complete")
 
     def _encoder(self, request: SearchRequest) -> EncodeBatch:
         def encode_batch(batch: MatchBatch, infos: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
@@ -312,11 +308,11 @@ class SearchStream:
 
 
 class _Wire:
-    """The response: its start, its portions (compressed and flushed one by one) and its end."""
+    """The response: its head, its portions (compressed and flushed one by one) and its end."""
 
     def __init__(self, send: Send, *, zipped: bool) -> None:
         self._send = send
-        # wbits 31 is the gzip container; level 1 because the reader waits for it.
+        # wbits 31 is the gzip container; level 1 because the reader is waiting.
         self._packer = zlib.compressobj(1, zlib.DEFLATED, 31) if zipped else None
         self._unread: Callable[[], None] = lambda: None
         self._unread_s = 0.0
@@ -326,16 +322,16 @@ class _Wire:
         self.sent = 0
 
     def head(self, extra: Mapping[str, str]) -> None:
-        """Set the headers beyond those of each stream."""
+        """Set extra headers."""
         self._extra = extra
 
     def watch_for(self, unread: Callable[[], None], unread_s: float, scope: Scope) -> None:
-        """Call `unread` whenever the reader takes no byte of what waits for it for `unread_s` seconds."""
+        """Call `unread` whenever the reader reads none of its pending bytes for `unread_s` seconds."""
         self._unread, self._unread_s = unread, unread_s
         self._pending_bytes = scope.get("extensions", {}).get(PENDING_BYTES, self._pending_bytes)
 
     async def start(self) -> None:
-        """Send the head, unless that was done."""
+        """Send the head once."""
         if self._started:
             return
         self._started = True
@@ -344,7 +340,7 @@ class _Wire:
         await self._pass({"type": "http.response.start", "status": 200, "headers": [*_HEAD, *raw]})
 
     async def write(self, frames: list[bytes]) -> None:
-        """Send frames, after the head."""
+        """Send frames after the head."""
         await self.start()
         for data in [b"".join(frames)] if self._packer is not None else _portions(frames):
             if len(data) > _COMPRESS_IN_THREAD_BYTES and self._packer is not None:
@@ -372,7 +368,7 @@ class _Wire:
         return self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
 
     async def _pass(self, message: Message) -> None:
-        # Nearly always the socket takes all at once: then there is nothing to wait for, and no time to measure.
+        # The socket usually accepts all bytes at once; then there is nothing to wait for or to time.
         sending = self._send(message).__await__()
         try:
             waits_for = next(sending)
@@ -399,26 +395,26 @@ class _Wire:
 
 
 class _RemainingAwait:
-    """What is left to wait for of something that was begun."""
+    """The rest of an awaitable that has started."""
 
     def __init__(self, begun: Generator[Any, Any, Any], waits_for: Any) -> None:
         self._begun = begun
         self._waits_for = waits_for
 
     def __await__(self) -> Generator[Any, Any, None]:
-        """Wait for what it waits for, and then go on with it."""
+        """Wait for its current future, then continue it."""
         with contextlib.suppress(StopIteration):
             while True:
                 try:
                     got = yield self._waits_for
-                except BaseException as fault:  # noqa: BLE001 - what was begun says what comes of it
+                except BaseException as fault:  # noqa: BLE001 - the awaitable handles it
                     self._waits_for = self._begun.throw(fault)
                 else:
                     self._waits_for = self._begun.send(got)
 
 
 def _request(query: bytes) -> SearchRequest:
-    """What an address asks; that of short ones is remembered. Raises `QueryError` as `SearchRequest.from_params`."""
+    """Parse the request of an address, with a cache for short ones. Raises `QueryError`."""
     return _short_request(query) if len(query) < _SHORT_BYTES else SearchRequest.from_params(_pairs(query))
 
 
@@ -432,7 +428,7 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
 
 
 def _portions(frames: list[bytes]) -> Iterator[bytes]:
-    """Small frames together, large ones as they are: joining those would only copy them once more."""
+    """Yield small frames joined and large ones unchanged: joining those would only copy them."""
     small: list[bytes] = []
     for frame in frames:
         if len(frame) < _LARGE_FRAME_BYTES:
@@ -455,9 +451,9 @@ async def _answer(wire: _Wire, events: list[Event], cadence: Cadence) -> None:
 
 
 class _Access:
-    """Whether the account that a stream began with still may read what it reads.
+    """Checks whether the account of a stream still has its access.
 
-    Looked at when anything was changed in the state, and once in a while, since credentials expire.
+    It checks after every change of the state, and at an interval, since credentials expire.
     """
 
     def __init__(self, authenticator: Authenticator, headers: Headers, principal: Principal, recheck_s: float) -> None:
@@ -469,7 +465,7 @@ class _Access:
         self._checked = time.monotonic()
 
     def holds(self) -> bool:
-        """Whether it does now."""
+        """Tell whether the access is still valid."""
         version, now = self._authenticator.version, time.monotonic()
         if version == self._version and now - self._checked < self._recheck_s:
             return True
@@ -479,7 +475,7 @@ class _Access:
 
 
 class _RequestReader:
-    """Whoever reads the answer: stops the search when they are gone."""
+    """Watches the reader and stops the search on a disconnect."""
 
     def __init__(self, receive: Receive, producer: Producer) -> None:
         self._receive = receive
@@ -488,11 +484,11 @@ class _RequestReader:
         self.is_gone = False
 
     def watch(self) -> None:
-        """Begin to look whether the reader is still there."""
+        """Start to watch for a disconnect."""
         self._task = asyncio.create_task(self._watch())
 
     async def let_go(self) -> None:
-        """End looking."""
+        """Stop watching."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -505,7 +501,7 @@ class _RequestReader:
 
 
 def _accepts_gzip(header: str) -> bool:
-    """Whether an ``Accept-Encoding`` header allows gzip; a weight of 0 forbids it."""
+    """Tell whether an ``Accept-Encoding`` header allows gzip; a weight of 0 forbids it."""
     verdicts: dict[str, bool] = {}
     for part in header.split(",") if header else ():
         if match := _CODING.match(part):

@@ -1,6 +1,6 @@
-"""Who asks: from the headers of a request to an account, its rights and what its credential allows.
+"""Identity: from the headers of a request to its account, permissions and credential, and fair queues per account.
 
-Every endpoint asks here and nowhere else. Nothing here answers a request: a refusal is data that an endpoint words.
+Endpoints turn a `Refusal` into a response; nothing here sends one. Start with `Authenticator` in `authentication`.
 """
 
 from sourcelight.server.identity.authentication import (

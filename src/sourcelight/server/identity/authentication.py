@@ -1,12 +1,7 @@
-"""The reading of credentials from a request.
+"""Credentials of a request: from headers to a principal or a refusal, and the owner's first token.
 
-A token is accepted from the ``Authorization`` header alone (``token T``, ``Bearer T``, or Basic with the token as user
-name, which is what a browser's prompt sends). It is not accepted from the address: addresses end up in logs,
-histories and referrers.
-
-The owner's first token: given by the environment, taken over from an earlier version, or made at the first start.
-
-The answer to "who asks?": a principal, or a refusal.
+A token comes from the ``Authorization`` header only (``token T``, ``Bearer T``, or Basic with the token as user name,
+which a browser's prompt sends). An address would put it into logs, histories and referrers.
 """
 
 from __future__ import annotations
@@ -27,13 +22,13 @@ from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, USER_ALL, State, Ver
 
 OWNER_TOKEN_VARIABLE = "SOURCELIGHT_OWNER_TOKEN"  # noqa: S105 - the name of a variable, not a token
 _FILE = "owner-token"
-_SHORTEST = 16
+_MIN_TOKEN_CHARS = 16
 _NOTE = "first start"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerToken:
-    """A token of the owner that no file keeps, as its SHA-256, which is enough to recognise it.
+    """A token of the owner that no file stores, as its SHA-256.
 
     A plain hash is enough because tokens are long random text; `read_owner_token` refuses short ones.
     """
@@ -42,26 +37,26 @@ class OwnerToken:
 
     @classmethod
     def of(cls, token: str) -> OwnerToken:
-        """The recogniser of `token`."""
+        """Return the hash of `token`."""
         return cls(_digest(token))
 
     def matches(self, token: str) -> bool:
-        """Whether `token` is the owner's; takes the same time whatever was given."""
+        """Tell whether `token` is the owner's, in constant time."""
         return hmac.compare_digest(self.digest, _digest(token))
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerTokenState:
-    """What a start found or made.
+    """The owner token at the start of a service.
 
     Parameters
     ----------
     origin
         ``environment``, ``made`` or ``kept``.
     token
-        Recognises the environment's token; None otherwise, since `state.sqlite` keeps the others.
+        Recognizes the environment's token; None otherwise, since `state.sqlite` stores the others.
     text
-        The token itself, known only when given or just made.
+        The token itself, when the environment has it or the start created it.
     """
 
     origin: Literal["environment", "made", "kept"]
@@ -70,43 +65,42 @@ class OwnerTokenState:
 
 
 def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> OwnerTokenState:
-    """The owner's token: from the environment, else one that `state` keeps, else a new one.
+    """Return the owner's token: from the environment, else the one in `state`, else a new one.
 
-    A file ``owner-token`` below `home`, as earlier versions kept it, is taken over into `state` and deleted: the token
-    goes on working. Two first starts at the same moment agree on one token.
+    Earlier versions had a file ``owner-token`` below `home`. Its hash moves into `state` and the file is deleted; the
+    token stays valid. Two first starts at the same moment agree on one token.
 
     Raises
     ------
     ConfigurationError
-        When the environment's token is too short or holds blanks or non-ASCII, or the file can't be used.
+        When the environment's token is too short or has spaces or non-ASCII characters, or the file is invalid.
     """
-    given = environ.get(OWNER_TOKEN_VARIABLE, "")
-    if given:
-        if len(given) < _SHORTEST or not given.isascii() or not given.isprintable() or " " in given:
+    token = environ.get(OWNER_TOKEN_VARIABLE, "")
+    if token:
+        if len(token) < _MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
             raise ConfigurationError(
-                f"environment variable {OWNER_TOKEN_VARIABLE} is no safe token; accepted: {_SHORTEST} or more "
-                "printable ASCII characters without blanks"
+                f"{OWNER_TOKEN_VARIABLE} must have {_MIN_TOKEN_CHARS} or more printable ASCII characters without spaces"
             )
-        return OwnerTokenState("environment", OwnerToken.of(given), given)
+        return OwnerTokenState("environment", OwnerToken.of(token), token)
     path = Path(home) / _FILE
     if path.exists():
-        state.tokens.store(OWNER, _kept(path), (USER_ALL,), note="taken over from the file owner-token")
+        state.tokens.store(OWNER, _read_digest(path), (USER_ALL,), note="taken over from the file owner-token")
         try:
             path.unlink(missing_ok=True)
-        except OSError as fault:
-            raise ConfigurationError(f"{path}: is taken over, but can't be deleted: {fault.strerror}") from fault
+        except OSError as exc:
+            raise ConfigurationError(f"{path}: stored in the state, but can't be deleted: {exc.strerror}") from exc
     text = state.tokens.create_first(OWNER, note=_NOTE)
     return OwnerTokenState("made", None, text) if text else OwnerTokenState("kept")
 
 
-def _kept(path: Path) -> bytes:
+def _read_digest(path: Path) -> bytes:
     try:
         kind, _, value = path.read_text(encoding="ascii").strip().partition(":")
         digest = bytes.fromhex(value)
-    except (OSError, ValueError) as fault:
-        raise ConfigurationError(f"{path}: can't be read: {fault}; delete it to make a new owner token") from fault
+    except (OSError, ValueError) as exc:
+        raise ConfigurationError(f"{path}: can't be read: {exc}; delete it to create a new owner token") from exc
     if kind != "sha256" or len(digest) != hashlib.sha256().digest_size:
-        raise ConfigurationError(f"{path}: holds no hash of a token; delete it to make a new owner token")
+        raise ConfigurationError(f"{path}: has no hash of a token; delete it to create a new owner token")
     return digest
 
 
@@ -116,24 +110,24 @@ def _digest(token: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whom a request acts for, and how far.
+    """The account that a request acts for, with its permissions.
 
     Parameters
     ----------
     account
         Account name; empty for an anonymous reader.
     viewer
-        The same as the engines know it: which repositories exist.
+        The account as engines see it: which repositories exist.
     scopes
-        What the credential is good for: ``user:all``, ``mcp``; empty for an anonymous reader.
+        Scopes of the credential: ``user:all``, ``mcp``; empty for an anonymous reader.
     permissions
-        What the account's roles allow, such as ``MCP#ACCESS``.
+        Permissions of the account's roles, such as ``MCP#ACCESS``.
     credential
-        Which credential it was, for logs and clean-up: ``owner``, ``token:7``, ``oauth:3``; never a secret.
+        Name of the credential for logs: ``owner``, ``token:7``, ``oauth:3``; never a secret.
     client
         OAuth client id; empty for other credentials.
     resource
-        What an OAuth token was issued for (RFC 8707); empty when for no resource in particular.
+        Resource of an OAuth token (RFC 8707); empty without one.
     """
 
     account: str
@@ -146,52 +140,56 @@ class Principal:
 
     @classmethod
     def anonymous(cls) -> Principal:
-        """A reader without a credential."""
+        """Return a reader without a credential."""
         return cls("", Viewer.anonymous())
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether no credential was given."""
+        """Whether the request has no credential."""
         return not self.credential
 
     def covers(self, earlier: Principal) -> bool:
-        """Whether everything that `earlier` could search can be searched by this one, of the same account, too."""
-        now, then = self.viewer, earlier.viewer
+        """Tell whether this principal of the same account can search everything that `earlier` could."""
+        current, previous = self.viewer, earlier.viewer
         return (
             self.account == earlier.account
             and self.may_search >= earlier.may_search
             and (
-                now.sees_private
-                or (not then.sees_private and now.granted >= then.granted and now.places >= then.places)
+                current.sees_private
+                or (
+                    not previous.sees_private
+                    and current.granted >= previous.granted
+                    and current.places >= previous.places
+                )
             )
         )
 
     @property
     def may_search(self) -> bool:
-        """Whether the credential is good outside the MCP endpoints."""
+        """Whether the credential is valid outside the MCP endpoints."""
         return USER_ALL in self.scopes
 
     @property
     def may_use_mcp(self) -> bool:
-        """Whether the credential is good on the MCP endpoints; ``user:all`` includes them."""
+        """Whether the credential is valid on the MCP endpoints; ``user:all`` includes them."""
         return USER_ALL in self.scopes or MCP in self.scopes
 
     @property
     def has_mcp_access(self) -> bool:
-        """Whether the account holds ``MCP#ACCESS``."""
+        """Whether the account has ``MCP#ACCESS``."""
         return MCP_ACCESS in self.permissions
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is turned away.
+    """The refusal of a request.
 
     Parameters
     ----------
     status
         HTTP status.
     text
-        What a reader is told; plain text.
+        Message for the reader, plain text.
     error
         The OAuth word for the challenge (RFC 6750, 3.1): ``invalid_token``, ``insufficient_scope``; empty for none.
     """
@@ -204,7 +202,7 @@ class Refusal:
 NO_CREDENTIAL = Refusal(401, "Private mode requires authentication.")
 WRONG_TOKEN = Refusal(401, "Invalid access token.", "invalid_token")
 MALFORMED = Refusal(401, "Invalid Authorization header.", "invalid_request")
-SUDO = Refusal(403, "Sudo access tokens are not offered by this service.")
+SUDO = Refusal(403, "This service has no sudo access tokens.")
 #: The text is the spec's, for an account without ``MCP#ACCESS``.
 FORBIDDEN = Refusal(403, "forbidden")
 INSUFFICIENT_SCOPE = Refusal(403, "The scope of this credential does not cover this request.", "insufficient_scope")
@@ -216,23 +214,23 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Authenticator:
-    """Tells who asks. Safe to use from several threads; a look-up takes some 50 µs and never waits for a writer.
+    """Identifies the sender of a request. Thread-safe; a look-up takes about 50 µs and never waits for a writer.
 
     Parameters
     ----------
     state
-        Where accounts and tokens are kept; what another process changes there counts from the next request on.
+        Accounts and tokens; a change by another process applies to the next request.
     owner
-        A further token of the owner, that the environment gave.
+        Another token of the owner, from the environment.
     public
         Whether anonymous readers may search.
     dynamic_clients
-        Whether OAuth clients that registered themselves are served; if not, their tokens are worthless.
+        Whether tokens of OAuth clients that registered themselves are valid.
     external_url
-        The service's address; empty: whatever name a request used.
+        Address of the service; empty: the name that a request used.
     has_places
-        Whether the repositories of this service have places on this machine: a grant counts for its place alone then,
-        and not for whatever has its name.
+        Whether repositories have directories on this machine. A grant then applies to its directory only, and not to
+        another with the same name.
     """
 
     def __init__(
@@ -253,84 +251,83 @@ class Authenticator:
         self._external_url = external_url
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal | Refusal:
-        """Whom the headers of a request (names in lower case) act for, or why they are refused.
+        """Return the principal of the headers of a request (names in lower case), or a refusal.
 
-        No header, an empty one and one of an unknown scheme are anonymous; whether anonymous readers may go on is the
-        endpoint's to decide, as are scope and permission. A wrong token is refused even where anonymous readers are
-        welcome.
+        A missing or empty header and an unknown scheme are anonymous. The endpoint decides about anonymous readers,
+        scopes and permissions. A wrong token is refused even where anonymous readers are allowed.
         """
         header = headers.get("authorization", "").strip()
-        scheme, _, rest = header.partition(" ")
-        scheme, rest = scheme.lower(), rest.strip()
+        scheme, _, value = header.partition(" ")
+        scheme, value = scheme.lower(), value.strip()
         if scheme == "token-sudo":
             return SUDO
         if scheme == "basic":
-            token = _basic(rest)
+            token = _basic(value)
         elif scheme in {"token", "bearer"}:
-            token = rest
+            token = value
         else:
             return Principal.anonymous()
-        if not token or any(blank in token for blank in " \t,"):
+        if not token or any(space in token for space in " \t,"):
             return MALFORMED
-        return self._recognised(token, headers.get("host", ""))
+        return self._recognize(token, headers.get("host", ""))
 
     def for_search(self, headers: Mapping[str, str]) -> Principal | Refusal:
-        """As `authenticate`, for everything outside the MCP endpoints: needs ``user:all``, or a public service."""
-        found = self.authenticate(headers)
-        if isinstance(found, Refusal):
-            return found
-        if found.is_anonymous:
-            return found if self._public else NO_CREDENTIAL
-        return found if found.may_search else INSUFFICIENT_SCOPE
+        """Authenticate outside the MCP endpoints: needs ``user:all``, or a public service."""
+        principal = self.authenticate(headers)
+        if isinstance(principal, Refusal):
+            return principal
+        if principal.is_anonymous:
+            return principal if self._public else NO_CREDENTIAL
+        return principal if principal.may_search else INSUFFICIENT_SCOPE
 
     def for_page(self, headers: Mapping[str, str], reader: str = "") -> Principal | Refusal:
-        """As `for_search`, for pages that are only read: what a signed-in browser shows is a credential, too.
+        """Authenticate for read-only pages, where the cookie of a signed-in browser is a credential too.
 
         Parameters
         ----------
         headers
-            As in `authenticate`; a credential there wins.
+            As in `authenticate`; a credential there has precedence.
         reader
-            The cookie for reading, as `Sessions.reader` made it; empty: none.
+            The reader cookie from `Sessions.reader`; empty without one.
         """
-        found = self.for_search(headers)
-        unknown = found.is_anonymous if isinstance(found, Principal) else found is NO_CREDENTIAL
-        here = self.state.sessions.find_reader(reader) if reader and unknown else None
-        if here is None:
-            return found
-        return self._principal(VerifiedCredential("token", 0, here.account, frozenset({USER_ALL})), "session")
+        principal = self.for_search(headers)
+        is_unknown = principal.is_anonymous if isinstance(principal, Principal) else principal is NO_CREDENTIAL
+        session = self.state.sessions.find_reader(reader) if reader and is_unknown else None
+        if session is None:
+            return principal
+        return self._principal(VerifiedCredential("token", 0, session.account, frozenset({USER_ALL})), "session")
 
     def for_mcp(self, headers: Mapping[str, str]) -> Principal | Refusal:
-        """As `authenticate`, for the MCP endpoints: a credential, then ``MCP#ACCESS``, then a scope that covers it."""
-        found = self.authenticate(headers)
-        if isinstance(found, Refusal):
-            return found
-        if found.is_anonymous:
+        """Authenticate for the MCP endpoints: needs a credential, ``MCP#ACCESS``, and a scope that covers it."""
+        principal = self.authenticate(headers)
+        if isinstance(principal, Refusal):
+            return principal
+        if principal.is_anonymous:
             return NO_CREDENTIAL
-        if not found.has_mcp_access:
+        if not principal.has_mcp_access:
             return FORBIDDEN
-        return found if found.may_use_mcp else INSUFFICIENT_SCOPE
+        return principal if principal.may_use_mcp else INSUFFICIENT_SCOPE
 
     @property
     def version(self) -> int:
-        """A number that differs after any account, right or credential was changed, whichever process did it."""
+        """A number that changes with every account, permission or credential, in any process."""
         return self.state.database.version
 
-    def own_token(self, token: str) -> Principal | None:
-        """Whom an access token of scope ``user:all`` acts for; None for any other, those of OAuth clients included."""
-        found = self._recognised(token, "")
-        is_own = isinstance(found, Principal) and not found.client and found.may_search
-        return found if isinstance(found, Principal) and is_own else None
+    def account_token(self, token: str) -> Principal | None:
+        """Return the principal of an access token of scope ``user:all``; None for others, also of OAuth clients."""
+        principal = self._recognize(token, "")
+        is_own = isinstance(principal, Principal) and not principal.client and principal.may_search
+        return principal if isinstance(principal, Principal) and is_own else None
 
-    def _recognised(self, token: str, host: str) -> Principal | Refusal:
+    def _recognize(self, token: str, host: str) -> Principal | Refusal:
         if self._owner is not None and self._owner.matches(token):
             return self._principal(VerifiedCredential("token", 0, _OWNER_ID, frozenset({USER_ALL})), OWNER)
-        found = self.state.credentials.find(token)
-        if found is None or (found.dynamic and not self._dynamic_clients):
+        credential = self.state.credentials.find(token)
+        if credential is None or (credential.dynamic and not self._dynamic_clients):
             return WRONG_TOKEN
-        if found.resource and not same_service(found.resource, self._external_url or f"//{host}"):
+        if credential.resource and not same_service(credential.resource, self._external_url or f"//{host}"):
             return WRONG_TOKEN
-        return self._principal(found, f"{found.kind}:{found.id}")
+        return self._principal(credential, f"{credential.kind}:{credential.id}")
 
     def _principal(self, credential: VerifiedCredential, name: str) -> Principal | Refusal:
         rights = self.state.rights.for_account(credential.account)
@@ -353,24 +350,28 @@ class Authenticator:
 
 
 def same_service(resource: str, base: str) -> bool:
-    """Whether an absolute address (RFC 8707 resource) is part of the service at `base`.
+    """Tell whether an absolute address (RFC 8707 resource) is part of the service at `base`.
 
-    `base` may lack its scheme (``//host:port``), where only a request's ``Host`` is known. The names of this machine
-    are one and the same.
+    `base` may lack its scheme (``//host:port``) when only a request's ``Host`` is known. All names of loopback are
+    equal.
     """
     try:
-        mine, asked = urlsplit(base), urlsplit(resource)
-        if asked.scheme not in _DEFAULT_PORTS or (mine.scheme and mine.scheme != asked.scheme) or asked.fragment:
+        service, target = urlsplit(base), urlsplit(resource)
+        if (
+            target.scheme not in _DEFAULT_PORTS
+            or (service.scheme and service.scheme != target.scheme)
+            or target.fragment
+        ):
             return False
-        if asked.username is not None or _place(mine, asked.scheme) != _place(asked, asked.scheme):
+        if target.username is not None or _origin(service, target.scheme) != _origin(target, target.scheme):
             return False
     except ValueError:
         return False
-    prefix = mine.path.rstrip("/")
-    return asked.path == prefix or asked.path.startswith(f"{prefix}/")
+    prefix = service.path.rstrip("/")
+    return target.path == prefix or target.path.startswith(f"{prefix}/")
 
 
-def _place(parts: object, scheme: str) -> tuple[str, int]:
+def _origin(parts: object, scheme: str) -> tuple[str, int]:
     host: str = getattr(parts, "hostname", None) or ""
     port: int | None = getattr(parts, "port", None)
     name = "localhost" if host.lower() in _LOOPBACK else host.lower()

@@ -1,4 +1,4 @@
-"""Whose turn it is: work of many accounts, so much of it at a time, no account's before another's for long."""
+"""A queue with slots that accounts take in turns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 
 class QueueFull(Exception):
-    """Raised when an account has as much work waiting as may, or waited for as long as may."""
+    """An account has too many waiting tasks, or waited too long."""
 
 
 class FairQueue:
@@ -18,15 +18,15 @@ class FairQueue:
     Parameters
     ----------
     limit
-        Slots in all.
+        Total slots.
     per_account
-        Slots that one account may have.
+        Slots of one account.
     max_waiting
-        Pieces of work of one account that may wait.
+        Waiting tasks of one account.
 
     Notes
     -----
-    A free slot goes to the accounts in turn, whatever number of pieces each has waiting.
+    A free slot goes to the accounts in turn, however many tasks each has waiting.
     """
 
     def __init__(self, limit: int, per_account: int, max_waiting: int) -> None:
@@ -34,16 +34,16 @@ class FairQueue:
         self._per_account = per_account
         self._max_waiting = max_waiting
         self._running: Counter[str] = Counter()
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
     @property
     def running(self) -> int:
-        """Slots that are taken."""
+        """Slots in use."""
         return self._running.total()
 
     @asynccontextmanager
     async def slot(self, account: str, timeout_s: float | None = None) -> AsyncIterator[None]:
-        """A slot for the time of the context; raises as `acquire`."""
+        """Hold a slot during the context; raises like `acquire`."""
         await self.acquire(account, timeout_s)
         try:
             yield
@@ -56,30 +56,30 @@ class FairQueue:
         Raises
         ------
         QueueFull
-            When too much work of the account waits already, or the time is over.
+            When too many tasks of the account are waiting, or after the timeout.
         """
-        own = self._waiting.get(account)
-        if not own and self._fits(account):
+        queue = self._queues.get(account)
+        if not queue and self._fits(account):
             self._running[account] += 1
             return
-        if timeout_s == 0 or len(own or ()) >= self._max_waiting:
+        if timeout_s == 0 or len(queue or ()) >= self._max_waiting:
             raise QueueFull
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(account, deque()).append(turn)
+        self._queues.setdefault(account, deque()).append(turn)
         try:
             await asyncio.wait_for(asyncio.shield(turn), timeout_s)
-        except BaseException as fault:
+        except BaseException as exc:
             if turn.done():  # its turn came at the same moment
                 self.release(account)
             else:
                 turn.cancel()
                 self._forget(account, turn)
-            if isinstance(fault, TimeoutError):
+            if isinstance(exc, TimeoutError):
                 raise QueueFull from None
             raise
 
     def release(self, account: str) -> None:
-        """Give a slot back."""
+        """Release a slot."""
         self._running[account] -= 1
         if self._running[account] <= 0:
             del self._running[account]
@@ -90,22 +90,22 @@ class FairQueue:
         return self.running < self._limit and self._running[account] < self._per_account
 
     def _next(self) -> bool:
-        """Let one piece of work begin, of the account whose turn it is; whether there was one."""
-        for account, own in self._waiting.items():
+        """Start a task of the next account; return whether there was one."""
+        for account, queue in self._queues.items():
             if self._fits(account):
-                turn = own.popleft()
+                turn = queue.popleft()
                 self._running[account] += 1
-                if own:
-                    self._waiting.move_to_end(account)
+                if queue:
+                    self._queues.move_to_end(account)
                 else:
-                    del self._waiting[account]
+                    del self._queues[account]
                 turn.set_result(None)
                 return True
         return False
 
     def _forget(self, account: str, turn: asyncio.Future[None]) -> None:
-        own = self._waiting.get(account)
-        if own is not None and turn in own:
-            own.remove(turn)
-            if not own:
-                del self._waiting[account]
+        queue = self._queues.get(account)
+        if queue is not None and turn in queue:
+            queue.remove(turn)
+            if not queue:
+                del self._queues[account]

@@ -1,8 +1,7 @@
-"""MCP endpoints: the typed tools over Streamable HTTP and standard input and output.
+"""MCP endpoints: the typed tools over Streamable HTTP, and over standard input and output.
 
-`McpEndpoints` is an ASGI application for the paths of `ENDPOINTS`; it asks its caller who a request acts for. The SDK
-of the protocol takes a second to load: only `protocol` and `protocol` import it, and they are imported when the first
-message comes. Nothing here searches (that is `engines.tools`), and nothing here reads credentials.
+`engines.tools` answers the calls, and `server.identity` checks credentials. The SDK takes a second to load, so only
+`protocol` imports it, with the first message. Start with `endpoints`.
 """
 
 from sourcelight.server.mcp.endpoints import McpEndpoints

@@ -1,4 +1,4 @@
-"""Running a tool in a thread: progress out of it, cancellation into it, and its faults in words."""
+"""Run tools in threads, with progress, cancellation and errors as text."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from sourcelight.server.identity import FairQueue, QueueFull
 log = logging.getLogger("sourcelight.mcp")
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
-Said = tuple[dict[str, Any], str]
-# What the caller can do something about; the text of others may name places of this machine.
-_TOLD = (ToolError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
+Rendered = tuple[dict[str, Any], str]
+# Errors whose text is for the caller; the text of others may name paths of this machine.
+_CALLER_ERRORS = (ToolError, QueryError, PatternError, RepositoryNotFound, RevisionNotFound, PathNotFound)
 
 
 @dataclass(frozen=True, slots=True)
 class CallIdentity:
-    """For whom a call runs, what addresses in its answer start with, and whether its credential still holds."""
+    """The viewer of a call, the base of its addresses, and whether its credential is still valid."""
 
     viewer: Viewer
     base_url: str = ""
@@ -52,7 +52,7 @@ class CallIdentity:
 
 
 class ToolFailed(Exception):
-    """Raised with the text that the caller of a tool is told."""
+    """A failed call; its text is for the caller."""
 
 
 @dataclass(slots=True)
@@ -62,16 +62,16 @@ class ToolRunner:
     Parameters
     ----------
     engine
-        Answers them.
+        The engine that answers.
     conversations
-        Deep search; None where there is none.
+        Deep search; None without it.
     timeout_s
-        Longest time that a call may take.
+        Timeout of a call.
     at_once
-        Calls that work at the same time, three quarters of them of one account at most; others wait, those of each
-        account in turn. Those that create something have slots of their own, since they wait for long.
+        Concurrent calls, at most three quarters of one account; others wait, accounts in turn. Calls that create
+        something have separate slots, since they take long.
     waiting
-        Calls of one account that may wait for their turn; a further one is told so, and to ask again.
+        Waiting calls of one account; the next one fails and asks the caller to retry.
     """
 
     engine: LocalEngine
@@ -84,30 +84,30 @@ class ToolRunner:
     _threads: dict[bool, anyio.CapacityLimiter] = field(default_factory=dict)
 
     def stop(self) -> None:
-        """Ask all calls under way to stop. Callable from any thread."""
+        """Stop all running calls. Callable from any thread."""
         for cancellation in list(self._running):
             cancellation.cancel()
 
     async def answer(
         self, tool: Tool[Any], arguments: Mapping[str, Any], caller: CallIdentity, report: Report | None = None
-    ) -> Said:
-        """Structured content and text of a call; cancelling stops the work.
+    ) -> Rendered:
+        """Return structured content and text of a call; cancellation stops it.
 
         Parameters
         ----------
         tool
-            Which tool.
+            The tool.
         arguments
-            As they came; they are checked here.
+            Unchecked arguments of the request.
         caller
-            For whom.
+            Identity of the caller.
         report
-            Called with progress, total (None: not known) and a message, the progress always larger than before.
+            Receives increasing progress, the total (None: unknown) and a message.
 
         Raises
         ------
         ToolFailed
-            With what to tell the caller.
+            With a text for the caller.
         """
         cancellation = Cancellation(self.timeout_s)
         self._running.add(cancellation)
@@ -130,14 +130,14 @@ class ToolRunner:
                     return await self._in_thread(tool, arguments, context)
                 return await self._reporting(tool, arguments, context, pass_on)
             finally:
-                # Faults tell of repositories, too.
+                # Errors name repositories, too.
                 if not caller.holds():
-                    raise ToolFailed(f"{tool.name}: your access has ended or has changed since the call began")
+                    raise ToolFailed(f"{tool.name}: your access has ended or changed since the call started")
         finally:
             cancellation.cancel()
             self._running.discard(cancellation)
 
-    async def _in_thread(self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Said:
+    async def _in_thread(self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Rendered:
         read_only = tool.mcp is None or tool.mcp.read_only
         queue = self._queues.get(read_only)
         if queue is None:
@@ -147,8 +147,8 @@ class ToolRunner:
         try:
             await queue.acquire(context.viewer.name)
         except QueueFull:
-            told = f"{tool.name}: the service is busy, and {self.waiting} calls wait already; ask again in some seconds"
-            raise ToolFailed(told) from None
+            message = f"{tool.name}: the service is busy with {self.waiting} waiting calls; retry in a few seconds"
+            raise ToolFailed(message) from None
         try:
             run, limiter = anyio.to_thread.run_sync, self._threads[read_only]
             return await run(_run, tool, arguments, context, abandon_on_cancel=True, limiter=limiter)
@@ -157,19 +157,19 @@ class ToolRunner:
 
     async def _reporting(
         self, tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext, report: Report
-    ) -> Said:
-        # Reports that nobody has taken yet are replaced by later ones: a slow reader never holds up the work.
+    ) -> Rendered:
+        # A later report replaces an unread one, so a slow reader never delays the call.
         latest: list[ToolProgress] = []
         news = anyio.Event()
-        ended = False
+        has_ended = False
         steps = _Steps()
         loop = asyncio.get_running_loop()
-        said: Said | None = None
+        rendered: Rendered | None = None
         failure: ToolFailed | None = None
 
         def observe(progress: ToolProgress) -> None:
             latest[:] = [progress]
-            # The loop is closed when the process is about to end: nobody is left to tell.
+            # A closed loop means that the process is about to end: no reader is left.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(wake)
 
@@ -183,71 +183,71 @@ class ToolRunner:
                 news = anyio.Event()
                 if latest:
                     await report(*steps.step(latest.pop()))
-                if ended:
+                if has_ended:
                     return
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pass_on)
             try:
-                said = await self._in_thread(tool, arguments, replace(context, observer=observe))
-            except ToolFailed as fault:
-                failure = fault
-            ended = True
+                rendered = await self._in_thread(tool, arguments, replace(context, observer=observe))
+            except ToolFailed as exc:
+                failure = exc
+            has_ended = True
             news.set()
         if failure is not None:
             raise failure
-        assert said is not None  # noqa: S101 - narrows for the type checker
-        return said
+        assert rendered is not None  # noqa: S101 - narrows for the type checker
+        return rendered
 
 
 @dataclass(slots=True)
 class _Steps:
-    """Turns the progress of stage after stage into numbers that only grow."""
+    """Turns the progress of consecutive stages into increasing numbers."""
 
     stage: str = ""
     before: float = 0.0
     last: float = 0.0
 
     def step(self, progress: ToolProgress) -> tuple[float, float | None, str]:
-        """Progress, total and message of a report."""
+        """Return progress, total and message of a report."""
         if progress.stage != self.stage:
             self.stage, self.before = progress.stage, self.last
-        now = self.before + progress.done
-        now = now if now > self.last else self.last + 0.001
-        self.last = now
+        value = self.before + progress.done
+        value = value if value > self.last else self.last + 0.001
+        self.last = value
         total = self.before + progress.total if progress.total else None
-        far = f" {progress.done:,}" if progress.done or progress.total else ""
-        far += f" of {progress.total:,}" if progress.total else ""
+        position = f" {progress.done:,}" if progress.done or progress.total else ""
+        position += f" of {progress.total:,}" if progress.total else ""
         detail = f" {progress.detail}" if progress.detail else ""
-        return now, None if total is not None and total < now else total, f"{progress.stage}{far}{detail}"
+        return value, None if total is not None and total < value else total, f"{progress.stage}{position}{detail}"
 
 
-def _run(tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Said:
-    """Answer in this thread; raises `ToolFailed` and nothing else."""
+def _run(tool: Tool[Any], arguments: Mapping[str, Any], context: ToolContext) -> Rendered:
+    """Answer in this thread; raises only `ToolFailed`."""
     try:
         payload, text = tools.render(tool, tools.answer(tool, arguments, context), context)
         return _readable(payload), _clean(text)
-    except _TOLD as fault:
-        raise ToolFailed(_clean(str(fault))) from fault
-    except ClusterError as fault:
-        log.warning("%s failed: %s", tool.name, fault)
-        raise ToolFailed(_clean(fault.for_callers)) from fault
-    except Cancelled as fault:
-        raise ToolFailed(f"{tool.name}: the call was stopped before it had an answer; ask again") from fault
-    except Exception as fault:
-        # The last stop: the caller gets an id, the log the fault.
-        fault_id = secrets.token_hex(6)
+    except _CALLER_ERRORS as exc:
+        raise ToolFailed(_clean(str(exc))) from exc
+    except ClusterError as exc:
+        log.warning("%s failed: %s", tool.name, exc)
+        raise ToolFailed(_clean(exc.for_callers)) from exc
+    except Cancelled as exc:
+        raise ToolFailed(f"{tool.name}: the call was stopped before it had a result; retry") from exc
+    except Exception as exc:
+        # The last handler: the caller gets an id, the log the error.
+        error_id = secrets.token_hex(6)
         if tool.scope is Scope.CONVERSATION:
-            told = format_error(fault)
-            log.error("%s failed, id %s: %s", tool.name, fault_id, told)  # noqa: TRY400 - no text of questions in logs
+            text = format_error(exc)
+            log.error("%s failed, id %s: %s", tool.name, error_id, text)  # noqa: TRY400 - no text of questions in logs
         else:
-            log.exception("%s failed, id %s", tool.name, fault_id)
-        told = f"{tool.name}: internal error, id {fault_id}: the log of the service says more"
-        raise ToolFailed(told) from fault
+            log.exception("%s failed, id %s", tool.name, error_id)
+        text = f"{tool.name}: internal error, id {error_id}: see the log of the service"
+        raise ToolFailed(text) from exc
 
 
 def _readable(payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload as it is, if JSON can hold it; else with what is no Unicode replaced."""
+    """Return the payload, with invalid Unicode replaced where JSON needs that."""
     try:
         orjson.dumps(payload)
     except TypeError:
@@ -265,5 +265,5 @@ def _deep_clean(value: Any) -> Any:
 
 
 def _clean(text: str) -> str:
-    """Text with lone surrogates, which names of any bytes may have, as ``?``."""
+    """Replace lone surrogates, which names of any bytes may have, by ``?``."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

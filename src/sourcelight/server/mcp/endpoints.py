@@ -1,7 +1,6 @@
-"""The ASGI application of the endpoints: what is checked before a message reaches the protocol.
+"""The ASGI application of the MCP endpoints, with the checks before a message reaches the protocol.
 
-In this order: whether there are endpoints at all, the credential, the permission ``MCP#ACCESS``, the scope, the
-method, the origin; then the body, which the SDK limits to 4 MiB.
+The order is: enabled, credential, permission ``MCP#ACCESS``, scope, method, origin. The SDK limits the body to 4 MiB.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
 
 _CALLER = "sourcelight.mcp.caller"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-# An origin has nothing behind its port (RFC 6454, 6.2); the parser of addresses takes `[::1]evil` for `::1`.
+# An origin ends with its port (RFC 6454, 6.2); the URL parser takes `[::1]evil` for `::1`.
 _ORIGIN = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 Authenticate = Callable[[Mapping[str, str]], Principal | Refusal]
-Noted = Callable[[Scope, Principal], None]
+OnPrincipal = Callable[[Scope, Principal], None]
 
 
-def _unnoted(scope: Scope, principal: Principal) -> None:
+def _ignore_principal(scope: Scope, principal: Principal) -> None:
     del scope, principal
 
 
@@ -43,16 +42,16 @@ class McpEndpoints:
     Parameters
     ----------
     engine
-        Answers calls.
+        The engine that answers calls.
     options
-        What the operator chose.
+        Settings of the operator.
     authenticate
-        From headers (names in lower case) to whom a request acts for: someone with a credential that is good for MCP,
-        and with ``MCP#ACCESS``. Called in the event loop.
+        Returns the principal of headers (names in lower case) with a credential for MCP and ``MCP#ACCESS``. Called in
+        the event loop.
     conversations
-        Deep search; None where there is none.
+        Deep search; None without it.
     noted
-        Told for whom each request is answered, for the logs.
+        Receives the principal of each request, for the logs.
     """
 
     def __init__(
@@ -62,13 +61,13 @@ class McpEndpoints:
         authenticate: Authenticate,
         *,
         conversations: Conversations | None = None,
-        noted: Noted = _unnoted,
+        on_principal: OnPrincipal = _ignore_principal,
     ) -> None:
         self._engine = engine
         self._options = options
         self._authenticate = authenticate
         self._conversations = conversations
-        self._noted = noted
+        self._on_principal = on_principal
         self._calls: ToolRunner | None = None
         self._servers: Mapping[str, Any] = {}
         self._loading = threading.Lock()
@@ -76,17 +75,17 @@ class McpEndpoints:
 
     @staticmethod
     def owns(path: str) -> bool:
-        """Whether requests for `path` come here."""
+        """Tell whether `path` belongs to these endpoints."""
         return path == PREFIX or path.startswith((f"{PREFIX}/", METADATA_PREFIX))
 
     def stop(self) -> None:
-        """End the calls under way; new ones are turned away. Callable from any thread."""
+        """Stop running calls and refuse new ones. Callable from any thread."""
         self._stopping = True
         if self._calls is not None:
             self._calls.stop()
 
     def load(self) -> None:
-        """Load the SDK and make the servers: a second of work that the first message else waits for."""
+        """Load the SDK and create the servers, which takes a second."""
         from sourcelight.server.mcp.calls import ToolRunner
         from sourcelight.server.mcp.protocol import Context, make_server
         from sourcelight.server.mcp.suites import suite_tools
@@ -107,16 +106,16 @@ class McpEndpoints:
             }
 
     def preload(self) -> None:
-        """Start to load in a thread of its own, so that no message has to wait for it."""
+        """Load in a thread, so that no message has to wait."""
         if self._options.enabled:
             threading.Thread(target=self.load, name="sourcelight-mcp-load", daemon=True).start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer a request."""
         headers = Headers(scope=scope)
         path = scope["path"].rstrip("/")
         if not self._options.enabled:
-            await _plain(404, "no route")(scope, receive, send)
+            await _plain_response(404, "no route")(scope, receive, send)
             return
         base_url = self._options.external_url or f"{scope['scheme']}://{headers.get('host', 'localhost')}"
         if path.startswith(METADATA_PREFIX):
@@ -124,10 +123,10 @@ class McpEndpoints:
             return
         suite = ENDPOINTS.get(path)
         if suite is None:
-            await _plain(404, "no route")(scope, receive, send)
+            await _plain_response(404, "no route")(scope, receive, send)
             return
         caller = self._caller(scope, headers, base_url, path)
-        refused = caller if isinstance(caller, Response) else self._unfit(scope, headers)
+        refused = caller if isinstance(caller, Response) else self._refuse_message(scope, headers)
         if refused is not None:
             await refused(scope, receive, send)
             return
@@ -139,47 +138,53 @@ class McpEndpoints:
         await serve_request(self._servers[suite], scope, receive, send)
 
     def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> CallIdentity | Response:
-        """For whom a request runs, or the answer to one that may not go on."""
+        """Return the identity of a request, or the response that refuses it."""
         from sourcelight.server.mcp.calls import CallIdentity
 
         principal = self._authenticate(headers)
         if isinstance(principal, Refusal):
-            # A challenge asks for another credential: it would not help an account without the permission.
-            asks = principal.status == 401 or principal.error
-            extra = {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)} if asks else {}
-            return _plain(principal.status, principal.text, extra)
-        self._noted(scope, principal)
+            # A challenge asks for another credential, which doesn't help an account without the permission.
+            needs_challenge = principal.status == 401 or principal.error
+            extra = (
+                {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)}
+                if needs_challenge
+                else {}
+            )
+            return _plain_response(principal.status, principal.text, extra)
+        self._on_principal(scope, principal)
 
         def holds() -> bool:
-            now = self._authenticate(headers)
-            return not isinstance(now, Refusal) and now.covers(principal)
+            current = self._authenticate(headers)
+            return not isinstance(current, Refusal) and current.covers(principal)
 
         return CallIdentity(principal.viewer, base_url, holds)
 
-    def _unfit(self, scope: Scope, headers: Headers) -> Response | None:
-        """The answer to a request that is no message for this service; None for one that may be."""
+    def _refuse_message(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return the response to a request that is not a message for this service; None for a message."""
         if scope["method"] != "POST":
-            return _plain(405, "Messages come by POST; this service keeps no streams or sessions.", {"Allow": "POST"})
-        if not self._right_origin(headers.getlist("origin")):
-            return _plain(403, "This service does not answer to pages of this origin.")
+            return _plain_response(
+                405, "Send messages with POST; this service has no streams or sessions.", {"Allow": "POST"}
+            )
+        if not self._is_allowed_origin(headers.getlist("origin")):
+            return _plain_response(403, "This service refuses requests from pages of this origin.")
         if self._stopping:
-            return _plain(503, "The service is stopping.", {"Retry-After": "5"})
+            return _plain_response(503, "The service is stopping.", {"Retry-After": "5"})
         return None
 
-    def _right_origin(self, origins: list[str]) -> bool:
-        """Whether a request comes from no page, one of this machine, or one of the service's own address."""
+    def _is_allowed_origin(self, origins: list[str]) -> bool:
+        """Tell whether a request comes from no page, from a page of this machine, or of the service's address."""
         if not origins:
             return True
         if len(origins) > 1 or _ORIGIN.fullmatch(origins[0]) is None:
             return False
         try:
             parts = urlsplit(origins[0])
-            own = urlsplit(self._options.external_url)
-            place = (parts.scheme, parts.hostname, parts.port or _port(parts.scheme))
-            own_place = (own.scheme, own.hostname, own.port or _port(own.scheme))
+            service = urlsplit(self._options.external_url)
+            origin = (parts.scheme, parts.hostname, parts.port or _port(parts.scheme))
+            service_origin = (service.scheme, service.hostname, service.port or _port(service.scheme))
         except ValueError:
             return False
-        return parts.hostname in _LOOPBACK or (bool(own.hostname) and place == own_place)
+        return parts.hostname in _LOOPBACK or (bool(service.hostname) and origin == service_origin)
 
 
 def _port(scheme: str) -> int:
@@ -188,12 +193,12 @@ def _port(scheme: str) -> int:
 
 def _metadata(method: str, base_url: str, path: str) -> Response:
     if path and path not in ENDPOINTS:
-        return _plain(404, "not found")
+        return _plain_response(404, "not found")
     if method not in {"GET", "HEAD"}:
-        return _plain(405, "Documents are read by GET.", {"Allow": "GET, HEAD"})
+        return _plain_response(405, "Read documents with GET.", {"Allow": "GET, HEAD"})
     document = resource_metadata(base_url, path or PREFIX)
     return JSONResponse(document, headers={"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"})
 
 
-def _plain(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+def _plain_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
     return PlainTextResponse(f"{text}\n", status, dict(headers or {}))

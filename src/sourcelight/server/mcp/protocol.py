@@ -1,6 +1,6 @@
-"""The servers of the protocol's SDK over our tools. Importing this module takes a second: do it late.
+"""MCP servers of the SDK over the tools, for HTTP and for standard input and output.
 
-The tools over standard input and output, for a client that starts this program itself.
+Importing this module takes a second; import it late.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ INSTRUCTIONS = (
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], CallIdentity]
 
-#: Longer messages are answered by a stream without a look at what they ask for.
-MOST_LOOKED_AT_BYTES = 64 * 1024
+#: A longer message gets a stream, without inspection.
+MAX_INSPECTED_BYTES = 64 * 1024
 
-# The SDK tells of every request at INFO, which is the access log's to tell.
+# The SDK logs every request at INFO; the access log has them already.
 logging.getLogger("mcp").setLevel(logging.WARNING)
 
 
 def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: CallerOf) -> Server[Any]:
-    """A server of `tools`; `caller_of` finds out for whom a request runs."""
-    listed = types.ListToolsResult(tools=[_listed(tool) for tool in tools.values()])
+    """Create a server of `tools`; `caller_of` returns the identity of a request."""
+    listing = types.ListToolsResult(tools=[_tool_entry(tool) for tool in tools.values()])
     schemas = {name: tool.input_schema for name, tool in tools.items()}
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor:
-            raise MCPError(types.INVALID_PARAMS, "there is no such page: the tools fit into the first one")
-        return listed
+            raise MCPError(types.INVALID_PARAMS, "there is only one page of tools")
+        return listing
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = find_tool(tools, params.name)
         if tool is None:
             names = ", ".join(tools) or "none"
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:100]!r} here; there are {names}")
-        watched = context.meta is not None and context.meta.get("progress_token") is not None
-        report = context.session.report_progress if watched else None
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; available: {names}")
+        wants_progress = context.meta is not None and context.meta.get("progress_token") is not None
+        report = context.session.report_progress if wants_progress else None
         try:
             payload, text = await calls.answer(tool, params.arguments or {}, caller_of(context), report)
-        except ToolFailed as fault:
-            return types.CallToolResult(content=[types.TextContent(type="text", text=str(fault))], is_error=True)
+        except ToolFailed as exc:
+            return types.CallToolResult(content=[types.TextContent(type="text", text=str(exc))], is_error=True)
         content = [types.TextContent(type="text", text=text)]
         return types.CallToolResult(content=list(content), structured_content=payload)
 
@@ -81,7 +81,7 @@ def make_server(tools: Mapping[str, Tool[Any]], calls: ToolRunner, caller_of: Ca
     )
 
 
-def _listed(tool: Tool[Any]) -> types.Tool:
+def _tool_entry(tool: Tool[Any]) -> types.Tool:
     text = tool.mcp
     assert text is not None  # noqa: S101 - narrows for the type checker
     return types.Tool(
@@ -100,39 +100,39 @@ def _listed(tool: Tool[Any]) -> types.Tool:
 
 
 async def serve_request(server: Server[Any], scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one HTTP request without keeping any state.
+    """Answer one HTTP request without state.
 
-    A manager for each request costs little and ends whatever it started together with the request: a reader that is
-    gone stops the work. What is answered at once comes as one JSON object, which costs a quarter less than a stream;
-    whatever may take long, or was asked to tell how far it is, comes as a stream.
+    A manager per request costs little and ends its work with the request, so a disconnected reader stops a call. A
+    quick result is one JSON object, which costs a quarter less than a stream. A call that may take long, or that
+    reports progress, is a stream.
     """
-    read, body, ended = await _begin(receive)
+    read, body, is_complete = await _read_start(receive)
 
-    async def again() -> Message:
+    async def replay_receive() -> Message:
         return read.popleft() if read else await receive()
 
-    at_once = ended and "text/event-stream" in Headers(scope=scope).get("accept", "") and is_quick(body)
-    manager = StreamableHTTPSessionManager(server, stateless=True, json_response=at_once)
+    is_single = is_complete and "text/event-stream" in Headers(scope=scope).get("accept", "") and is_quick(body)
+    manager = StreamableHTTPSessionManager(server, stateless=True, json_response=is_single)
     async with manager.run():
-        if not at_once:
-            await manager.handle_request(scope, again, send)
+        if not is_single:
+            await manager.handle_request(scope, replay_receive, send)
             return
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_end_when_gone, receive, tasks.cancel_scope)
-            await manager.handle_request(scope, again, send)
+            await manager.handle_request(scope, replay_receive, send)
             tasks.cancel_scope.cancel()
 
 
-async def _begin(receive: Receive) -> tuple[deque[Message], bytes, bool]:
-    """What was read of a request, its body so far, and whether that is all of it: no more is read than is looked at."""
+async def _read_start(receive: Receive) -> tuple[deque[Message], bytes, bool]:
+    """Return the messages read so far, their body, and whether it is complete; reads at most the inspected size."""
     read: deque[Message] = deque()
     body = b""
-    while len(body) <= MOST_LOOKED_AT_BYTES:
+    while len(body) <= MAX_INSPECTED_BYTES:
         message = await receive()
         read.append(message)
         body += message.get("body", b"")
         if not message.get("more_body", False):
-            return read, body, message["type"] == "http.request" and len(body) <= MOST_LOOKED_AT_BYTES
+            return read, body, message["type"] == "http.request" and len(body) <= MAX_INSPECTED_BYTES
     return read, b"", False
 
 
@@ -143,7 +143,7 @@ async def _end_when_gone(receive: Receive, scope: anyio.CancelScope) -> None:
 
 
 def is_quick(body: bytes) -> bool:
-    """Whether a message can be answered at once: no call of a tool that may take long, and no wish for progress."""
+    """Tell whether a message has a quick result: no call of a slow tool, and no progress token."""
     try:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -152,8 +152,8 @@ def is_quick(body: bytes) -> bool:
     if not isinstance(params, dict) or message.get("method") != "tools/call":
         return isinstance(message, dict)
     meta, name = params.get("_meta"), params.get("name")
-    watched = isinstance(meta, dict) and meta.get("progressToken") is not None
-    return not watched and isinstance(name, str) and is_quick_tool(name)
+    wants_progress = isinstance(meta, dict) and meta.get("progressToken") is not None
+    return not wants_progress and isinstance(name, str) and is_quick_tool(name)
 
 
 def serve_stdio(
@@ -161,7 +161,7 @@ def serve_stdio(
 ) -> None:
     """Answer messages of standard input on standard output until the input ends.
 
-    What the process prints meanwhile goes to standard error, so that it can't be mistaken for messages.
+    Other output of the process goes to standard error, so that clients can't mistake it for messages.
     """
     caller = CallIdentity(viewer or Viewer.owner())
     calls = ToolRunner(engine, conversations)

@@ -1,7 +1,4 @@
-"""Which tools each endpoint has.
-
-The documents that tell OAuth clients where to get a token for an endpoint (RFC 9728).
-"""
+"""The tools of each endpoint, and its OAuth metadata (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -28,22 +25,22 @@ _OLD_PREFIX = "sg_"
 
 @dataclass(frozen=True, slots=True)
 class McpOptions:
-    """What an operator can choose of the endpoints.
+    """Settings of the endpoints.
 
     Parameters
     ----------
     enabled
-        Whether there are any.
+        Whether there are MCP endpoints.
     disabled_tools
         Canonical names of tools that no endpoint has.
     without_deepsearch
         Whether `deepsearch` is absent from the default and the v1 endpoint; the others keep it.
     external_url
-        Address at which readers reach the service, without a final ``/``; empty: that of each request.
+        Address of the service without a final ``/``; empty: the address of each request.
     timeout_s
-        Longest time that a call may take.
+        Timeout of a call.
     calls
-        Calls that work at the same time; others wait for their turn.
+        Concurrent calls; others wait.
     """
 
     enabled: bool = True
@@ -55,7 +52,7 @@ class McpOptions:
 
 
 def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
-    """The tools of a suite by canonical name."""
+    """Return the tools of a suite by canonical name."""
     return {
         name: tool
         for name, tool in mcp_tools().items()
@@ -66,12 +63,12 @@ def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool[Any]]:
 
 
 def find_tool(tools: Mapping[str, Tool[Any]], name: str) -> Tool[Any] | None:
-    """The tool of a name; the names of early 2026, with ``sg_`` in front, mean the same."""
+    """Return the tool of a name; the prefix ``sg_`` of early 2026 is ignored."""
     return tools.get(name) or tools.get(name.removeprefix(_OLD_PREFIX))
 
 
 def is_quick_tool(name: str) -> bool:
-    """Whether a tool answers so soon that its caller needs no signs of life meanwhile."""
+    """Tell whether a tool is so quick that its caller needs no progress."""
     tool = TOOLS.get(name.removeprefix(_OLD_PREFIX))
     return tool is not None and tool.immediate
 
@@ -80,7 +77,7 @@ METADATA_PREFIX = "/.well-known/oauth-protected-resource"
 
 
 def resource_metadata(base_url: str, path: str) -> dict[str, Any]:
-    """The document of the endpoint at `path`; every address in it is plain text without a final ``/``."""
+    """Return the metadata of the endpoint at `path`; its addresses have no final ``/``."""
     return {
         "resource": f"{base_url}{path}",
         "authorization_servers": [base_url],
@@ -91,7 +88,7 @@ def resource_metadata(base_url: str, path: str) -> dict[str, Any]:
 
 
 def challenge(base_url: str, path: str, error: str = "", description: str = "") -> str:
-    """The ``WWW-Authenticate`` header of an endpoint (RFC 6750, 3; RFC 9728, 5.1)."""
+    """Return the ``WWW-Authenticate`` header of an endpoint (RFC 6750, 3; RFC 9728, 5.1)."""
     parts = {"realm": "sourcelight", "resource_metadata": f"{base_url}{METADATA_PREFIX}{path}", "scope": "mcp"}
     if error:
         parts |= {"error": error, "error_description": description}

@@ -1,7 +1,7 @@
-"""The authorization server: registration, authorize with its pages, token, revoke, metadata.
+"""The authorization server: registration, authorization with its pages, tokens, revocation, metadata.
 
-`OAuthEndpoints(...).routes()` are the routes. The protocol's handlers are the SDK's, over a provider of our own; they
-are loaded with the first request that needs them. Nothing here knows repositories or search.
+Nothing here knows repositories or search. The protocol's handlers are those of the SDK, over the provider of this room;
+they load with the first request that needs them. Start with `endpoints`.
 """
 
 from sourcelight.server.oauth.addresses import OAuthOptions

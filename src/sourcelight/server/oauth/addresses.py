@@ -1,12 +1,7 @@
-"""Which redirect addresses a client may have, and which one it may use.
+"""Addresses of OAuth: redirect rules, endpoints and options of the server, its metadata (RFC 8414), parsing.
 
-Source: RFC 8252 (7.1 private-use schemes, 7.3 loopback with any port), RFC 9700 2.1 (exact comparison).
-
-What an operator chose for the authorization server, and the addresses it answers on.
-
-The document that tells OAuth clients how to get a token here (RFC 8414).
-
-Addresses and headers of the protocol, taken apart and put together.
+The redirect rules follow RFC 8252 (7.1 private-use schemes, 7.3 loopback with any port) and RFC 9700 2.1 (exact
+comparison).
 """
 
 from __future__ import annotations
@@ -23,8 +18,8 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-LONGEST = 2000
-# Schemes that a browser or desktop acts on by itself: what is sent there would be run, shown or mailed, not received.
+MAX_URI_CHARS = 2000
+# Schemes that a browser or desktop handles itself: it would run, show or mail the code, and no application gets it.
 _FOREIGN = frozenset({
     "about", "blob", "chrome", "chrome-extension", "data", "file", "filesystem", "ftp", "ftps", "gopher", "irc",
     "jar", "javascript", "ldap", "mailto", "moz-extension", "ms-settings", "news", "nntp", "resource", "sftp",
@@ -34,53 +29,58 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\uffff\"<>\\^`{|}]")
 
 
-def fault_of(uri: str) -> str:  # noqa: PLR0911 - one for each fault
-    """Why an address can't be a redirect address; "" when it can.
+def redirect_problem(uri: str) -> str:  # noqa: PLR0911 - one for each fault
+    """Return the reason why an address can't be a redirect address; "" when it can.
 
     Accepted are ``https``, ``http`` on this machine (any port), and private-use schemes such as ``com.example.app:``.
     """
     parts = _parts(uri)
     if parts is None:
-        return f"it is no absolute address of at most {LONGEST} plain ASCII characters"
+        return f"it must be an absolute address of at most {MAX_URI_CHARS} ASCII characters"
     if parts.fragment or uri.endswith("#"):
         return "it has a fragment (#)"
     if parts.username is not None or parts.password is not None:
         return "it has a user name"
     if parts.scheme == "https":
-        return "" if parts.hostname else "it names no host"
+        return "" if parts.hostname else "it has no host"
     if parts.scheme == "http":
-        return "" if parts.hostname in LOOPBACK else "plain http is for addresses of the user's own machine alone"
+        return "" if parts.hostname in LOOPBACK else "plain http is only for loopback addresses"
     if parts.scheme in _FOREIGN:
-        return f"the scheme {parts.scheme}: is no application's own"
-    return "" if parts.netloc or parts.path else "it names nothing behind its scheme"
+        return f"the scheme {parts.scheme}: belongs to the system, not to an application"
+    return "" if parts.netloc or parts.path else "it has nothing after its scheme"
 
 
-def matches(registered: str, asked: str) -> bool:
+def matches(registered: str, requested: str) -> bool:
     """Whether `asked` is the registered address: the same text, but for the port of plain http on this machine.
 
     An empty path counts as ``/``, the case of scheme and host does not count.
     """
-    mine, other = _parts(registered), _parts(asked)
-    if mine is None or other is None or fault_of(asked) or ("?" in registered) != ("?" in asked):
-        return False  # an empty query is lost when an address is taken apart
-    if _text(mine) == _text(other):
+    registered_parts, requested_parts = _parts(registered), _parts(requested)
+    if (
+        registered_parts is None
+        or requested_parts is None
+        or redirect_problem(requested)
+        or ("?" in registered) != ("?" in requested)
+    ):
+        return False  # parsing an address loses an empty query
+    if _text(registered_parts) == _text(requested_parts):
         return True
-    is_local = mine.scheme == "http" and mine.hostname in LOOPBACK
-    return is_local and _text(mine, port=False) == _text(other, port=False)
+    is_local = registered_parts.scheme == "http" and registered_parts.hostname in LOOPBACK
+    return is_local and _text(registered_parts, port=False) == _text(requested_parts, port=False)
 
 
 def form_source(uri: str) -> str:
-    """What a content policy has to allow so that a form may lead to `uri`; "" for an unfit address."""
+    """Return the content policy source that lets a form lead to `uri`; "" for an invalid address."""
     parts = _parts(uri)
-    if parts is None or fault_of(uri):
+    if parts is None or redirect_problem(uri):
         return ""
     if parts.scheme not in {"http", "https"} or ":" in (parts.hostname or ""):
-        return f"{parts.scheme}:"  # a policy has no words for an address of IP version 6
+        return f"{parts.scheme}:"  # a policy can't express an IPv6 address
     return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port is not None else "")
 
 
-def place_of(uri: str) -> str:
-    """Where a redirect leads, in few words for a reader: a host with its port, or a scheme."""
+def redirect_host(uri: str) -> str:
+    """Return the target of a redirect for a reader: a host with its port, or a scheme."""
     parts = _parts(uri)
     if parts is None:
         return ""
@@ -88,13 +88,13 @@ def place_of(uri: str) -> str:
 
 
 def is_local(uri: str) -> bool:
-    """Whether a redirect stays on the user's own machine."""
+    """Tell whether a redirect stays on the user's machine."""
     parts = _parts(uri)
     return parts is not None and (parts.scheme not in {"http", "https"} or parts.hostname in LOOPBACK)
 
 
 def _parts(uri: str) -> SplitResult | None:
-    if not uri or len(uri) > LONGEST or _UNFIT.search(uri):
+    if not uri or len(uri) > MAX_URI_CHARS or _UNFIT.search(uri):
         return None
     try:
         parts = urlsplit(uri)
@@ -129,19 +129,19 @@ METADATA = ("/.well-known/oauth-authorization-server", "/.well-known/openid-conf
 
 @dataclass(frozen=True, slots=True)
 class OAuthOptions:
-    """What an operator chose.
+    """Settings of the authorization server.
 
     Parameters
     ----------
     external_url
-        The service's address without a final ``/``; empty: what each request used.
+        Address of the service without a final ``/``; empty: the address of each request.
     registration
-        Whether clients may register themselves, and those that did are served.
+        Whether clients may register themselves, and registered ones may be used.
     registrations
-        Registrations that one address may make within ten minutes.
+        Registrations of one address within ten minutes.
     failures
-        Failed sign-ins that one address may make for one account within five minutes; four times as many for one
-        address, ten times as many for one account.
+        Failed sign-ins of one address for one account within five minutes; four times as many for one address, ten
+        times as many for one account.
     """
 
     external_url: str = ""
@@ -150,15 +150,15 @@ class OAuthOptions:
     failures: int = 5
 
     def base_of(self, scope: Scope) -> str:
-        """The address of the service, which is its issuer name, as a request sees it."""
+        """Return the address of the service, its issuer name, as a request sees it."""
         return self.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"
 
 
 def server_metadata(base: str, *, registration: bool) -> dict[str, Any]:
-    """The document for a service at `base`; every address is plain text without a final ``/``.
+    """Return the metadata of a service at `base`; its addresses have no final ``/``.
 
-    Only the scope ``mcp`` is named, although ``user:all`` is served, too: clients ask for all that they are told of,
-    and one that registers itself would be refused.
+    It lists only the scope ``mcp``, although ``user:all`` exists too: clients request every listed scope, and one that
+    registers itself would be refused.
     """
     methods = ["none", "client_secret_post", "client_secret_basic"]
     document: dict[str, Any] = {
@@ -181,14 +181,14 @@ def server_metadata(base: str, *, registration: bool) -> dict[str, Any]:
 
 
 def with_query(address: str, values: Mapping[str, str | None]) -> str:
-    """`address` with further query parameters; those it has stay as they are, and None is left out."""
+    """Return `address` with extra query parameters; skips None and keeps existing ones."""
     parts = urlsplit(address)
-    more = urlencode({name: value for name, value in values.items() if value is not None})
-    return urlunsplit(parts._replace(query="&".join(part for part in (parts.query, more) if part)))
+    extra = urlencode({name: value for name, value in values.items() if value is not None})
+    return urlunsplit(parts._replace(query="&".join(part for part in (parts.query, extra) if part)))
 
 
 def basic_credentials(header: str) -> tuple[str, str]:
-    """Client id and secret of a Basic header, percent-decoded (RFC 6749, 2.3.1); both empty when there are none."""
+    """Return client id and secret of a Basic header, percent-decoded (RFC 6749, 2.3.1); both empty without one."""
     scheme, _, value = header.partition(" ")
     if scheme.lower() != "basic":
         return "", ""

@@ -14,8 +14,7 @@ from starlette.routing import Route
 
 from sourcelight.repos.state import AttemptLimit, State
 from sourcelight.server.identity import Authenticator
-from sourcelight.server.oauth import addresses as at
-from sourcelight.server.oauth import pages
+from sourcelight.server.oauth import addresses, pages
 from sourcelight.server.oauth.addresses import OAuthOptions, server_metadata
 from sourcelight.server.oauth.sealing import FormSealer, network_of
 from sourcelight.server.oauth.sign_in import SignInPages
@@ -59,19 +58,23 @@ class OAuthEndpoints:
     def routes(self) -> list[Route]:
         """The routes, to be put into an application."""
         pages_and_posts: Mapping[str, tuple[Endpoint, list[str]]] = {
-            at.SIGN_IN: (self._signing_in.sign_in, ["GET", "POST"]),
-            at.SIGN_OUT: (self._signing_in.sign_out, ["POST"]),
-            at.CONSENT: (self._signing_in.consent, ["GET", "POST"]),
-            at.AUTHORIZE: (self._authorize, ["GET", "POST"]),
-            at.TOKEN: (self._token, ["POST", "OPTIONS"]),
-            at.REVOKE: (self._revoke, ["POST", "OPTIONS"]),
+            addresses.SIGN_IN: (self._signing_in.sign_in, ["GET", "POST"]),
+            addresses.SIGN_OUT: (self._signing_in.sign_out, ["POST"]),
+            addresses.CONSENT: (self._signing_in.consent, ["GET", "POST"]),
+            addresses.AUTHORIZE: (self._authorize, ["GET", "POST"]),
+            addresses.TOKEN: (self._token, ["POST", "OPTIONS"]),
+            addresses.REVOKE: (self._revoke, ["POST", "OPTIONS"]),
         }
         return [
             *(Route(path, _bounded(end), methods=methods) for path, (end, methods) in pages_and_posts.items()),
             # No methods: whatever the method, an absent endpoint is absent.
-            Route(at.REGISTER, _bounded(self._register), methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
-            Route(at.STYLE, _style),
-            *(Route(f"{path}{rest}", self._metadata) for path in at.METADATA for rest in ("", "/{rest:path}")),
+            Route(
+                addresses.REGISTER,
+                _bounded(self._register),
+                methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+            ),
+            Route(addresses.STYLE, _style),
+            *(Route(f"{path}{rest}", self._metadata) for path in addresses.METADATA for rest in ("", "/{rest:path}")),
         ]
 
     def load(self) -> Handlers:
@@ -92,7 +95,7 @@ class OAuthEndpoints:
             return answer
         # Nothing here is sure enough to be sent to an address that the request named: its reader is the user.
         text = "The application's request is not right, or the application is not known here."
-        return pages.fault_page("This request can't go on", f"{text} {described(answer)}", root="../../")
+        return pages.error_page("This request can't go on", f"{text} {described(answer)}", root="../../")
 
     async def _token(self, request: Request) -> Response:
         if request.method == "OPTIONS":

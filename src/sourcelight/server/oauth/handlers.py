@@ -1,7 +1,7 @@
-"""The endpoints that clients talk to: authorize, token, register, revoke.
+"""The endpoints for clients: authorize, token, register, revoke.
 
-The SDK's handlers do the protocol; what stands here is what they leave open (RFC 6749 3.1 and 5.2, RFC 7009 for public
-clients, RFC 7636 without its weak default, RFC 9207). Loading the SDK takes a second: `endpoints` does it on demand.
+The SDK's handlers implement the protocol. This module adds RFC 6749 3.1 and 5.2, RFC 7009 for public clients, RFC 7636
+without its weak default, and RFC 9207. Loading the SDK takes a second; `endpoints` does it on demand.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ _GRANTS = frozenset({"authorization_code", "refresh_token"})
 
 
 class _Authenticator(ClientAuthenticator):
-    """Tells which client sends a token request; secrets are compared with their hashes.
+    """Identifies the client of a token request by the hash of its secret.
 
     A confidential client may send its secret in the form or by Basic, whichever it registered for.
     """
 
     def __init__(self, provider: Provider, form: Mapping[str, str]) -> None:
         super().__init__(provider)
-        self._known = provider
+        self._client_provider = provider
         self._form = form
 
     async def authenticate_request(self, request: Request) -> OAuthClientInformationFull:
         client_id = self._form.get("client_id", "")
-        client = await self._known.get_client(client_id) if client_id else None
-        kept = self._known.known(client_id)
-        if client is None or kept is None:
-            raise AuthenticationError("there is no such client, or it is not served")
-        if kept.secret is None:
+        client = await self._client_provider.get_client(client_id) if client_id else None
+        record = self._client_provider.find_client(client_id)
+        if client is None or record is None:
+            raise AuthenticationError("unknown or disabled client")
+        if record.secret is None:
             return client
         _, basic = basic_credentials(request.headers.get("authorization", ""))
-        if not self._known.secret_matches(client_id, basic or self._form.get("client_secret", "")):
-            raise AuthenticationError("the client's secret is missing or wrong")
+        if not self._client_provider.secret_matches(client_id, basic or self._form.get("client_secret", "")):
+            raise AuthenticationError("the client secret is missing or wrong")
         return client
 
 
 class Handlers:
-    """The four endpoints over one state."""
+    """The four endpoints of one state."""
 
     def __init__(self, state: State, sealer: FormSealer, options: OAuthOptions) -> None:
         self._state = state
@@ -63,13 +63,13 @@ class Handlers:
         self._options = options
 
     async def authorize(self, request: Request) -> Response:
-        """Check an authorization request; the answer leads to the page on which the user decides, or back."""
+        """Check an authorization request and redirect to the consent page, or back to the client."""
         pairs = await _pairs(request)
         repeated = _repeated(pairs)
         if repeated:
-            return _error(400, "invalid_request", f"{repeated} stands there twice")
+            return _error(400, "invalid_request", f"{repeated} is repeated")
         if all(name != "code_challenge_method" for name, _ in pairs):
-            # RFC 7636 reads an absent method as "plain", which is not served; the SDK would read it as S256.
+            # RFC 7636 reads an absent method as "plain", which isn't supported; the SDK would read it as S256.
             pairs.append(("code_challenge_method", "plain"))
         base = self._options.base_of(request.scope)
         answer = await AuthorizationHandler(self._provider(base)).handle(_with_query(request, pairs))
@@ -85,24 +85,24 @@ class Handlers:
         client_id, basic = basic_credentials(request.headers.get("authorization", ""))
         form.setdefault("client_id", client_id)
         if repeated := _repeated(pairs):
-            return _error(400, "invalid_request", f"{repeated} stands there twice")
+            return _error(400, "invalid_request", f"{repeated} is repeated")
         if not form.get("grant_type"):
             return _error(400, "invalid_request", "grant_type is missing")
         if form["grant_type"] not in _GRANTS:
-            return _error(400, "unsupported_grant_type", "grants are authorization_code and refresh_token")
+            return _error(400, "unsupported_grant_type", "supported grant types: authorization_code, refresh_token")
         base = self._options.base_of(request.scope)
         provider = self._provider(base, form.get("resource", ""))
         handler = TokenHandler(provider, _Authenticator(provider, form))
         try:
             answer: Response = await handler.handle(_with_form(request, form))
         except ResourceRefused:
-            return _error(400, "invalid_target", "the resource is not the one that was allowed")
+            return _error(400, "invalid_target", "the resource differs from the granted one")
         if answer.status_code == 401 and basic:
             answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
         return answer
 
     async def register(self, request: Request) -> Response:
-        """Register a client (RFC 7591), for the scope ``mcp`` alone."""
+        """Register a client (RFC 7591) for the scope ``mcp`` only."""
         options = ClientRegistrationOptions(enabled=True, valid_scopes=[MCP], default_scopes=[MCP])
         answer = await RegistrationHandler(self._provider(self._options.base_of(request.scope)), options).handle(
             request
@@ -111,15 +111,15 @@ class Handlers:
         return answer
 
     async def revoke(self, request: Request) -> Response:
-        """Revoke a token and all that came of the same consent (RFC 7009); an unknown token is no fault."""
+        """Revoke a token and all tokens of the same consent (RFC 7009); ignores an unknown token."""
         form = dict(await _pairs(request))
         client_id, basic = basic_credentials(request.headers.get("authorization", ""))
         form.setdefault("client_id", client_id)
         provider = self._provider(self._options.base_of(request.scope))
         try:
             client = await _Authenticator(provider, form).authenticate_request(request)
-        except AuthenticationError as fault:
-            answer = _error(401, "invalid_client", fault.message)
+        except AuthenticationError as exc:
+            answer = _error(401, "invalid_client", exc.message)
             if basic:
                 answer.headers["WWW-Authenticate"] = 'Basic realm="sourcelight"'
             return answer
@@ -154,10 +154,10 @@ def _with_form(request: Request, form: Mapping[str, str]) -> Request:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    kept = [
+    other_headers = [
         (name, value) for name, value in request.scope["headers"] if name not in {b"content-type", b"content-length"}
     ]
-    headers = [*kept, (b"content-type", b"application/x-www-form-urlencoded")]
+    headers = [*other_headers, (b"content-type", b"application/x-www-form-urlencoded")]
     return Request(dict(request.scope) | {"headers": headers}, receive)
 
 

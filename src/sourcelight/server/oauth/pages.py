@@ -1,6 +1,6 @@
-"""The pages that a user sees: signing in, allowing a client, and what went wrong.
+"""HTML pages of OAuth: sign-in, consent, errors.
 
-Plain HTML without any script; one style sheet of our own. Everything that came from outside is escaped.
+They have one style sheet and no script. All text of a request is escaped.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from starlette.responses import HTMLResponse, Response
 
 from sourcelight.core.markup import escape, one_line
-from sourcelight.server.oauth.addresses import form_source, is_local, place_of
+from sourcelight.server.oauth.addresses import form_source, is_local, redirect_host
 from sourcelight.server.oauth.sealing import PendingAuthorization
 
 SCOPE_TEXTS = {
     "mcp": "Use the MCP tools: search, read and explore the repositories that you may see.",
-    "user:all": "Everything that you can do here: all searches and tools, on the repositories that you may see.",
+    "user:all": "Do everything that you can do here: all searches and tools, on the repositories that you may see.",
 }
 STYLE = """:root {
   color-scheme: light dark;
@@ -61,21 +61,21 @@ button.link { padding: 0; border: 0; background: none; color: var(--act); text-d
 
 def sign_in_page(
     *,
-    mark: str,
+    csrf_token: str,
     request: str = "",
     name: str = "",
-    fault: str = "",
+    error: str = "",
     status: int = 200,
     client: str = "",
     to: str = "",
 ) -> Response:
-    """The form for signing in; `request` is the sealed authorization request to go on with, `to` a page of ours."""
-    whom = f"<p>To go on to <strong>{escape(one_line(client, 100))}</strong>.</p>" if client else ""
-    told = f'<p class="fault" role="alert" id="fault">{escape(fault)}</p>' if fault else ""
-    described = ' aria-describedby="fault" aria-invalid="true"' if fault else ""
+    """Return the sign-in form; `request` is a sealed authorization request, `to` a page to continue to."""
+    whom = f"<p>To continue to <strong>{escape(one_line(client, 100))}</strong>.</p>" if client else ""
+    error_html = f'<p class="fault" role="alert" id="fault">{escape(error)}</p>' if error else ""
+    described = ' aria-describedby="fault" aria-invalid="true"' if error else ""
     body = (
-        f'<h1>Sign in to sourcelight</h1>{whom}{told}<form method="post" action="sign-in">'
-        f"{_hidden(mark=mark, request=request, **({'to': to} if to else {}))}"
+        f'<h1>Sign in to sourcelight</h1>{whom}{error_html}<form method="post" action="sign-in">'
+        f"{_hidden(mark=csrf_token, request=request, **({'to': to} if to else {}))}"
         '<label for="name">Account</label>'
         f'<input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required '
         f'maxlength="64" value="{escape(name)}"{"" if name else " autofocus"}{described}>'
@@ -89,11 +89,11 @@ def sign_in_page(
     return _page("Sign in", body, status=status)
 
 
-def signed_in_page(*, name: str, mark: str) -> Response:
-    """What a signed-in user sees who came without a request."""
+def signed_in_page(*, name: str, csrf_token: str) -> Response:
+    """Return the page of a signed-in user without a request."""
     body = (
-        f"<h1>Signed in as {escape(name)}</h1><p>There is nothing to decide here. Applications that want to use your "
-        f"account will ask you on this site.</p>{_sign_out(mark, 'sign-out')}"
+        f"<h1>Signed in as {escape(name)}</h1><p>Applications that want to use your "
+        f"account will ask you on this site.</p>{_sign_out(csrf_token, 'sign-out')}"
     )
     return _page("Signed in", body)
 
@@ -106,45 +106,46 @@ def consent_page(
     account: str,
     lacks_access: bool,
     request: str,
-    marks: tuple[str, str],
+    csrf_tokens: tuple[str, str],
 ) -> Response:
     """The question whether a client may act for the user; `marks` are those of the answer and of signing out."""
-    known = one_line(client, 100) or "An application without a name"
-    asked = "".join(f"<li>{escape(SCOPE_TEXTS.get(scope, scope))}</li>" for scope in pending.scopes)
-    place = escape(one_line(place_of(pending.redirect_uri), 100))
-    where = f"{place}, on your own machine" if is_local(pending.redirect_uri) else place
+    client_name = one_line(client, 100) or "An unnamed application"
+    scope_items = "".join(f"<li>{escape(SCOPE_TEXTS.get(scope, scope))}</li>" for scope in pending.scopes)
+    host = escape(one_line(redirect_host(pending.redirect_uri), 100))
+    target = f"{host}, on your own machine" if is_local(pending.redirect_uri) else host
     origin = (
-        '<p class="warning">This application registered itself; nobody here has checked its name. Allow it only if '
+        '<p class="warning">This application registered itself, and its name is unverified. Allow it only if '
         "you have just asked it to connect.</p>"
         if dynamic
         else ""
     )
     lacking = (
-        '<p class="warning">Your account has no access to the MCP tools at present, so they will refuse it. An '
-        "administrator can change that.</p>"
+        '<p class="warning">Your account has no access to the MCP tools, so they will refuse requests. An '
+        "administrator can change this.</p>"
         if lacks_access
         else ""
     )
     body = (
-        f"<h1>Allow {escape(known)} to use your account?</h1>{origin}{lacking}<p>It asks to:</p><ul>{asked}</ul>"
-        f"<dl><dt>Your account</dt><dd>{escape(account)}</dd><dt>The answer goes to</dt><dd>{where}</dd></dl>"
-        f'<form method="post" action="consent">{_hidden(mark=marks[0], request=request)}<div class="actions">'
+        f"<h1>Allow {escape(client_name)} to use your account?</h1>{origin}{lacking}"
+        f"<p>It requests permission to:</p><ul>{scope_items}</ul>"
+        f"<dl><dt>Your account</dt><dd>{escape(account)}</dd><dt>The response goes to</dt><dd>{target}</dd></dl>"
+        f'<form method="post" action="consent">{_hidden(mark=csrf_tokens[0], request=request)}<div class="actions">'
         '<button type="submit" name="decision" value="allow">Allow</button>'
         '<button type="submit" name="decision" value="deny" class="second">Deny</button></div></form>'
-        '<p class="quiet">It keeps this access for as long as it is used at least every 30 days, or until an '
-        f"administrator takes it back.</p>{_sign_out(marks[1], '../../sign-out', request)}"
+        '<p class="quiet">Access ends after 30 days without use, or when an '
+        f"administrator revokes it.</p>{_sign_out(csrf_tokens[1], '../../sign-out', request)}"
     )
     return _page("Allow access", body, root="../../", forms=form_source(pending.redirect_uri))
 
 
-def fault_page(title: str, text: str, *, root: str = "") -> Response:
-    """What went wrong, for a reader; status 400."""
+def error_page(title: str, text: str, *, root: str = "") -> Response:
+    """Return an error page with status 400."""
     return _page(title, f"<h1>{escape(title)}</h1><p>{escape(text)}</p>", status=400, root=root)
 
 
-def _sign_out(mark: str, action: str, request: str = "") -> str:
+def _sign_out(csrf_token: str, action: str, request: str = "") -> str:
     return (
-        f'<form method="post" action="{action}">{_hidden(mark=mark, request=request)}'
+        f'<form method="post" action="{action}">{_hidden(mark=csrf_token, request=request)}'
         '<button type="submit" class="link">Sign out</button></form>'
     )
 

@@ -1,4 +1,4 @@
-"""What the SDK's OAuth handlers ask of this service: clients, codes, tokens. One provider serves one request."""
+"""Clients, codes and tokens for the SDK's OAuth handlers; one provider per request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pydantic import AnyUrl
 from sourcelight.repos.state import MCP, USER_ALL, IssuedCode, OAuthClient, State, TokenPair
 from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.identity.authentication import same_service
-from sourcelight.server.oauth.addresses import fault_of, matches
+from sourcelight.server.oauth.addresses import matches, redirect_problem
 from sourcelight.server.oauth.sealing import FormSealer, PendingAuthorization
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -34,45 +34,47 @@ Given = TypeVar("Given")
 
 
 class RegisteredClient(OAuthClientInformationFull):
-    """A client as the handlers see it, with our rules for addresses and scopes."""
+    """A client for the handlers, with the redirect and scope rules of this service."""
 
     def validate_redirect_uri(self, redirect_uri: AnyUrl | None) -> AnyUrl:
-        """The address to answer at; on loopback any port is right (RFC 8252, 7.3)."""
-        known = self.redirect_uris or []
+        """Return the address to redirect to; on loopback any port is valid (RFC 8252, 7.3)."""
+        registered = self.redirect_uris or []
         if redirect_uri is None:
-            if len(known) == 1:
-                return known[0]
-            raise InvalidRedirectUriError("redirect_uri is needed: the client has several addresses")
-        if any(matches(str(each), str(redirect_uri)) for each in known):
+            if len(registered) == 1:
+                return registered[0]
+            raise InvalidRedirectUriError("redirect_uri is required: the client has several addresses")
+        if any(matches(str(uri), str(redirect_uri)) for uri in registered):
             return redirect_uri
         raise InvalidRedirectUriError("the redirect_uri is not one of the client's registered addresses")
 
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
-        """The scopes that are asked for; none named means all of the client's. ``user:all`` includes ``mcp``."""
-        own = (self.scope or "").split()
-        allowed = {*own, MCP} if USER_ALL in own else set(own)
-        wanted = list(dict.fromkeys((requested_scope or "").split())) or own
-        for scope in wanted:
+        """Return the requested scopes, by default all of the client. ``user:all`` includes ``mcp``."""
+        client_scopes = (self.scope or "").split()
+        allowed = {*client_scopes, MCP} if USER_ALL in client_scopes else set(client_scopes)
+        scopes = list(dict.fromkeys((requested_scope or "").split())) or client_scopes
+        for scope in scopes:
             if scope not in allowed:
-                raise InvalidScopeError(f"the client may not ask for the scope {scope}; it may for {' '.join(own)}")
-        return wanted
+                raise InvalidScopeError(
+                    f"the client may not request the scope {scope}; allowed: {' '.join(client_scopes)}"
+                )
+        return scopes
 
 
 class Provider:
-    """Answers the SDK's handlers for one request.
+    """The provider of the SDK's handlers for one request.
 
     Parameters
     ----------
     state
-        Where everything is kept.
+        Accounts, clients and tokens.
     sealer
         Seals authorization requests for the pages.
     base
         This service's address as the request sees it.
     dynamic
-        Whether clients that registered themselves are served.
+        Whether clients that registered themselves may be used.
     resource
-        What the token request is for (RFC 8707); "" when not said.
+        Resource of the token request (RFC 8707); "" without one.
     """
 
     def __init__(self, state: State, sealer: FormSealer, base: str, *, dynamic: bool, resource: str = "") -> None:
@@ -82,50 +84,52 @@ class Provider:
         self._dynamic = dynamic
         self._resource = resource
 
-    def known(self, client_id: str) -> OAuthClient | None:
-        """The client of this id, if it is served."""
-        found = self._state.clients.find(client_id)
-        return None if found is None or (found.dynamic and not self._dynamic) else found
+    def find_client(self, client_id: str) -> OAuthClient | None:
+        """Return the client of an id, if it may be used."""
+        client = self._state.clients.find(client_id)
+        return None if client is None or (client.dynamic and not self._dynamic) else client
 
     def secret_matches(self, client_id: str, secret: str) -> bool:
-        """Whether this is the secret of a confidential client."""
-        found = self.known(client_id)
-        return found is not None and found.secret is not None and hmac.compare_digest(found.secret, digest_of(secret))
+        """Tell whether this is the secret of a confidential client."""
+        client = self.find_client(client_id)
+        return (
+            client is not None and client.secret is not None and hmac.compare_digest(client.secret, digest_of(secret))
+        )
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
-        """The client as the handlers want it; without its secret, of which only a hash is known."""
-        found = self.known(client_id)
-        if found is None:
+        """Return the client for the handlers, without its secret, which is stored as a hash."""
+        client = self.find_client(client_id)
+        if client is None:
             return None
-        method = found.metadata.get("token_endpoint_auth_method")
+        method = client.metadata.get("token_endpoint_auth_method")
         return RegisteredClient(
-            client_id=found.id,
-            client_name=found.name,
-            redirect_uris=[AnyUrl(uri) for uri in found.redirect_uris],
-            scope=" ".join(found.scopes),
-            grant_types=list(found.metadata.get("grant_types", _GRANT_TYPES)),
-            token_endpoint_auth_method=method or ("none" if found.secret is None else "client_secret_post"),
+            client_id=client.id,
+            client_name=client.name,
+            redirect_uris=[AnyUrl(uri) for uri in client.redirect_uris],
+            scope=" ".join(client.scopes),
+            grant_types=list(client.metadata.get("grant_types", _GRANT_TYPES)),
+            token_endpoint_auth_method=method or ("none" if client.secret is None else "client_secret_post"),
         )
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a client that registers itself (RFC 7591)."""
+        """Store a client that registers itself (RFC 7591)."""
         uris = [str(uri) for uri in client_info.redirect_uris or []]
         if not 1 <= len(uris) <= _MOST_URIS:
             raise RegistrationError("invalid_redirect_uri", f"a client has 1 to {_MOST_URIS} redirect_uris")
         for uri in uris:
-            if fault := fault_of(uri):
-                raise RegistrationError("invalid_redirect_uri", f"a redirect_uri can't be used: {fault}")
+            if problem := redirect_problem(uri):
+                raise RegistrationError("invalid_redirect_uri", f"can't use a redirect_uri: {problem}")
         if not set(client_info.grant_types) <= _GRANT_TYPES or client_info.response_types != ["code"]:
             raise RegistrationError(
                 "invalid_client_metadata",
-                "grant_types are authorization_code and refresh_token, response_types is code alone",
+                "grant_types must be authorization_code and refresh_token, response_types must be code",
             )
         if not (client_info.scope or "").split():
             client_info.scope = MCP
         name = (client_info.client_name or "").strip()
         if len(name) > _LONGEST_NAME:
             raise RegistrationError("invalid_client_metadata", f"client_name has more than {_LONGEST_NAME} characters")
-        kept = client_info.model_dump(
+        metadata = client_info.model_dump(
             mode="json", exclude_none=True, exclude={"client_secret", "client_id", "redirect_uris", "scope"}
         )
         secret = client_info.client_secret
@@ -136,15 +140,17 @@ class Provider:
             tuple(uris),
             (MCP,),
             dynamic=True,
-            metadata=kept,
+            metadata=metadata,
             created_at=int(self._state.clock()),
         )
         await _in_thread(lambda: self._state.clients.store(client))
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
-        """The address of the page on which the user decides; relative, so that it holds behind a proxy's path."""
+        """Return the address of the consent page, relative so that it works behind a proxy's path."""
         if not _CHALLENGE.fullmatch(params.code_challenge):
-            raise AuthorizeError("invalid_request", "code_challenge is no S256 challenge: 43 characters of base64url")
+            raise AuthorizeError(
+                "invalid_request", "code_challenge must be an S256 challenge of 43 base64url characters"
+            )
         if len(params.state or "") > _LONGEST_STATE:
             raise AuthorizeError("invalid_request", f"state has more than {_LONGEST_STATE} characters")
         if params.resource and not same_service(params.resource, self._base):
@@ -164,80 +170,80 @@ class Provider:
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
-        """What a code stands for; a code that comes a second time ends what the first gave."""
-        found = self._state.authorizations.code(authorization_code)
-        if found is None or found.client != client.client_id:
+        """Return the grant of a code; a second use revokes the tokens of the first."""
+        code = self._state.authorizations.code(authorization_code)
+        if code is None or code.client != client.client_id:
             return None
-        if found.used:
-            await _in_thread(lambda: self._state.authorizations.end(found.family))
+        if code.used:
+            await _in_thread(lambda: self._state.authorizations.end(code.family))
             return None
-        self._check_resource(found)
+        self._check_resource(code)
         return AuthorizationCode(
             code=authorization_code,
-            scopes=list(found.scopes),
-            expires_at=math.inf if self._state.clock() < found.expires_at else 0,
-            client_id=found.client,
-            code_challenge=found.challenge,
-            redirect_uri=AnyUrl(found.redirect_uri),
-            redirect_uri_provided_explicitly=found.redirect_uri_given,
-            resource=found.resource or None,
+            scopes=list(code.scopes),
+            expires_at=math.inf if self._state.clock() < code.expires_at else 0,
+            client_id=code.client,
+            code_challenge=code.challenge,
+            redirect_uri=AnyUrl(code.redirect_uri),
+            redirect_uri_provided_explicitly=code.redirect_uri_given,
+            resource=code.resource or None,
         )
 
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
-        """Tokens for a code."""
+        """Return tokens for a code."""
         del client
         pair = await _in_thread(lambda: self._state.authorizations.exchange_code(authorization_code.code))
         return _answer(pair, "the authorization code was used before")
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
-        """What a refresh token stands for; one that comes a second time ends its whole family."""
-        found = self._state.authorizations.refresh_token(refresh_token)
-        if found is None or found.client != client.client_id:
+        """Return the grant of a refresh token; a second use revokes its whole family."""
+        code = self._state.authorizations.refresh_token(refresh_token)
+        if code is None or code.client != client.client_id:
             return None
-        if found.used:
-            await _in_thread(lambda: self._state.authorizations.end(found.family))
+        if code.used:
+            await _in_thread(lambda: self._state.authorizations.end(code.family))
             return None
-        if found.expires_at <= self._state.clock():
+        if code.expires_at <= self._state.clock():
             return None
-        self._check_resource(found)
+        self._check_resource(code)
         return RefreshToken(
             token=refresh_token,
-            client_id=found.client,
-            scopes=list(found.scopes),
-            resource=found.resource or None,
+            client_id=code.client,
+            scopes=list(code.scopes),
+            resource=code.resource or None,
         )
 
     async def exchange_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
-        """New tokens for a refresh token."""
+        """Return new tokens for a refresh token."""
         del client
         token = refresh_token.token
         pair = await _in_thread(lambda: self._state.authorizations.exchange_refresh_token(token, scopes))
         return _answer(pair, "the refresh token was used before")
 
     async def load_access_token(self, token: str) -> AccessToken | None:
-        """Unused: requests are recognised by the authenticator."""
+        """Return None: the authenticator checks access tokens."""
         del token
         return None
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """Unused: revocation has its own handler, which serves public clients, too."""
+        """Do nothing: another handler revokes tokens, also of public clients."""
         del token
 
     async def exchange_identity_assertion(self, client: OAuthClientInformationFull, params: object) -> OAuthToken:
-        """Refuse: this grant is not offered."""
+        """Refuse: this grant type isn't supported."""
         del client, params
-        raise TokenError("unsupported_grant_type", "grants are authorization_code and refresh_token")
+        raise TokenError("unsupported_grant_type", "supported grant types: authorization_code, refresh_token")
 
-    def _check_resource(self, found: IssuedCode) -> None:
-        """Refuse a token request for another resource than the one that was allowed (RFC 8707, 2.2)."""
+    def _check_resource(self, code: IssuedCode) -> None:
+        """Refuse a token request for a resource that wasn't granted (RFC 8707, 2.2)."""
         if not self._resource:
             return
-        if found.resource:
-            right = self._resource.rstrip("/") == found.resource.rstrip("/")
+        if code.resource:
+            right = self._resource.rstrip("/") == code.resource.rstrip("/")
         else:
             right = same_service(self._resource, self._base)
         if not right:
@@ -245,16 +251,16 @@ class Provider:
 
 
 class ResourceRefused(Exception):
-    """Raised through the SDK's handler for a token request that names another resource than was allowed."""
+    """A token request names a resource that wasn't granted; passes through the SDK's handler."""
 
 
 async def _in_thread(work: Callable[[], Given]) -> Given:
     return await anyio.to_thread.run_sync(work)
 
 
-def _answer(pair: TokenPair | None, fault: str) -> OAuthToken:
+def _answer(pair: TokenPair | None, message: str) -> OAuthToken:
     if pair is None:
-        raise TokenError("invalid_grant", fault)
+        raise TokenError("invalid_grant", message)
     return OAuthToken(
         access_token=pair.access,
         token_type="Bearer",  # noqa: S106 - the kind of a token

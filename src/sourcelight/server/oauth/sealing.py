@@ -1,7 +1,4 @@
-"""What pages carry from one step to the next, sealed so that it comes back as it was given.
-
-Slowing down those who guess: whose attempts count together, and how much work waits for a core.
-"""
+"""Sealed authorization requests and CSRF tokens of forms, and limits against guessing."""
 
 from __future__ import annotations
 
@@ -24,29 +21,29 @@ from sourcelight.repos.state import AttemptLimit
 from sourcelight.server.oauth.addresses import OAuthOptions
 
 PENDING_S = 600
-"""Seconds in which a user has to sign in and decide."""
+"""Seconds that a user has to sign in and decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingAuthorization:
-    """An authorization request that was found right and waits for its user.
+    """A valid authorization request that waits for its user.
 
     Parameters
     ----------
     client
         Client id.
     redirect_uri, redirect_uri_given
-        Where the answer goes, and whether the request said so itself.
+        Target of the response, and whether the request named it.
     scopes
-        What is asked for.
+        Requested scopes.
     challenge
         PKCE challenge (RFC 7636, method S256).
     state
-        The client's own mark, given back to it; None when it sent none.
+        Value of the client, returned to it; None without one.
     resource
-        What the tokens are for (RFC 8707); "" when not said.
+        Resource of the tokens (RFC 8707); "" without one.
     issuer
-        This service's address as the request used it (RFC 9207).
+        Address of this service in the request (RFC 9207).
     """
 
     client: str
@@ -60,22 +57,22 @@ class PendingAuthorization:
 
 
 class FormSealer:
-    """Seals requests and forms with one key; nothing is kept between a page and its answer."""
+    """Seals requests and forms with one key, without state between a page and its response."""
 
     def __init__(self, key: bytes, clock: Callable[[], float] = time.time) -> None:
         self._key = key
         self._clock = clock
 
     def seal(self, pending: PendingAuthorization) -> str:
-        """A text for an address; it is signed, not secret."""
+        """Return a signed text for an address; it isn't secret."""
         body = json.dumps([int(self._clock()) + PENDING_S, asdict(pending)], separators=(",", ":"))
         text = base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
-        return f"{text}.{self._mark('pending', text)}"
+        return f"{text}.{self._sign('pending', text)}"
 
     def open(self, sealed: str) -> PendingAuthorization | None:
-        """The request that was sealed; None for an altered text or one that is too old."""
-        text, _, mark = sealed.partition(".")
-        if not hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark("pending", text).encode()):
+        """Return the sealed request; None for a changed or expired text."""
+        text, _, signature = sealed.partition(".")
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign("pending", text).encode()):
             return None
         try:
             until, fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
@@ -85,15 +82,15 @@ class FormSealer:
             return None
         return PendingAuthorization(**(fields | {"scopes": tuple(fields["scopes"])}))
 
-    def mark(self, purpose: str, *parts: str) -> str:
-        """What a form must send back, so that no foreign page can send it (CSRF)."""
-        return self._mark(purpose, *parts)
+    def csrf_token(self, purpose: str, *parts: str) -> str:
+        """Return the token that a form must send back, so that no foreign page can send the form (CSRF)."""
+        return self._sign(purpose, *parts)
 
-    def is_marked(self, given: str, purpose: str, *parts: str) -> bool:
-        """Whether a form sent back its mark; takes the same time whatever was given."""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._mark(purpose, *parts).encode())
+    def has_csrf_token(self, value: str, purpose: str, *parts: str) -> bool:
+        """Tell whether a form sent back its token, in constant time."""
+        return hmac.compare_digest(value.encode("utf-8", "replace"), self._sign(purpose, *parts).encode())
 
-    def _mark(self, purpose: str, *parts: str) -> str:
+    def _sign(self, purpose: str, *parts: str) -> str:
         text = json.dumps([purpose, *parts]).encode()
         return base64.urlsafe_b64encode(hmac.new(self._key, text, hashlib.sha256).digest()).decode().rstrip("=")
 
@@ -104,7 +101,7 @@ _IPV6_NETWORK_BITS = 64
 
 
 def network_of(request: Request) -> str:
-    """Where a request comes from: an IPv4 address, or the network of 64 bits that one user of IPv6 has."""
+    """Return the origin of a request: an IPv4 address, or the 64-bit network of an IPv6 user."""
     host = request.client.host if request.client else ""
     try:
         address = ipaddress.ip_address(host)
@@ -118,7 +115,7 @@ def network_of(request: Request) -> str:
 
 
 def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[AttemptLimit]:
-    """What one attempt to sign in counts against: account and address together, the address, the account."""
+    """Return the limits of a sign-in: of account and address, of the address, of the account."""
     account = name.casefold()[:64]
     return (
         AttemptLimit("sign-in", f"{account}\0{network}", options.failures, _SIGN_IN_WINDOW_S),
@@ -128,18 +125,18 @@ def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[A
 
 
 class Overloaded(Exception):
-    """Raised when as much work waits as may."""
+    """Too many tasks are waiting."""
 
 
 class BoundedQueue:
-    """Runs work in threads: so many at a time, and so many waiting; more is refused at once.
+    """Runs tasks in threads with limits on running and waiting ones; refuses others at once.
 
     Parameters
     ----------
     concurrency
-        Pieces of work at the same time. A check of a password takes 16 MiB and a core for a quarter of a second.
+        Concurrent tasks. Checking a password takes 16 MiB and a core for a quarter of a second.
     max_waiting
-        Pieces of work that may wait for their turn.
+        Waiting tasks.
     """
 
     def __init__(self, concurrency: int, max_waiting: int) -> None:
@@ -148,7 +145,7 @@ class BoundedQueue:
         self._admitted = 0
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Run `work` when its turn comes; raises `Overloaded` when too much waits already."""
+        """Run `work` in its turn; raise `Overloaded` when too many tasks are waiting."""
         if self._admitted >= self._capacity:
             raise Overloaded
         self._admitted += 1

@@ -75,18 +75,18 @@ class McpSession:
             As their names say; `NotFound` without such an endpoint.
         """
         async with self._listing:
-            running = tape()
+            recording = tape()
             # A recording must have the list, and a replay must not see another one.
-            if self._tools is None or running is not self._tools_of:
-                self._tools = await (self._list_tools() if running is None else self._list_tools_on_tape(running))
-                self._tools_of = running
+            if self._tools is None or recording is not self._tools_of:
+                self._tools = await (self._list_tools() if recording is None else self._list_tools_on_tape(recording))
+                self._tools_of = recording
         return self._tools
 
-    async def _list_tools_on_tape(self, running: Recording) -> Mapping[str, ServerTool]:
-        async def live(_: Any) -> Any:
+    async def _list_tools_on_tape(self, recording: Recording) -> Mapping[str, ServerTool]:
+        async def call_live(_: Any) -> Any:
             return [[name, tool.name, dict(tool.schema)] for name, tool in (await self._list_tools()).items()]
 
-        told = await running.deck.ask("tools", self.url, None, live, lambda _: None, self._hidden)
+        told = await recording.deck.ask("tools", self.url, None, call_live, lambda _: None, self._hidden)
         return {name: ServerTool(own, schema) for name, own, schema in told}
 
     async def _list_tools(self) -> Mapping[str, ServerTool]:
@@ -112,11 +112,11 @@ class McpSession:
             When there is no response at all.
         """
         tool = (await self.tools())[name]
-        running = tape()
-        if running is None:
+        recording = tape()
+        if recording is None:
             return await self._live_call(name, tool, arguments, observer)
 
-        async def live(note: Any) -> Any:
+        async def call_live(note: Any) -> Any:
             def noted(at: ToolProgress) -> None:
                 note([at.stage, at.done, at.total])
 
@@ -128,7 +128,7 @@ class McpSession:
                 observer(ToolProgress(*note))
 
         what = {"name": tool.name, "arguments": dict(arguments)}
-        said = await running.deck.ask("tool", self.url, what, live, seen, self._hidden)
+        said = await recording.deck.ask("tool", self.url, what, call_live, seen, self._hidden)
         return Payload(said["structured"], said["texts"])
 
     async def _live_call(

@@ -1,4 +1,5 @@
-"""Deep search over HTTP, as clients of the service know it: conversations as JSON, and progress as events.
+"""Deep search over HTTP: conversations as JSON, and the events of a question as a stream.
 
-Who may read and change what is the desk's to decide (`engines.deepsearch`); who asks is `server.identity`'s.
+`engines.deepsearch` decides who may read and change a conversation, and `server.identity` who sends a request. Start
+with `api`.
 """

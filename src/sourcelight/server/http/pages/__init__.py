@@ -1,5 +1,5 @@
-"""Pages that are only read: conversations, files at a commit, folders, commits.
+"""Read-only pages: conversations, files at a commit, directories, commits.
 
-Plain HTML without any script, under a policy that would run none; all text is escaped. A page is opened by a token or
-by the session of a signed-in browser, and permissions are checked each time.
+They are HTML without scripts under a strict policy, with all text escaped; pages with forms are in `server.oauth`. A
+token or the session of a browser opens a page, with a check of permissions each time. Start with `routes`.
 """
