@@ -51,7 +51,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         ('{"mcp": {"enabled": true}}', 1, ("unknown setting 'mcp'", "mcp.enabled")),
         ('{"a": 1,\n}', 2, ("not JSON", "without comments")),
         ("{\n// no\n}", 2, ("not JSON",)),
-        ("[]", 1, ("no JSON object",)),
+        ("[]", 1, ("not a JSON object",)),
         ("", 1, ("not JSON",)),
         ('{"search.maxFileSize": NaN}', 1, ("NaN",)),
         ('{"search.maxFileSize": true}', 1, ("a whole number",)),
