@@ -112,7 +112,7 @@ def test_the_page_is_one_file_that_runs_nothing(report: Report, tmp_path: Path) 
     assert "http" not in text.replace("http-equiv", "")
     assert "1 of 2 rows" in text
     assert "66.7%" in text
-    assert "<li>Left out: Merges.</li>" in text
+    assert "<li>Excludes: Merges.</li>" in text
     assert "1 repository could not be read." in text
     assert "\u202e" not in text
     assert "<img src=x" not in report._repr_html_()
@@ -140,8 +140,8 @@ def test_the_page_is_the_same_for_the_same_report(report: Report) -> None:
 def test_caveats_are_footnotes_below_the_numbers(report: Report) -> None:
     for text in (report.to_html(), report.to_markdown().replace("\\", "").replace("&#58;", ":")):
         notes = text.rindex("Notes")
-        assert text.index("Commits that a branch reaches.") < text.rindex("Left out: this service does not tell.")
-        for note in ("Left out: this service does not tell.", "Left out: Merges.", "1 repository could not be read."):
+        assert text.index("Commits that a branch reaches.") < text.rindex("Excludes: this service does not tell.")
+        for note in ("Excludes: this service does not tell.", "Excludes: Merges.", "1 repository could not be read."):
             assert text.rindex(note) > notes
             assert text.count(f"<li>{note}") <= 1
     assert "This report is incomplete: not known here: lines owned." in report.to_html()

@@ -53,13 +53,13 @@ class MatchCounter:
 
     def _new(self, files: Any, keys: Sequence[str]) -> list[int]:
         """For each group of rows 1 if it is of a file that was not counted before, else 0."""
-        found = []
+        new_counts = []
         for path, *key in zip(files["path"].to_pylist(), *(files[name].to_pylist() for name in keys), strict=True):
-            known = len(self._files)
+            file_count = len(self._files)
             if path is not None:
                 self._files.add(hash(tuple(key)))
-            found.append(len(self._files) - known)
-        return found
+            new_counts.append(len(self._files) - file_count)
+        return new_counts
 
     def _sum(self, table: Any) -> Any:
         sums = table.group_by(list(self.by)).aggregate([("matches", "sum"), ("files", "sum")])
@@ -85,9 +85,9 @@ def _plain(kind: Any) -> Any:
 
 def counts_frame(table: Any, attrs: dict[str, Any]) -> Any:
     """DataFrame of a table of counts, most matches first, ties by the other columns; dtypes do not depend on rows."""
-    known = {column.name: column for column in (SERVICE, *MATCHES)}
+    by_name = {column.name: column for column in (SERVICE, *MATCHES)}
     by = [name for name in table.column_names if name not in {"matches", "files"}]
-    columns = [_text_column(known[name]) for name in by]
+    columns = [_text_column(by_name[name]) for name in by]
     columns += [Column("matches", "int64", "matches"), Column("files", "int64", "files")]
     order = [("matches", "descending"), *((name, "ascending") for name in by)]
     table = table.select([column.name for column in columns]).cast(table_schema(columns))
@@ -117,54 +117,54 @@ def compare_frames(before: Any, after: Any, by: str) -> Any:
 
     keys = list(GRAINS[by])
     left, right = (_grouped(side, keys, by) for side in (before, after))
-    joined = left.merge(right, on=keys, how="outer", suffixes=("_before", ""), indicator="change")
-    joined["change"] = (
-        joined["change"].map({"left_only": "removed", "right_only": "added", "both": "kept"}).astype("str")
-    )
-    joined["language"] = joined["language"].where(joined["language"].notna(), joined["language_before"])
-    joined["_at"] = joined["line_number"].fillna(joined["line_number_before"])
-    joined["_order"] = joined["change"].map({"removed": 0, "kept": 1, "added": 2})
+    pairs = left.merge(right, on=keys, how="outer", suffixes=("_before", ""), indicator="change")
+    pairs["change"] = pairs["change"].map({"left_only": "removed", "right_only": "added", "both": "kept"}).astype("str")
+    pairs["language"] = pairs["language"].where(pairs["language"].notna(), pairs["language_before"])
+    pairs["_at"] = pairs["line_number"].fillna(pairs["line_number_before"])
+    pairs["_order"] = pairs["change"].map({"removed": 0, "kept": 1, "added": 2})
     order = [*(key for key in ("name", *_PLACE) if key in keys), "_at", "_order"]
-    joined = joined.sort_values(order, kind="stable", na_position="first")
+    pairs = pairs.sort_values(order, kind="stable", na_position="first")
     schema = table_schema(COMPARISON)
     columns = []
     for field in schema:
-        values = joined[field.name] if field.name in joined.columns else pd.Series([None] * len(joined), dtype="object")
+        values = pairs[field.name] if field.name in pairs.columns else pd.Series([None] * len(pairs), dtype="object")
         columns.append(pa.array(values.astype("object"), type=_plain(field.type), from_pandas=True).cast(field.type))
-    counts = joined["change"].value_counts()
+    counts = pairs["change"].value_counts()
     attrs = {name: int(counts.get(name, 0)) for name in ("added", "removed", "kept")}
-    told = {f"{name}_{when}": side.attrs[name] for when, side in (("before", before), ("after", after))
+    side_attrs = {f"{name}_{when}": side.attrs[name] for when, side in (("before", before), ("after", after))
             for name in _FACTS if name in side.attrs}  # fmt: skip
-    own = {name: after.attrs[name] for name in ("endpoint", "backend_id") if name in after.attrs}
+    source_attrs = {name: after.attrs[name] for name in ("endpoint", "backend_id") if name in after.attrs}
     statuses = {side.attrs.get("status", "complete") for side in (before, after)}
     status = {"status": "complete" if statuses == {"complete"} else "limited"}
     for name in ("cut", "reasons"):
         texts = dict.fromkeys(str(side.attrs[name]) for side in (before, after) if side.attrs.get(name))
         status |= {name: "; ".join(texts)} if texts else {}
-    return to_pandas(pa.Table.from_arrays(columns, schema=schema), COMPARISON, {**told, **own, **status, **attrs})
+    return to_pandas(
+        pa.Table.from_arrays(columns, schema=schema), COMPARISON, {**side_attrs, **source_attrs, **status, **attrs}
+    )
 
 
 def _grouped(frame: Any, keys: list[str], by: str) -> Any:
     """One row per line, file or repository of a side, with what is told of it."""
     import pandas as pd
 
-    part = pd.DataFrame(index=range(len(frame)))
+    rows = pd.DataFrame(index=range(len(frame)))
     for name in (*_LINE[:-1], "language", "line_number", "match_count", "commit", "revision"):
         values = frame[name].astype("object").reset_index(drop=True) if name in frame.columns else None
-        part[name] = values if values is not None else None
-    part = part.astype("object").where(part.notna(), None)
-    part["match_count"] = pd.to_numeric(part["match_count"]).fillna(1).astype("int64")
-    part["line_number"] = pd.to_numeric(part["line_number"]).astype("Int64")
+        rows[name] = values if values is not None else None
+    rows = rows.astype("object").where(rows.notna(), None)
+    rows["match_count"] = pd.to_numeric(rows["match_count"]).fillna(1).astype("int64")
+    rows["line_number"] = pd.to_numeric(rows["line_number"]).astype("Int64")
     if by == "line":
-        part["_commit"] = part["commit"].where(part["type"].isin(["commit", "diff"]), None)
-        part = part.sort_values("line_number", kind="stable", na_position="first")
-        part["_nth"] = part.groupby(list(_LINE), dropna=False, sort=False, observed=True).cumcount()
-        told = part
+        rows["_commit"] = rows["commit"].where(rows["type"].isin(["commit", "diff"]), None)
+        rows = rows.sort_values("line_number", kind="stable", na_position="first")
+        rows["_nth"] = rows.groupby(list(_LINE), dropna=False, sort=False, observed=True).cumcount()
+        groups = rows
     else:
-        firsts = {name: (name, "first") for name in part.columns if name not in {*keys, "match_count"}}
-        told = part.groupby(keys, dropna=False, sort=False, observed=True).agg(
+        firsts = {name: (name, "first") for name in rows.columns if name not in {*keys, "match_count"}}
+        groups = rows.groupby(keys, dropna=False, sort=False, observed=True).agg(
             **firsts, match_count=("match_count", "sum")
         ).reset_index()  # fmt: skip
-        told["line_number"] = pd.array([None] * len(told), dtype="Int64")
-    kept = {*keys, "line_number", "match_count", "commit", "revision", "language"}
-    return told[[name for name in told.columns if name in kept]]
+        groups["line_number"] = pd.array([None] * len(groups), dtype="Int64")
+    retained = {*keys, "line_number", "match_count", "commit", "revision", "language"}
+    return groups[[name for name in groups.columns if name in retained]]

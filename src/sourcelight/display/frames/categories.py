@@ -25,18 +25,18 @@ def union_dtype() -> Any:
             is_union = all(isinstance(each, pd.CategoricalDtype) and not each.ordered for each in dtypes)
             if not is_union or any(each.categories is None for each in dtypes):
                 return super()._get_common_dtype(dtypes)  # type: ignore[misc]  # not in the stubs
-            found = [each.categories for each in dtypes if len(each.categories)]
-            if not found:
+            category_lists = [each.categories for each in dtypes if len(each.categories)]
+            if not category_lists:
                 return self
-            categories = found[0]
-            for more in found[1:]:
-                categories = categories.append(more.difference(categories, sort=False))
+            categories = category_lists[0]
+            for further in category_lists[1:]:
+                categories = categories.append(further.difference(categories, sort=False))
             return UnionCategoricalDtype(categories)
 
         def update_dtype(self, dtype: Any) -> Any:
-            own: Any = pd.CategoricalDtype(self.categories, self.ordered)
-            plain = own.update_dtype(dtype)
-            return UnionCategoricalDtype(plain.categories, plain.ordered)
+            base: Any = pd.CategoricalDtype(self.categories, self.ordered)
+            updated = base.update_dtype(dtype)
+            return UnionCategoricalDtype(updated.categories, updated.ordered)
 
         def __reduce__(self) -> Any:
             return pd.CategoricalDtype, (self.categories, self.ordered)

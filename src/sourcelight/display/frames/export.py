@@ -215,11 +215,11 @@ def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name
     ValueError
         For a format or an ending that is not known; names those that are.
     """
-    wanted = format or _ENDINGS.get(Path(path).suffix.lower(), "")
-    for known in FORMATS:
-        if wanted == known:
-            return known
-    raise ValueError(f"unknown format {wanted or path!r}; choose one of {', '.join(FORMATS)}")
+    name = format or _ENDINGS.get(Path(path).suffix.lower(), "")
+    for accepted in FORMATS:
+        if name == accepted:
+            return accepted
+    raise ValueError(f"unknown format {name or path!r}; choose one of {', '.join(FORMATS)}")
 
 
 class Encoder(Protocol):
@@ -308,8 +308,11 @@ class Parquet:
         self._flush()
         # Readers take Arrow's types and pandas' attrs from this entry alone; its writer would make it before `metadata`
         # is known. It is a schema message of Arrow's IPC format in base64 (parquet-format, ARROW:schema).
-        known = {**(self._schema.metadata or {}), **{name.encode(): text.encode() for name, text in metadata.items()}}
-        message = self._schema.with_metadata(known).serialize().to_pybytes()
+        all_metadata = {
+            **(self._schema.metadata or {}),
+            **{name.encode(): text.encode() for name, text in metadata.items()},
+        }
+        message = self._schema.with_metadata(all_metadata).serialize().to_pybytes()
         self._writer.add_key_value_metadata({**metadata, "ARROW:schema": base64.b64encode(message).decode()})
         self._writer.close()
 

@@ -81,16 +81,16 @@ def services_frame(services: Iterable[ServiceStatus]) -> Frame:
     """One row per service that had a part in an answer."""
     rows = [
         {
-            "service": one.name,
-            "endpoint": one.endpoint,
-            "status": one.status,
-            "matches": one.matches,
-            "rows": one.rows,
-            "duplicates": one.duplicates,
-            "elapsed_s": one.elapsed_s,
-            "error": "; ".join(one.reasons),
+            "service": service.name,
+            "endpoint": service.endpoint,
+            "status": service.status,
+            "matches": service.matches,
+            "rows": service.rows,
+            "duplicates": service.duplicates,
+            "elapsed_s": service.elapsed_s,
+            "error": "; ".join(service.reasons),
         }
-        for one in services
+        for service in services
     ]
     return to_pandas(rows_table(SERVICES, rows), SERVICES)
 
@@ -166,10 +166,10 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
     names = [name for name in rows[0].column_names if name != SERVICE.name]
     columns = next((each for each in COLUMNS.values() if [one.name for one in each] == names), None)
-    told = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
+    frame_attrs = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
     if columns is None:
         return None
-    return to_pandas(pa.concat_tables(rows).unify_dictionaries(), (*served, *columns), told)
+    return to_pandas(pa.concat_tables(rows).unify_dictionaries(), (*served, *columns), frame_attrs)
 
 
 def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:

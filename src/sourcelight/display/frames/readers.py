@@ -42,16 +42,16 @@ def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any
     OSError
         When the file can't be read.
     """
-    place = Path(path).expanduser()
-    kind = format_of(str(place), format)
+    file = Path(path).expanduser()
+    kind = format_of(str(file), format)
     if kind == "parquet":
         import pyarrow.parquet as pq
 
-        table = pq.read_table(place)
+        table = pq.read_table(file)
         attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", b"{}"))
-        _check(table.column_names, place)
+        _check(table.column_names, file)
         return _frame(table, attrs)
-    table = _csv_table(place) if kind == "csv" else _json_table(place)
+    table = _csv_table(file) if kind == "csv" else _json_table(file)
     return _frame(table, {})
 
 
@@ -60,8 +60,8 @@ def _frame(table: Any, attrs: Mapping[str, Any]) -> Any:
 
     columns = [_COLUMNS[name] for name in table.column_names]
     values = [_as(table.column(column.name), column) for column in columns]
-    made = pa.table(values, names=table.column_names).unify_dictionaries()
-    return to_pandas(made, columns, attrs)
+    unified = pa.table(values, names=table.column_names).unify_dictionaries()
+    return to_pandas(unified, columns, attrs)
 
 
 def _as(values: Any, column: Column) -> Any:
@@ -83,8 +83,8 @@ def _as(values: Any, column: Column) -> Any:
 def _check(names: Sequence[str], path: Path) -> None:
     unknown = [name for name in names if name not in _COLUMNS]
     if unknown:
-        shown = ", ".join(repr(name) for name in unknown[:5])
-        raise ValueError(f"{path} is not a file of matches: it has the columns {shown}")
+        listed_names = ", ".join(repr(name) for name in unknown[:5])
+        raise ValueError(f"{path} is not a file of matches: it has the columns {listed_names}")
 
 
 def _csv_table(path: Path) -> Any:
@@ -112,15 +112,15 @@ def _json_table(path: Path) -> Any:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    shown = [column for column in MATCHES if column.shown]
-    schema = pa.schema([(column.name, _loose(column)) for column in shown])
+    visible_columns = [column for column in MATCHES if column.shown]
+    schema = pa.schema([(column.name, _loose(column)) for column in visible_columns])
     if not path.stat().st_size:
         return schema.empty_table()
     parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
     table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_block_bytes(path)), parse)
     _check(table.column_names, path)
-    first = [one.name for one in (NAME, SERVICE) if one.name in table.column_names]
-    return table.select([*first, *schema.names])
+    leading = [one.name for one in (NAME, SERVICE) if one.name in table.column_names]
+    return table.select([*leading, *schema.names])
 
 
 def _block_bytes(path: Path) -> int:

@@ -68,12 +68,12 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         import duckdb
     except ImportError as exc:
         raise MissingExtra("duckdb", "sql()") from exc
-    named = _named(result) | {name: _arrow(name, table) for name, table in tables.items()}
-    if not named:
+    arrow_tables = _named(result) | {name: _arrow(name, table) for name, table in tables.items()}
+    if not arrow_tables:
         raise ToolError("sql: there is no table to ask: pass a result, or tables by their names", tool="sql")
     connection = duckdb.connect(":memory:", config=dict(_SHUT))
     try:
-        for name, table in named.items():
+        for name, table in arrow_tables.items():
             connection.register(name, table)
         connection.execute("SET lock_configuration = true")
     except BaseException as exc:
@@ -82,13 +82,13 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
             raise ToolError(f"sql: {exc}", tool="sql") from exc
         raise
     try:
-        found = _stoppable(connection, query)
-        if found is None:
+        arrow_result = _stoppable(connection, query)
+        if arrow_result is None:
             raise ToolError("sql: the statement returns no rows; ask with SELECT", tool="sql")
     except duckdb.Error as exc:
-        message = explained(str(exc), query, {name: list(table.schema.names) for name, table in named.items()})
-        raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(named)) from exc
-    frame = _frame(found)
+        message = explained(str(exc), query, {name: list(table.schema.names) for name, table in arrow_tables.items()})
+        raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(arrow_tables)) from exc
+    frame = _frame(arrow_result)
     attrs = [getattr(table, "attrs", {}) for table in (result, *tables.values())]
     # Without a result, a limit of any table is one of what was computed from it.
     source = attrs[0] if result is not None else min(attrs[1:], key=lambda facts: "cut" not in facts)
@@ -99,10 +99,10 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
 def _named(result: Any) -> dict[str, Any]:
     if result is None:
         return {}
-    found = {"matches": _arrow("result", result)}
+    tables = {"matches": _arrow("result", result)}
     if hasattr(result, "table"):
-        found |= {name: _part(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
-    return found
+        tables |= {name: _part(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
+    return tables
 
 
 def _part(name: str, frame: Any) -> Any:
@@ -137,8 +137,8 @@ def _stoppable(connection: Any, query: str) -> Any:
 
     def work() -> None:
         try:
-            found = connection.sql(query)
-            outcome["table"] = None if found is None else found.to_arrow_table()
+            relation = connection.sql(query)
+            outcome["table"] = None if relation is None else relation.to_arrow_table()
         except Exception as exc:  # noqa: BLE001 - raised again by the thread that waits
             outcome["fault"] = exc
         finally:
@@ -165,11 +165,11 @@ def _frame(table: Any) -> Frame:
     names: Mapping[str, int] = {}
     columns: dict[str, Any] = {}
     for name, values in zip(table.column_names, table.columns, strict=True):
-        used = name
-        while used in columns:  # SQL allows a name twice
+        column_name = name
+        while column_name in columns:  # SQL allows a name twice
             names = {**names, name: names.get(name, 1) + 1}
-            used = f"{name}_{names[name]}"
-        columns[used] = _column(values)
+            column_name = f"{name}_{names[name]}"
+        columns[column_name] = _column(values)
     return pd.DataFrame(columns, copy=False)
 
 

@@ -34,21 +34,21 @@ def explained(  # noqa: PLR0911 - one for each kind of error
     tables
         Columns of each table that the statement can read.
     """
-    if found := _TABLE.search(message):
-        return f"there is no table {found[1]!r}{_near(found[1], list(tables))}; tables: {', '.join(tables)}"
-    if found := _GROUP.search(message):
-        name = found[1]
+    if match := _TABLE.search(message):
+        return f"there is no table {match[1]!r}{_near(match[1], list(tables))}; tables: {', '.join(tables)}"
+    if match := _GROUP.search(message):
+        name = match[1]
         return f"column {name!r} is neither grouped nor aggregated; add it to GROUP BY, or write any_value({name})"
-    if found := _COLUMN.search(message):
-        name = next(group for group in found.groups() if group)
+    if match := _COLUMN.search(message):
+        name = next(group for group in match.groups() if group)
         return f"there is no column {name!r}{_near(name, _columns(query, tables))}; {_listed(query, tables)}"
-    if found := _FUNCTION.search(message):
-        return f"DuckDB has no function {found[1]!r}{_suggested(message)}"
-    if found := _SYNTAX.search(message):
-        where = f"at {found[1]!r}" if found[1] else "at its end"
-        return f"the statement can't be read {where}{_marked(message)}"
-    if found := _TYPES.search(message):
-        return f"{found[1]!r} can't take {found[2].replace('_LITERAL', '')}; convert with CAST(… AS …)"
+    if match := _FUNCTION.search(message):
+        return f"DuckDB has no function {match[1]!r}{_suggested(message)}"
+    if match := _SYNTAX.search(message):
+        position = f"at {match[1]!r}" if match[1] else "at its end"
+        return f"the statement can't be read {position}{_marked(message)}"
+    if match := _TYPES.search(message):
+        return f"{match[1]!r} can't take {match[2].replace('_LITERAL', '')}; convert with CAST(… AS …)"
     if _SHUT.search(message):
         return f"the statement reads or changes something outside of its tables; it can read {', '.join(tables)} alone"
     return _KIND.sub("", message.strip().partition("\n")[0])
@@ -56,8 +56,8 @@ def explained(  # noqa: PLR0911 - one for each kind of error
 
 def _used(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
     """The tables that a statement names; all where it names none."""
-    words = set(re.findall(r"\w+", query.casefold()))
-    return [name for name in tables if name.casefold() in words] or list(tables)
+    tokens = set(re.findall(r"\w+", query.casefold()))
+    return [name for name in tables if name.casefold() in tokens] or list(tables)
 
 
 def _columns(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
@@ -68,26 +68,26 @@ def _listed(query: str, tables: Mapping[str, Sequence[str]]) -> str:
     texts = []
     for name in _used(query, tables):
         columns = list(tables[name])
-        more = f" and {len(columns) - _MAX_COLUMNS} more" if len(columns) > _MAX_COLUMNS else ""
-        texts.append(f"columns of {name}: {', '.join(columns[:_MAX_COLUMNS])}{more}")
+        remainder = f" and {len(columns) - _MAX_COLUMNS} more" if len(columns) > _MAX_COLUMNS else ""
+        texts.append(f"columns of {name}: {', '.join(columns[:_MAX_COLUMNS])}{remainder}")
     return "; ".join(texts)
 
 
 def _near(name: str, names: Sequence[str]) -> str:
-    near = [one for one in names if one.casefold().startswith(name.casefold())]
-    near = near or difflib.get_close_matches(name.casefold(), names, 1, 0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    close_names = [one for one in names if one.casefold().startswith(name.casefold())]
+    close_names = close_names or difflib.get_close_matches(name.casefold(), names, 1, 0.6)
+    return f"; did you mean {close_names[0]!r}?" if close_names else ""
 
 
 def _suggested(message: str) -> str:
-    found = re.search(r"Did you mean \"([^\"]+)\"", message)
-    return f"; did you mean {found[1]!r}?" if found else ""
+    match = re.search(r"Did you mean \"([^\"]+)\"", message)
+    return f"; did you mean {match[1]!r}?" if match else ""
 
 
 def _marked(message: str) -> str:
     """The line of the statement with the mark below it, as DuckDB sets them."""
-    found = re.search(r"^LINE \d+: (.*)\n( *)\^", message, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^LINE \d+: (.*)\n( *)\^", message, re.MULTILINE)
+    if match is None:
         return ""
-    indent = max(len(found[2]) - (found.start(1) - found.start()), 0)
-    return f"\n{found[1]}\n{' ' * indent}^"
+    indent = max(len(match[2]) - (match.start(1) - match.start()), 0)
+    return f"\n{match[1]}\n{' ' * indent}^"

@@ -37,8 +37,8 @@ def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
     for column in reversed(first):
         kind = arrow_type(column.type)
         name = column.name
-        given = [b.column(name) if name in b.schema.names else pa.nulls(b.num_rows, kind) for b in batches]
-        table = table.add_column(0, name, pa.chunked_array(given, kind))
+        columns = [b.column(name) if name in b.schema.names else pa.nulls(b.num_rows, kind) for b in batches]
+        table = table.add_column(0, name, pa.chunked_array(columns, kind))
     return table
 
 
@@ -110,11 +110,11 @@ def _array(values: Any, column: Column) -> Any:
         return make(values)
     if kind == "timestamp":
         return pd.array(values.to_numpy(), dtype="datetime64[us, UTC]")
-    missing = values.null_count
+    null_count = values.null_count
     if column.null and kind in {"int32", "int64", "bool"}:
-        mask = values.is_null().to_numpy() if missing else np.zeros(len(values), np.bool_)
-        made = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
-        return made(_copied(values), mask)
+        mask = values.is_null().to_numpy() if null_count else np.zeros(len(values), np.bool_)
+        array_type = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
+        return array_type(_copied(values), mask)
     if kind == "float64":
         return np.array(values.to_numpy(), dtype=np.float64)  # NaN for null
     return _copied(values)
@@ -139,11 +139,11 @@ def list_values(values: Any) -> list[list[Any] | None]:
             rows += [None] * len(array)
             continue
         inner, offsets = array.values.to_pylist(), array.offsets.to_pylist()  # noqa: PD011 - Arrow's
-        found: list[list[Any] | None] = [inner[start:end] for start, end in itertools.pairwise(offsets)]
+        chunk_rows: list[list[Any] | None] = [inner[start:end] for start, end in itertools.pairwise(offsets)]
         if array.null_count:
             valid = array.is_valid().to_pylist()
-            found = [row if is_valid else None for row, is_valid in zip(found, valid, strict=True)]
-        rows += found
+            chunk_rows = [row if is_valid else None for row, is_valid in zip(chunk_rows, valid, strict=True)]
+        rows += chunk_rows
     return rows
 
 
@@ -204,17 +204,17 @@ def _part(table: Any, kind: str, where: str, start: str, end: str) -> Any:
     import pyarrow.compute as pc
 
     if kind == "line":
-        keep = pc.is_valid(table["line"])
+        has_text = pc.is_valid(table["line"])
     elif where == "path":
-        keep = pc.and_(pc.is_null(table["line"]), pc.is_valid(table["path"]))
+        has_text = pc.and_(pc.is_null(table["line"]), pc.is_valid(table["path"]))
     else:
-        keep = pc.and_(pc.is_null(table["line"]), pc.is_null(table["path"]))
-    rows = pc.indices_nonzero(pc.and_(keep, pc.fill_null(pc.greater(pc.list_value_length(table[start]), 0), False)))
-    chosen = table.select([*_CARRIED, start, end]).take(rows)
-    parents = pc.list_parent_indices(chosen[start].combine_chunks())
-    starts = _flat(chosen[start])
-    ends = _flat(chosen[end])
-    carried = chosen.select(list(_CARRIED)).take(parents)
+        has_text = pc.and_(pc.is_null(table["line"]), pc.is_null(table["path"]))
+    rows = pc.indices_nonzero(pc.and_(has_text, pc.fill_null(pc.greater(pc.list_value_length(table[start]), 0), False)))
+    selected = table.select([*_CARRIED, start, end]).take(rows)
+    parents = pc.list_parent_indices(selected[start].combine_chunks())
+    starts = _flat(selected[start])
+    ends = _flat(selected[end])
+    carried = selected.select(list(_CARRIED)).take(parents)
     texts = _texts(table[where], rows)
     pairs = list(zip(parents.to_pylist(), starts.to_pylist(), ends.to_pylist(), strict=True))
     columns = {
@@ -237,6 +237,6 @@ def _flat(column: Any) -> Any:
 
 
 def _texts(column: Any, rows: Any) -> list[str]:
-    taken = column.take(rows)
-    texts: list[str] = taken.to_pylist()
+    selected = column.take(rows)
+    texts: list[str] = selected.to_pylist()
     return texts

@@ -58,16 +58,16 @@ class AnswerView:
     places: LinkResolver = field(default_factory=LinkResolver)
 
 
-def answer_markdown(shown: AnswerView) -> str:
+def answer_markdown(view: AnswerView) -> str:
     """The questions, answers and sources as Markdown, ready for a file; hidden characters are shown."""
     parts = []
-    for question in shown.questions:
-        told = visible(question.get("answer") or "").strip() or f"({shown.status}: there is no answer)"
+    for question in view.questions:
+        told = visible(question.get("answer") or "").strip() or f"({view.status}: there is no answer)"
         parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{told}\n")
-        taken_out = "".join(f"- {code(text)}\n" for text in _taken_out(question))
-        parts.append(f"## Citations taken out\n\n{taken_out}" if taken_out else "")
-    if shown.turns and not any(question.get("answer") for question in shown.questions):
-        parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in shown.turns))
+        rejected = "".join(f"- {code(text)}\n" for text in _taken_out(question))
+        parts.append(f"## Citations taken out\n\n{rejected}" if rejected else "")
+    if view.turns and not any(question.get("answer") for question in view.questions):
+        parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in view.turns))
     return "\n".join(filter(None, parts))
 
 
@@ -75,53 +75,53 @@ def _taken_out(question: Mapping[str, Any]) -> list[str]:
     return [one_line(str(source.get("label") or ""), 300) for source in question.get("rejected") or ()]
 
 
-def answer_text(shown: AnswerView) -> str:
+def answer_text(view: AnswerView) -> str:
     """What a plain terminal shows."""
-    cited = sum(source.get("type") in {"file", "commit"} for q in shown.questions for source in q.get("sources") or ())
-    head = f"Deep search: {shown.status}, {cited} citation{'' if cited == 1 else 's'}"
-    return f"{head}\n\n{answer_markdown(shown)}".rstrip("\n")
+    cited = sum(source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ())
+    head = f"Deep search: {view.status}, {cited} citation{'' if cited == 1 else 's'}"
+    return f"{head}\n\n{answer_markdown(view)}".rstrip("\n")
 
 
-def answer_html(shown: AnswerView) -> str:
+def answer_html(view: AnswerView) -> str:
     """What a notebook shows."""
-    where = f" \u00b7 {link('conversation', shown.url)}" if shown.url else ""
+    conversation_link = f" \u00b7 {link('conversation', view.url)}" if view.url else ""
     head = (
-        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS.get(shown.status, "inherit")}">'
-        f"<b>{escape(shown.status)}</b>{where}</div>"
+        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS.get(view.status, "inherit")}">'
+        f"<b>{escape(view.status)}</b>{conversation_link}</div>"
     )
-    return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(shown, 3, in_notebook=True)}</div>'
+    return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(view, 3, in_notebook=True)}</div>'
 
 
-def answer_page(shown: AnswerView) -> str:
+def answer_page(view: AnswerView) -> str:
     """A whole page that needs nothing else."""
-    title = escape(one_line(shown.title, 120))
+    title = escape(one_line(view.title, 120))
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{policy}"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_PAGE}</style>{_STYLE}</head>"
-        f'<body><main class="sl-answer">{_body(shown, 1)}</main></body></html>\n'
+        f'<body><main class="sl-answer">{_body(view, 1)}</main></body></html>\n'
     )
 
 
-def _body(shown: AnswerView, top: int, *, in_notebook: bool = False) -> str:
+def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
     def resolve(url: str) -> str:
-        address = own_address(url, shown.base_url)
+        address = own_address(url, view.base_url)
         if not address.startswith("/"):
             return address
         # Nothing answers a relative address in this process. A link of JupyterLab works beside the notebook only.
-        links = shown.places.of_address(address)
+        links = view.places.of_address(address)
         return next((link.href for link in links if in_notebook or link.kind != "lab"), "")
 
     parts = []
-    for question in shown.questions:
-        asked = escape(one_line(question.get("question") or "", 2_000))
-        told = to_html(question.get("answer") or "", resolve, top=top)
-        parts.append(f"<h{top}>{asked}</h{top}>{told}")
-        taken_out = "".join(f"<li>{escape(text)}</li>" for text in _taken_out(question))
-        parts.append(f"<p>Citations taken out:</p><ul>{taken_out}</ul>" if taken_out else "")
-    if shown.turns and not any(question.get("answer") for question in shown.questions):
-        steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in shown.turns)
+    for question in view.questions:
+        question_html = escape(one_line(question.get("question") or "", 2_000))
+        answer_text_html = to_html(question.get("answer") or "", resolve, top=top)
+        parts.append(f"<h{top}>{question_html}</h{top}>{answer_text_html}")
+        rejected = "".join(f"<li>{escape(text)}</li>" for text in _taken_out(question))
+        parts.append(f"<p>Citations taken out:</p><ul>{rejected}</ul>" if rejected else "")
+    if view.turns and not any(question.get("answer") for question in view.questions):
+        steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in view.turns)
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")
     return "".join(parts)
 
@@ -132,50 +132,50 @@ _LONGEST = 300
 
 def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
     """The whole view of the plain data of an explanation; `note` says what is not known."""
-    pieces = [
+    blocks = [
         f"<div><code>{_text(data['query'])}</code> read as <b>{_text(data['pattern_type'])}</b></div>",
         f'<pre tabindex="0" style="text-align:left">{escape(str(data["tree_text"]))}</pre>',
     ]
     if parts := data.get("alternatives"):
         heads = "".join(f'<th scope="col" style="text-align:left">{head}</th>' for head in _HEADS)
         body = "".join(f"<tr>{''.join(_cell(lines) for lines in _lines(part))}</tr>" for part in parts)
-        pieces.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+        blocks.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
     if warnings := data.get("warnings"):
         items = "".join(f"<li><b>warning</b> {_with_code(_advice(item))}</li>" for item in warnings)
-        pieces.append(f'<ul aria-label="Warnings">{items}</ul>')
+        blocks.append(f'<ul aria-label="Warnings">{items}</ul>')
     if note:
-        pieces.append(f"<div>{_text(note)}</div>")
-    return f'<div class="sl-explanation tex2jax_ignore">{"".join(pieces)}</div>'
+        blocks.append(f"<div>{_text(note)}</div>")
+    return f'<div class="sl-explanation tex2jax_ignore">{"".join(blocks)}</div>'
 
 
-def _lines(part: Mapping[str, Any]) -> tuple[list[str], ...]:
+def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
     """Lines of the cells of one alternative."""
-    names = ", ".join(part["names"])
-    more = part["repositories"] - len(part["names"])
+    names = ", ".join(alternative["names"])
+    remaining = alternative["repositories"] - len(alternative["names"])
     searched = [
-        f"{part['repositories']:,} repositor{'y' if part['repositories'] == 1 else 'ies'}",
-        f"{names} and {more:,} more" if more > 0 else names,
-        f"{part['passing']:,} of {part['files']:,} files",
-        f"results: {', '.join(part['types'])}",
+        f"{alternative['repositories']:,} repositor{'y' if alternative['repositories'] == 1 else 'ies'}",
+        f"{names} and {remaining:,} more" if remaining > 0 else names,
+        f"{alternative['passing']:,} of {alternative['files']:,} files",
+        f"results: {', '.join(alternative['types'])}",
     ]
     filters = [
         f"{item['text']}: {item['meaning']}" + ("" if item["files"] is None else f" ({item['files']:,} files)")
-        for item in part["filters"]
+        for item in alternative["filters"]
     ]
     patterns = [
         f"{item['kind']} {item['text']}: {item['required'] or 'nothing that the index knows'}"
-        for item in part["patterns"]
+        for item in alternative["patterns"]
     ]
     index = [
         f"{item['candidate_units']:,} of {item['units']:,} pieces, {item['candidate_bytes']:,} bytes"
-        for item in part["patterns"]
+        for item in alternative["patterns"]
     ]
     return searched, filters, patterns, index
 
 
 def _cell(lines: Sequence[str]) -> str:
-    shown = "<br>".join(_text(line) for line in lines if line)
-    return f'<td style="text-align:left;vertical-align:top">{shown}</td>'
+    html = "<br>".join(_text(line) for line in lines if line)
+    return f'<td style="text-align:left;vertical-align:top">{html}</td>'
 
 
 def _advice(item: Mapping[str, Any]) -> str:

@@ -111,10 +111,10 @@ class ManyState:
         """Each service of a federation over all searches: the worst of its statuses, and the sums of its rows."""
         found: dict[str, ServiceStatus] = {}
         for name, state in self.states.items():
-            for one in state.services:
-                told = replace(one, reasons=tuple(f"{name}: {reason}" for reason in one.reasons))
-                held = found.get(one.name)
-                found[one.name] = told if held is None else _added(held, told)
+            for service in state.services:
+                told = replace(service, reasons=tuple(f"{name}: {reason}" for reason in service.reasons))
+                held = found.get(service.name)
+                found[service.name] = told if held is None else _added(held, told)
         return tuple(found.values())
 
     @property

@@ -63,40 +63,40 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
     return rows
 
 
-def headline(shown: ResultView) -> str:
+def headline(view: ResultView) -> str:
     """One line: how much was found, and whether that is all."""
-    many = f"{shown.matches:,} match{'' if shown.matches == 1 else 'es'}"
-    rows = f"{shown.rows:,} row{'' if shown.rows == 1 else 's'}"
-    names = len({f.name for f in shown.facts})
+    many = f"{view.matches:,} match{'' if view.matches == 1 else 'es'}"
+    rows = f"{view.rows:,} row{'' if view.rows == 1 else 's'}"
+    names = len({f.name for f in view.facts})
     where = f" of {names:,} repositor{'y' if names == 1 else 'ies'}" if names else ""
-    return f"{many} in {rows}{where}: {shown.status}"
+    return f"{many} in {rows}{where}: {view.status}"
 
 
-def statements(shown: ResultView) -> Iterator[tuple[str, str]]:
+def statements(view: ResultView) -> Iterator[tuple[str, str]]:
     """(severity, text) of every reason, skipped item and alert, each once."""
     said: set[str] = set()
-    for item in shown.skipped:
+    for item in view.skipped:
         text = f"{item.reason}: {item.title}" if item.title else item.reason
         hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
         said.add(text)
         yield ("info" if item.severity == "info" else "warning"), f"skipped {text}{hint}"
-    for alert in shown.alerts:
+    for alert in view.alerts:
         text = ": ".join(t for t in (alert.title, alert.description) if t)
         said |= {text, f"alert: {alert.title}"}
         hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{text}{hints}"
-    for reason in shown.reasons:
-        if reason not in said and reason != shown.status:
-            yield {"failed": "error", "partial": "info"}.get(shown.status, "warning"), reason
+    for reason in view.reasons:
+        if reason not in said and reason != view.status:
+            yield {"failed": "error", "partial": "info"}.get(view.status, "warning"), reason
 
 
-def service_text(one: ServiceStatus) -> str:
+def service_text(service: ServiceStatus) -> str:
     """What became of a service: its status, what the answer has of it, and why that is not all."""
-    said = [one.status, f"{one.rows:,} row{'' if one.rows == 1 else 's'}"]
-    if one.duplicates:
-        said.append(f"{one.duplicates:,} that another service gave too")
-    why = f" ({'; '.join(one.reasons)})" if one.reasons else ""
-    return f"{one.name}: {', '.join(said)}{why}"
+    said = [service.status, f"{service.rows:,} row{'' if service.rows == 1 else 's'}"]
+    if service.duplicates:
+        said.append(f"{service.duplicates:,} that another service gave too")
+    why = f" ({'; '.join(service.reasons)})" if service.reasons else ""
+    return f"{service.name}: {', '.join(said)}{why}"
 
 
 def place(row: dict[str, Any]) -> str:
@@ -109,18 +109,18 @@ def place(row: dict[str, Any]) -> str:
     return f"{text}:{row['line_number']}" if row["line_number"] else text
 
 
-def result_text(shown: ResultView) -> str:
+def result_text(view: ResultView) -> str:
     """The whole text: headline, query, statements, first page of rows."""
-    parts = [f"SearchResult: {headline(shown)}", f"  query: {one_line(shown.query, _WIDTH)}"]
-    parts += [f"  service {one_line(service_text(one), _WIDTH)}" for one in shown.services]
-    parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(shown)]
-    rows = first_rows(shown.batches, shown.page)
+    parts = [f"SearchResult: {headline(view)}", f"  query: {one_line(view.query, _WIDTH)}"]
+    parts += [f"  service {one_line(service_text(one), _WIDTH)}" for one in view.services]
+    parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(view)]
+    rows = first_rows(view.batches, view.page)
     for row in rows:
         text = row["line"] if row["line"] is not None else row["message"]
         tail = f"  {text.strip()}" if text else ""
         parts.append(f"  {one_line(place(row) + tail, _WIDTH)}")
-    if len(rows) < shown.rows:
-        parts.append(f"  {len(rows)} of {shown.rows:,} rows")
+    if len(rows) < view.rows:
+        parts.append(f"  {len(rows)} of {view.rows:,} rows")
     return "\n".join(parts)
 
 
@@ -166,29 +166,29 @@ _CODE = frozenset({"path", "line", "symbol", "message"})
 _LONGEST_LINES = 200
 
 
-def result_html(shown: ResultView) -> str:
+def result_html(view: ResultView) -> str:
     """The whole view."""
-    rows = first_rows(shown.batches, shown.page)
+    rows = first_rows(view.batches, view.page)
     chunked = any(row["chunk"] is not None for row in rows)
-    body = _chunks(rows, shown.places) if chunked else _table(rows, shown.places)
+    body = _chunks(rows, view.places) if chunked else _table(rows, view.places)
     more = (
-        f'<div class="sl-more">{len(rows):,} of {shown.rows:,} rows: <code>.explore()</code> shows all of them, '
+        f'<div class="sl-more">{len(rows):,} of {view.rows:,} rows: <code>.explore()</code> shows all of them, '
         "<code>.matches</code> is their table</div>"
-        if len(rows) < shown.rows
+        if len(rows) < view.rows
         else ""
     )
-    return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_banner(shown)}{body}{more}</div>'
+    return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_banner(view)}{body}{more}</div>'
 
 
-def _banner(shown: ResultView) -> str:
+def _banner(view: ResultView) -> str:
     items = "".join(
         f'<li class="sl-{severity}"><b>{severity}</b> {escape(one_line(text, 500))}</li>'
-        for severity, text in statements(shown)
+        for severity, text in statements(view)
     )
     notes = f'<ul aria-label="Skipped work and alerts">{items}</ul>' if items else ""
     return (
-        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS[shown.status]}"><b>{headline(shown)}</b><br>'
-        f"<code>{escape(one_line(shown.query, 300))}</code>{_services(shown)}{notes}</div>"
+        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS[view.status]}"><b>{headline(view)}</b><br>'
+        f"<code>{escape(one_line(view.query, 300))}</code>{_services(view)}{notes}</div>"
     )
 
 
@@ -269,19 +269,19 @@ def _table(rows: list[dict[str, Any]], places: LinkResolver) -> str:
 
 def _chunks(rows: list[dict[str, Any]], places: LinkResolver) -> str:
     """Matches in their surroundings: files, and in them chunks with line numbers."""
-    pieces = []
+    blocks = []
     for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):
         found = list(group)
-        pieces.append(f"<div><b>{anchor(name, places.of(found[0]))}</b></div>")
+        blocks.append(f"<div><b>{anchor(name, places.of(found[0]))}</b></div>")
         end = 0
         for first, chunk in groupby(found, key=lambda r: r["chunk_start_line"]):
             lines = list(chunk)
             start = first or lines[0]["line_number"] or 0
             if end and start > end:
-                pieces.append(_gap(start - end))
-            pieces.append(f'<pre tabindex="0">{"".join(_lines(lines))}</pre>')
+                blocks.append(_gap(start - end))
+            blocks.append(f'<pre tabindex="0">{"".join(_lines(lines))}</pre>')
             end = _end(lines, start)
-    return "".join(pieces)
+    return "".join(blocks)
 
 
 def _end(rows: list[dict[str, Any]], start: int) -> int:

@@ -53,26 +53,28 @@ def grouped(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | Non
             argument="pattern",
         )
     names = list(dict.fromkeys(name for one in groupings for name, _ in one.groups))
-    found: list[tuple[int, int, int, str, dict[str, str | None]]] = []
-    without = 0
+    matches: list[tuple[int, int, int, str, dict[str, str | None]]] = []
+    unmatched_count = 0
     for row, line in enumerate(frame["line"].astype("object")):
-        before = len(found)
+        match_count = len(matches)
         if isinstance(line, str):
-            found.extend((row, *match) for one in groupings for match in _matches(one, line))
-        without += len(found) == before
-    at = [match[0] for match in found]
-    carried = frame[[name for name in _PLACE if name in frame.columns]].iloc[at].reset_index(drop=True)
-    made = pd.DataFrame({"row": pd.array(at, dtype="int64")})
-    made = pd.concat([made, carried], axis=1)
-    made["start"] = pd.array([match[1] for match in found], dtype="int32")
-    made["end"] = pd.array([match[2] for match in found], dtype="int32")
-    made["match"] = pd.array([match[3] for match in found], dtype="str")
-    taken = {*_OWN, *carried.columns}
+            matches.extend((row, *match) for one in groupings for match in _matches(one, line))
+        unmatched_count += len(matches) == match_count
+    positions = [match[0] for match in matches]
+    carried = frame[[name for name in _PLACE if name in frame.columns]].iloc[positions].reset_index(drop=True)
+    result = pd.DataFrame({"row": pd.array(positions, dtype="int64")})
+    result = pd.concat([result, carried], axis=1)
+    result["start"] = pd.array([match[1] for match in matches], dtype="int32")
+    result["end"] = pd.array([match[2] for match in matches], dtype="int32")
+    result["match"] = pd.array([match[3] for match in matches], dtype="str")
+    used_names = {*_OWN, *carried.columns}
     for name in names:
-        texts = [match[4].get(name) for match in found]
-        made[f"group_{name}" if name in taken else name] = _typed(texts) if typed else pd.array(texts, dtype="str")
-    made.attrs = {**frame.attrs, "unmatched_rows": without}
-    return made
+        texts = [match[4].get(name) for match in matches]
+        result[f"group_{name}" if name in used_names else name] = (
+            _typed(texts) if typed else pd.array(texts, dtype="str")
+        )
+    result.attrs = {**frame.attrs, "unmatched_rows": unmatched_count}
+    return result
 
 
 def _matches(one: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[str, str | None]]]:
@@ -92,11 +94,11 @@ def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # no
         raise ToolError(
             f"groups: the frame is of no single query ({error}): give a pattern", tool="groups", argument="pattern"
         ) from error
-    found: dict[tuple[str, bool], None] = {}
+    patterns: dict[tuple[str, bool], None] = {}
     for alternative in tree.plan:
         case = alternative.case_sensitive() if case_sensitive is None else case_sensitive
-        found.update(dict.fromkeys((text, case) for text in _regexps(alternative.pattern)))
-    return [_compiled(text, case_sensitive=case) for text, case in found]
+        patterns.update(dict.fromkeys((text, case) for text in _regexps(alternative.pattern)))
+    return [_compiled(text, case_sensitive=case) for text, case in patterns]
 
 
 def _regexps(node: Any) -> Iterator[str]:
@@ -110,9 +112,9 @@ def _regexps(node: Any) -> Iterator[str]:
 def _compiled(pattern: str, *, case_sensitive: bool) -> _Grouping:
     import re2
 
-    fault = regexp_problem(pattern)
-    if fault is not None:
-        raise PatternError(pattern, fault.removeprefix("error parsing regexp: "))
+    problem = regexp_problem(pattern)
+    if problem is not None:
+        raise PatternError(pattern, problem.removeprefix("error parsing regexp: "))
     options: Any = re2.Options()
     options.log_errors = False
     options.case_sensitive = case_sensitive
@@ -124,9 +126,9 @@ def _typed(texts: Sequence[str | None]) -> Any:
     """Numbers where every text is what its number is written as, else text."""
     import pandas as pd
 
-    given = [text for text in texts if text is not None]
+    present = [text for text in texts if text is not None]
     for kind, dtype in ((int, "Int64"), (float, "Float64")):
-        if given and all(_is_written(text, kind) for text in given):
+        if present and all(_is_written(text, kind) for text in present):
             return pd.array([None if text is None else kind(text) for text in texts], dtype=dtype)  # type: ignore[call-overload]
     return pd.array(list(texts), dtype="str")
 
@@ -136,7 +138,7 @@ def _is_written(text: str, kind: type[int | float]) -> bool:
     if len(text) > 18 or not text.isascii() or not set(text) <= set("+-.0123456789"):
         return False
     try:
-        whole = str(kind(text)) == text
+        is_equal = str(kind(text)) == text
     except ValueError:
         return False
-    return whole or (kind is float and "." not in text and _is_written(text, int))
+    return is_equal or (kind is float and "." not in text and _is_written(text, int))

@@ -31,8 +31,8 @@ def register() -> None:
     """
     import pandas as pd
 
-    there = pd.DataFrame.__dict__.get(NAME)
-    if there is None:
+    existing = pd.DataFrame.__dict__.get(NAME)
+    if existing is None:
         setattr(pd.DataFrame, NAME, _Descriptor())
-    elif not isinstance(there, _Descriptor):
+    elif not isinstance(existing, _Descriptor):
         warnings.warn(f"DataFrame.{NAME} is another library's: sourcelight leaves it alone", stacklevel=2)

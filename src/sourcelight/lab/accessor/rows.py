@@ -44,14 +44,14 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
         raise ToolError(
             f"link: kind is {' or '.join(KINDS)}, not {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
-    places = known_places(backend)
+    resolver = known_places(backend)
     if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
-        places = replace(places, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
-    links = [_best(places, row, kind) for row in rows_of(frame)]
-    made = frame.copy(deep=False)
-    made["link"] = pd.array([address for address, _ in links], dtype="str")
-    made["link_kind"] = pd.Categorical([which for _, which in links], categories=list(KINDS))
-    return made
+        resolver = replace(resolver, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
+    links = [_best(resolver, row, kind) for row in rows_of(frame)]
+    linked_frame = frame.copy(deep=False)
+    linked_frame["link"] = pd.array([address for address, _ in links], dtype="str")
+    linked_frame["link_kind"] = pd.Categorical([which for _, which in links], categories=list(KINDS))
+    return linked_frame
 
 
 def known_places(backend: Backend) -> LinkResolver:
@@ -62,17 +62,21 @@ def known_places(backend: Backend) -> LinkResolver:
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     """The columns of a frame that tell where its rows are, null as None."""
     columns = [name for name in _COLUMNS if name in frame.columns]
-    part = frame[columns].astype("object")
-    return [dict(zip(columns, row, strict=True)) for row in part.where(part.notna(), None).itertuples(index=False)]
+    locations = frame[columns].astype("object")
+    return [
+        dict(zip(columns, row, strict=True)) for row in locations.where(locations.notna(), None).itertuples(index=False)
+    ]
 
 
-def _best(places: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
-    found = places.commit(row["repository"] or "", row["commit"]) if not row.get("path") and row.get("commit") else ()
-    for link in (*places.of(row), *found):
+def _best(resolver: LinkResolver, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
+    commit_links = (
+        resolver.commit(row["repository"] or "", row["commit"]) if not row.get("path") and row.get("commit") else ()
+    )
+    for link in (*resolver.of(row), *commit_links):
         if kind in {None, link.kind}:
             return link.href, link.kind
     if kind is None and not row.get("path") and not row.get("commit") and row["repository"]:
-        address = places.repository(row["repository"])
+        address = resolver.repository(row["repository"])
         return (address, "host") if address else (None, None)
     return None, None
 
@@ -103,24 +107,24 @@ def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
     IncompleteResultWarning
         When one of the results is not complete: what it lacks looks removed, or added.
     """
-    frames = [getattr(each, "matches", each) for each in (before, after)]
+    frames = [getattr(frame, "matches", frame) for frame in (before, after)]
     if by not in GRAINS:
         raise ToolError(
             f"compare_results: by is {', '.join(GRAINS)}, not {by!r}", argument="by", accepted=tuple(GRAINS)
         )
-    for each in frames:
-        missing = {"repository", "path"} - set(getattr(each, "columns", ()))
+    for frame in frames:
+        missing = {"repository", "path"} - set(getattr(frame, "columns", ()))
         if missing:
             raise ToolError(f"compare_results: a side has no column {', '.join(sorted(missing))}")
-    made: DataFrame = compare_frames(frames[0], frames[1], by)
-    unsure = [
-        f"{name}: {each.attrs.get('status')} ({each.attrs.get('reasons') or 'no reason was given'})"
-        for name, each in zip(("before", "after"), frames, strict=True)
-        if each.attrs.get("status", "complete") != "complete"
+    comparison: DataFrame = compare_frames(frames[0], frames[1], by)
+    incomplete = [
+        f"{name}: {frame.attrs.get('status')} ({frame.attrs.get('reasons') or 'no reason was given'})"
+        for name, frame in zip(("before", "after"), frames, strict=True)
+        if frame.attrs.get("status", "complete") != "complete"
     ]
-    if unsure:
-        warnings.warn(IncompleteResultWarning(f"compare_results: {'; '.join(unsure)}"), stacklevel=2)
-    return made
+    if incomplete:
+        warnings.warn(IncompleteResultWarning(f"compare_results: {'; '.join(incomplete)}"), stacklevel=2)
+    return comparison
 
 
 Client = BlockingClient | AsyncClient
@@ -152,9 +156,9 @@ async def _watched(
     async with painting(state, progress, after_s=_SHOWN_AFTER_S):
         try:
             frame = await work(state.update)
-        except BaseException as fault:
-            if isinstance(fault, Exception):
-                state.fail(str(fault))
+        except BaseException as exc:
+            if isinstance(exc, Exception):
+                state.fail(str(exc))
             state.interrupt()
             raise
         notices = tuple(frame.attrs.get("notices", ()))
@@ -171,19 +175,26 @@ class _CountRow:
 
 def opened(frame: DataFrame, row: int, backend: Backend) -> FileView:
     """The file of a row; see `CodeAccessor.open`."""
-    place = row % len(frame)
-    told = rows_of(frame.iloc[[place]])[0]
-    arguments = {"repo": told["repository"], "path": told["path"]}
-    if told.get("commit"):
-        arguments["revision"] = told["commit"]
+    position = row % len(frame)
+    location = rows_of(frame.iloc[[position]])[0]
+    arguments = {"repo": location["repository"], "path": location["path"]}
+    if location.get("commit"):
+        arguments["revision"] = location["commit"]
     lines = answer_frame(call(backend.call, "read_file", arguments, None))
-    commit = str(told.get("commit") or lines.attrs.get("commit") or "")
-    line = int(told.get("line_number") or told.get("start_line") or 0)
+    commit = str(location.get("commit") or lines.attrs.get("commit") or "")
+    line = int(location.get("line_number") or location.get("start_line") or 0)
     texts = lines["line"].astype("object").tolist()
-    facts = FileContent(
-        told["repository"], commit, told["path"], texts, line, line, _spans(frame, place), known_places(backend)
+    content = FileContent(
+        location["repository"],
+        commit,
+        location["path"],
+        texts,
+        line,
+        line,
+        _spans(frame, position),
+        known_places(backend),
     )
-    return FileView(facts, lines)
+    return FileView(content, lines)
 
 
 def _spans(frame: DataFrame, place: int) -> tuple[list[int], list[int]]:

@@ -39,8 +39,8 @@ class MagicLine:
 
     def last(self, name: str) -> str | None:
         """The value of an option; None when it does not stand there."""
-        found = self.values.get(name)
-        return found[-1] if found else None
+        values = self.values.get(name)
+        return values[-1] if values else None
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
@@ -67,83 +67,85 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
     ToolError
         For an option that does not exist, stands twice, lacks its value or has one it can't have; says what there is.
     """
-    known = {f"--{option.name}": option for option in options}
-    known |= {f"-{option.letter}": option for option in options if option.letter}
-    made = MagicLine()
-    at = _blank(line, 0)
-    while at < len(line):
-        found = _WORD.match(line, at)
-        word = found["name"] if found else ""
-        if found is None or (word not in known and not word.startswith("--")):
+    by_word = {f"--{option.name}": option for option in options}
+    by_word |= {f"-{option.letter}": option for option in options if option.letter}
+    result = MagicLine()
+    position = _blank(line, 0)
+    while position < len(line):
+        match = _WORD.match(line, position)
+        word = match["name"] if match else ""
+        if match is None or (word not in by_word and not word.startswith("--")):
             break
         if word == "--":
-            at = _blank(line, found.end())
+            position = _blank(line, match.end())
             break
-        option = known.get(word)
+        option = by_word.get(word)
         if option is None:
-            near = difflib.get_close_matches(word, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+            close_names = difflib.get_close_matches(word, by_word, 1)
+            hint = f"did you mean {close_names[0]}?" if close_names else f"there are {', '.join(sorted(by_word))}"
             former = FORMER_NAMES.get(f"%{magic}", {}).get(word)
             hint = f"it has been renamed; use {former}." if former else hint
             raise ToolError(f"%{magic} has no option {word}: {hint} To search for it, write -- in front", tool=magic)
-        if option.name in made.values and not option.repeats:
+        if option.name in result.values and not option.repeats:
             raise ToolError(f"%{magic}: {word} stands twice", tool=magic, argument=option.name)
-        at = found.end()
+        position = match.end()
         value = ""
         if option.takes:
-            value, at = _value(line, at if found["equals"] else _blank(line, at), option, magic)
-        elif found["equals"]:
+            value, position = _value(line, position if match["equals"] else _blank(line, position), option, magic)
+        elif match["equals"]:
             raise ToolError(f"%{magic}: {word} takes no value", tool=magic, argument=option.name)
-        made.values.setdefault(option.name, []).append(value)
-        at = _blank(line, at)
-    made.rest = line[at:].rstrip()
-    return made
+        result.values.setdefault(option.name, []).append(value)
+        position = _blank(line, position)
+    result.rest = line[position:].rstrip()
+    return result
 
 
 def unfinished(line: str, options: Sequence[MagicOption]) -> CursorContext:
     """Where the end of `line` stands."""
-    known = {f"--{option.name}": option for option in options}
-    known |= {f"-{option.letter}": option for option in options if option.letter}
-    at = _blank(line, 0)
-    while at < len(line):
-        found = _WORD.match(line, at)
-        word = found["name"] if found else ""
-        ends = found is not None and found.end() == len(line) and not found["equals"]
-        if found is not None and ends and word.startswith("-") and any(name.startswith(word) for name in known):
+    by_word = {f"--{option.name}": option for option in options}
+    by_word |= {f"-{option.letter}": option for option in options if option.letter}
+    position = _blank(line, 0)
+    while position < len(line):
+        match = _WORD.match(line, position)
+        word = match["name"] if match else ""
+        is_at_end = match is not None and match.end() == len(line) and not match["equals"]
+        if match is not None and is_at_end and word.startswith("-") and any(name.startswith(word) for name in by_word):
             return CursorContext("option", word)
-        option = known.get(word)
-        if found is None or word == "--" or option is None:
-            return CursorContext("rest", line[_blank(line, found.end()) :] if found and word == "--" else line[at:])
-        at = found.end() if found["equals"] else _blank(line, found.end())
+        option = by_word.get(word)
+        if match is None or word == "--" or option is None:
+            return CursorContext(
+                "rest", line[_blank(line, match.end()) :] if match and word == "--" else line[position:]
+            )
+        position = match.end() if match["equals"] else _blank(line, match.end())
         if option.takes:
-            value = _VALUE.match(line, at)
+            value = _VALUE.match(line, position)
             if value is None or value.end() == len(line):
-                return CursorContext("value", line[at:], option)
-            at = value.end()
-        at = _blank(line, at)
+                return CursorContext("value", line[position:], option)
+            position = value.end()
+        position = _blank(line, position)
     return CursorContext("rest", "")
 
 
-def _blank(line: str, at: int) -> int:
-    while at < len(line) and line[at].isspace():
-        at += 1
-    return at
+def _blank(line: str, position: int) -> int:
+    while position < len(line) and line[position].isspace():
+        position += 1
+    return position
 
 
-def _value(line: str, at: int, option: MagicOption, magic: str) -> tuple[str, int]:
-    found = _VALUE.match(line, at)
-    if found is None or (found.end() < len(line) and not line[found.end()].isspace()):
+def _value(line: str, position: int, option: MagicOption, magic: str) -> tuple[str, int]:
+    match = _VALUE.match(line, position)
+    if match is None or (match.end() < len(line) and not line[match.end()].isspace()):
         raise ToolError(f"%{magic}: --{option.name} needs {option.takes}", tool=magic, argument=option.name)
-    if found["double"] is not None:
-        text = re.sub(r"\\(.)", r"\1", found["double"])
+    if match["double"] is not None:
+        text = re.sub(r"\\(.)", r"\1", match["double"])
     else:
-        text = found["single"] if found["single"] is not None else found["bare"]
+        text = match["single"] if match["single"] is not None else match["bare"]
     if option.choices and text not in option.choices:
         choices = ", ".join(option.choices)
         raise ToolError(
             f"%{magic}: --{option.name} is one of {choices}, not {text!r}", tool=magic, accepted=option.choices
         )
-    return text, found.end()
+    return text, match.end()
 
 
 def table(options: Sequence[MagicOption]) -> str:
@@ -155,8 +157,8 @@ def table(options: Sequence[MagicOption]) -> str:
         )
         for o in options
     ]
-    wide = max(len(left) for left, _ in rows)
-    return "\n".join(f"    {left:<{wide}}  {right}" for left, right in rows)
+    width = max(len(left) for left, _ in rows)
+    return "\n".join(f"    {left:<{width}}  {right}" for left, right in rows)
 
 
 def replaced(text: str, names: Sequence[str], variables: Mapping[str, object], magic: str) -> str:
@@ -174,5 +176,5 @@ def replaced(text: str, names: Sequence[str], variables: Mapping[str, object], m
             raise ToolError(
                 f"%{magic}: --var {name} is given, but {{{name}}} stands nowhere", tool=magic, argument="var"
             )
-    wanted = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(rf"\{{({wanted})\}}", lambda found: str(variables[found[1]]), text) if names else text
+    alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.sub(rf"\{{({alternatives})\}}", lambda found: str(variables[found[1]]), text) if names else text

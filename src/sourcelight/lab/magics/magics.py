@@ -154,8 +154,8 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             raise UsageError(f"%sourcelight knows {', '.join(COMMANDS)}, not {command!r}")
         try:
             commands[command](rest)
-        except (ToolError, ClientNotFound, ValueError) as fault:
-            raise UsageError(str(fault)) from None
+        except (ToolError, ClientNotFound, ValueError) as exc:
+            raise UsageError(str(exc)) from None
 
     def _status(self, _line: str) -> None:
         print(self.chosen.told())  # noqa: T201 - a magic answers on the screen
@@ -164,28 +164,28 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         self.chosen.use(line.strip())
 
     def _open(self, line: str) -> None:
-        said = split(line, OPEN, "sourcelight open")
-        paths = shlex.split(said.rest)
+        options = split(line, OPEN, "sourcelight open")
+        paths = shlex.split(options.rest)
         if not paths:
             raise ToolError("%sourcelight open needs a path", tool="sourcelight open")
-        self._keep(sourcelight.open(*map(expanduser, paths), worktree="worktree" in said), said)
+        self._keep(sourcelight.open(*map(expanduser, paths), worktree="worktree" in options), options)
 
     def _connect(self, line: str) -> None:
-        said = split(line, CONNECT, "sourcelight connect")
-        words = shlex.split(said.rest)
-        if len(words) > 1:
+        options = split(line, CONNECT, "sourcelight connect")
+        addresses = shlex.split(options.rest)
+        if len(addresses) > 1:
             raise ToolError("%sourcelight connect takes one address; a token never stands in a notebook, name a "
                             "variable with --token-var", tool="sourcelight connect")  # fmt: skip
-        token, name = None, said.last("token-var")
+        token, name = None, options.last("token-var")
         if name:
             if not isinstance(self.shell.user_ns.get(name), str):
                 raise ToolError(f"%sourcelight connect: there is no text in a variable {name}", tool="sourcelight")
             token = self.shell.user_ns[name]
-        url = words[0] if words else None
-        self._keep(sourcelight.connect(url, token, sign_in="sign-in" in said), said)
+        url = addresses[0] if addresses else None
+        self._keep(sourcelight.connect(url, token, sign_in="sign-in" in options), options)
 
-    def _keep(self, client: Client, said: MagicLine) -> None:
-        name = said.last("out")
+    def _keep(self, client: Client, options: MagicLine) -> None:
+        name = options.last("out")
         if name:
             self._store(name, client)
             self.chosen.use(name)
@@ -206,70 +206,70 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         cell: str | None,
         answer: Callable[[Client, str, MagicLine], Any],
     ) -> Any:
-        whole = False
+        has_traceback = False
         try:
-            said, text = self._understood(magic, options, line, cell)
-            whole = "tb" in said
-            found = answer(self.chosen.client(said.last("client")), text, said)
-        except Exception as fault:
-            if whole:
-                raise whole_in_cells(fault)  # noqa: B904 - the same exception
-            if not isinstance(fault, ToolError | ClientNotFound | QueryError):
+            line_parts, text = self._understood(magic, options, line, cell)
+            has_traceback = "tb" in line_parts
+            result = answer(self.chosen.client(line_parts.last("client")), text, line_parts)
+        except Exception as exc:
+            if has_traceback:
+                raise whole_in_cells(exc)  # noqa: B904 - the same exception
+            if not isinstance(exc, ToolError | ClientNotFound | QueryError):
                 raise
-            raise UsageError("\n".join([*getattr(fault, "__notes__", ()), str(fault)])) from None
-        name = said.last("out")
+            raise UsageError("\n".join([*getattr(exc, "__notes__", ()), str(exc)])) from None
+        name = line_parts.last("out")
         if name is not None:
             # What is kept of an explorer is the answer that it shows.
-            self._store(name, found if isinstance(found, SearchResult | DeepSearchAnswer) else found.result)
-        return None if "quiet" in said else found
+            self._store(name, result if isinstance(result, SearchResult | DeepSearchAnswer) else result.result)
+        return None if "quiet" in line_parts else result
 
     def _understood(
         self, magic: str, options: Sequence[MagicOption], line: str, cell: str | None
     ) -> tuple[MagicLine, str]:
         """The options of a magic, and what it looks for."""
-        said = split(line, options, magic)
-        text = _text(said.rest, cell, "\n" if magic == "ask" else " ")
-        text = replaced(text, said.values.get("var", ()), self.shell.user_ns, magic)
+        line_parts = split(line, options, magic)
+        text = _text(line_parts.rest, cell, "\n" if magic == "ask" else " ")
+        text = replaced(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
         if not text:
             raise ToolError(f"%{magic} needs something to look for; %{magic}? tells its options", tool=magic)
-        name = said.last("out")
+        name = line_parts.last("out")
         if name is not None and not name.isidentifier():
             raise ToolError(f"%{magic}: -o needs the name of a variable, not {name!r}", argument="out")
-        if "quiet" in said and name is None:
+        if "quiet" in line_parts and name is None:
             raise ToolError(f"%{magic}: -q shows nothing, so that it needs -o", tool=magic)
-        return said, text
+        return line_parts, text
 
-    def _search(self, client: Client, query: str, said: MagicLine) -> Any:
-        lines = _number(said, "context")
-        around = {} if lines is None else {"context_lines": lines}
-        return self._shown(client, query, said, said.last("pattern-type") or self.pattern_type, around)
+    def _search(self, client: Client, query: str, options: MagicLine) -> Any:
+        lines = _number(options, "context")
+        context = {} if lines is None else {"context_lines": lines}
+        return self._shown(client, query, options, options.last("pattern-type") or self.pattern_type, context)
 
-    def _commits(self, client: Client, query: str, said: MagicLine) -> Any:
-        kind = "diff" if "diff" in said else "commit"
-        return self._shown(client, _of_type(kind, query, self.pattern_type), said, self.pattern_type, {})
+    def _commits(self, client: Client, query: str, options: MagicLine) -> Any:
+        kind = "diff" if "diff" in options else "commit"
+        return self._shown(client, _of_type(kind, query, self.pattern_type), options, self.pattern_type, {})
 
-    def _shown(self, client: Client, query: str, said: MagicLine, pattern_type: str, around: dict[str, Any]) -> Any:
-        given = said.last("timeout")
-        found = client.search(
+    def _shown(self, client: Client, query: str, options: MagicLine, pattern_type: str, context: dict[str, Any]) -> Any:
+        timeout = options.last("timeout")
+        result = client.search(
             query,
             pattern_type=pattern_type,
-            timeout_s=_seconds(given) if given is not None else self.timeout_s,
-            exhaustive="exhaustive" in said or self.exhaustive,
-            **around,
+            timeout_s=_seconds(timeout) if timeout is not None else self.timeout_s,
+            exhaustive="exhaustive" in options or self.exhaustive,
+            **context,
         )
-        rows = _number(said, "rows")
-        found.page = self.rows if rows is None else rows
-        explore = ("explore" in said or self.explore) and "quiet" not in said
-        return found.explore() if explore else found
+        rows = _number(options, "rows")
+        result.page = self.rows if rows is None else rows
+        explore = ("explore" in options or self.explore) and "quiet" not in options
+        return result.explore() if explore else result
 
-    def _ask(self, client: Client, question: str, said: MagicLine) -> Any:
-        given = said.last("timeout")
-        conversation = self._answer if "continue" in said else None
-        if "continue" in said and conversation is None:
+    def _ask(self, client: Client, question: str, options: MagicLine) -> Any:
+        timeout = options.last("timeout")
+        conversation = self._answer if "continue" in options else None
+        if "continue" in options and conversation is None:
             raise ToolError("%ask --continue: there is no earlier answer", tool="ask", argument="continue")
         try:
             return client.deepsearch(
-                question, conversation=conversation, timeout_s=_seconds(given) if given is not None else None
+                question, conversation=conversation, timeout_s=_seconds(timeout) if timeout is not None else None
             )
         finally:
             last = client.last
@@ -288,8 +288,8 @@ def _of_type(kind: str, query: str, pattern_type: str) -> str:
     return add_filter_text(query, pattern_type, f"type:{kind}")
 
 
-def _number(said: MagicLine, name: str) -> int | None:
-    value = said.last(name)
+def _number(options: MagicLine, name: str) -> int | None:
+    value = options.last(name)
     if value is None:
         return None
     if not value.isdecimal():

@@ -51,24 +51,24 @@ def infos_of(commits: Frame) -> list[CommitInfo]:
     ]
 
 
-def changelog(merged: Sequence[Change], every: Frame, commits: Frame, links: Links) -> tuple[Frame, Section]:
+def changelog(merged_list: Sequence[Change], all_commits: Frame, commits: Frame, links: Links) -> tuple[Frame, Section]:
     """The changes as they were merged, by kind: a frame with a row a change, and a section with a list a kind.
 
-    `every` are all commits between the revisions, `commits` those that the report counts, whose authors count.
+    `all_commits` are all commits between the revisions, `commits` those that the report counts, whose authors count.
     """
     import pandas as pd
 
-    ids = every["commit"].astype("str").tolist()
+    ids = all_commits["commit"].astype("str").tolist()
     row_of = {commit: row for row, commit in enumerate(ids)}
-    authors = dict(zip(every["commit"].astype("str"), every["author"].astype("str"), strict=True))
+    authors = dict(zip(all_commits["commit"].astype("str"), all_commits["author"].astype("str"), strict=True))
     authors |= dict(zip(commits["commit"].astype("str"), commits["author"].astype("str"), strict=True))
-    counted = set(commits["commit"].astype("str"))
+    counted_ids = set(commits["commit"].astype("str"))
     rows = []
-    for change in merged:
-        members = [member for member in change.members if member in counted]
+    for change in merged_list:
+        members = [member for member in change.members if member in counted_ids]
         writers = Counter(authors[member] for member in members or [change.commit])
         author = min(writers, key=lambda name: (-writers[name], name))
-        date = every["commit_date"].iloc[row_of[change.commit]]
+        date = all_commits["commit_date"].iloc[row_of[change.commit]]
         kind = kind_of(change.title, change.message)
         rows.append((kind, change.title, change.request, author, len(members), date, change.commit))
     frame = pd.DataFrame(rows, columns=_LOG_COLUMNS)
@@ -78,8 +78,8 @@ def changelog(merged: Sequence[Change], every: Frame, commits: Frame, links: Lin
     frame = frame.assign(_kind=frame["kind"].map(order).astype("float64"))
     frame = frame.sort_values(["_kind", "commit_date"], ascending=[True, False], kind="stable")
     frame = frame.drop(columns="_kind").reset_index(drop=True)
-    repository = str(every["repository"].iloc[0]) if len(every) else ""
-    urls = dict(zip(every["commit"].astype("str"), every["url"].fillna("").astype("str"), strict=True))
+    repository = str(all_commits["repository"].iloc[0]) if len(all_commits) else ""
+    urls = dict(zip(all_commits["commit"].astype("str"), all_commits["url"].fillna("").astype("str"), strict=True))
     lists = tuple(
         Listing(
             heading,
@@ -134,56 +134,58 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
         return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
 
     is_apart = "file_kind" in frame and not is_written(frame).all()
-    others = "vendored, generated and lock files, " if is_apart else ""
-    mine = is_written(frame) if is_apart else frame["path"].notna()
-    rows = [row for row, own in enumerate(mine) if own]
+    other_kinds = "vendored, generated and lock files, " if is_apart else ""
+    is_counted = is_written(frame) if is_apart else frame["path"].notna()
+    rows = [row for row, own in enumerate(is_counted) if own]
     files = ReportTable(
         "files",
         "Files that differ",
-        frame[mine].drop(columns="file_kind", errors="ignore").reset_index(drop=True),
+        frame[is_counted].drop(columns="file_kind", errors="ignore").reset_index(drop=True),
         "Lines that differ between base and head.",
-        f"{others}the content of binary files.",
+        f"{other_kinds}the content of binary files.",
         "",
         ("path",),
         behind=lambda row: commits_of(rows[row]),
         hidden=("score",),
         link=link,
     )
-    shown = diffs[is_written(diffs)] if is_apart else diffs
-    folders = _grouped(shown, shown["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
-    endings = _grouped(shown, shown["path"].map(_ending), "ending")
+    counted_files = diffs[is_written(diffs)] if is_apart else diffs
+    folders = _grouped(
+        counted_files, counted_files["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory"
+    )
+    endings = _grouped(counted_files, counted_files["path"].map(_ending), "ending")
     status = diffs["status"].astype("str").value_counts()
     text = f"{count_of(len(diffs), 'file')}: {join_words([f'{count:,} {name}' for name, count in status.items()])}."
-    binary = f"{others}the content of binary files."
+    binary = f"{other_kinds}the content of binary files."
     about = "Files that differ and their lines, by {}."
-    apart: tuple[ReportTable, ...] = ()
+    separate_tables: tuple[ReportTable, ...] = ()
     if is_apart:
-        others_frame = frame[~mine].reset_index(drop=True)
-        place = [row for row, own in enumerate(mine) if not own]
-        apart = (
+        other_rows = frame[~is_counted].reset_index(drop=True)
+        other_positions = [row for row, own in enumerate(is_counted) if not own]
+        separate_tables = (
             kinds_table(diffs),
             ReportTable(
-                "other_files", "Vendored, generated and lock files", others_frame,
+                "other_files", "Vendored, generated and lock files", other_rows,
                 "Lines that differ between base and head.", "the content of binary files.", "", ("path",),
-                behind=lambda row: commits_of(place[row]), hidden=("score",), link=link,
+                behind=lambda row: commits_of(other_positions[row]), hidden=("score",), link=link,
             ),
         )  # fmt: skip
         text = f"{text} {others_text(diffs)}"
     tables = (
-        *apart[:1],
+        *separate_tables[:1],
         files,
-        *apart[1:],
+        *separate_tables[1:],
         ReportTable(
             "directories",
-            "Folders",
+            "Directories",
             folders,
-            f"{about.format('folder')} src/* are the files of src/ itself, /* those at the top.",
+            f"{about.format('directory')} src/* are the files of src/ itself, /* those at the top.",
             binary,
         ),
         ReportTable("endings", "Kinds of files", endings, about.format("the ending of their names"), binary),
     )
     return Section(
-        "Files", text, tables, (churn_figure("directories", "Folders by lines that differ", folders, "directory"),)
+        "Files", text, tables, (churn_figure("directories", "Directories by lines that differ", folders, "directory"),)
     )
 
 
@@ -200,10 +202,10 @@ def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
     return ordered.reset_index()
 
 
-def people_section(commits: Frame, known: AbstractSet[Pair], link: LinkOf) -> tuple[Frame, Section]:
-    """Who wrote the commits; `known` are the keys of people with earlier commits."""
-    human = commits[~commits["bot"]]
-    grouped = human.groupby(["person", "author", "author_email"], observed=True)
+def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: LinkOf) -> tuple[Frame, Section]:
+    """Who wrote the commits; `earlier_people` are the keys of people with earlier commits."""
+    human_commits = commits[~commits["bot"]]
+    grouped = human_commits.groupby(["person", "author", "author_email"], observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
         merges=("merge", "sum"),
@@ -213,18 +215,18 @@ def people_section(commits: Frame, known: AbstractSet[Pair], link: LinkOf) -> tu
         last_date=("commit_date", "max"),
     ).reset_index()
     pairs = zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True)
-    frame["new"] = [person_key(*pair) not in known for pair in pairs]
+    frame["new"] = [person_key(*pair) not in earlier_people for pair in pairs]
     frame["new"] = frame["new"].astype("bool")
     frame = frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
-    shown = frame.drop(columns="person")
+    rows = frame.drop(columns="person")
     keys = ("author", "author_email")
-    left_out = "bots, and co-authors without a commit of their own."
-    counted = "Commits behind head and not behind base, and lines of those that are no merges."
-    tables = [ReportTable("people", "People", shown, counted, left_out, "commits", keys, link=link)]
+    excludes = "bots, and co-authors without a commit of their own."
+    counts = "Commits behind head and not behind base, and lines of those that are no merges."
+    tables = [ReportTable("people", "People", rows, counts, excludes, "commits", keys, link=link)]
     if frame["new"].any():
-        new = shown[shown["new"]].drop(columns="new").reset_index(drop=True)
+        new = rows[rows["new"]].drop(columns="new").reset_index(drop=True)
         about = "People with no commit behind base under the same address."
-        tables.append(ReportTable("new_people", "New people", new, about, left_out, "commits", keys, link=link))
+        tables.append(ReportTable("new_people", "New people", new, about, excludes, "commits", keys, link=link))
     top = frame.head(_PEOPLE_SHOWN)
     labels, values = told_apart(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -240,11 +242,11 @@ def people_section(commits: Frame, known: AbstractSet[Pair], link: LinkOf) -> tu
 def log_section(commits: Frame, link: LinkOf) -> Section:
     """The commits that are no merges."""
     columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions", "repository", "url"]
-    shown = commits.loc[~commits["merge"], columns].reset_index(drop=True)
+    rows = commits.loc[~commits["merge"], columns].reset_index(drop=True)
     table = ReportTable(
         "log",
         "Commits, newest first",
-        shown,
+        rows,
         "Commits behind head and not behind base.",
         "merges.",
         "commits",
@@ -252,7 +254,7 @@ def log_section(commits: Frame, link: LinkOf) -> Section:
         hidden=("url",),
         link=link,
     )
-    return Section("Commits", "", (table,) if len(shown) else ())
+    return Section("Commits", "", (table,) if len(rows) else ())
 
 
 _NOUNS = {
@@ -265,15 +267,15 @@ _PLURALS = {"fixes": "fixes", "docs": "changes of documentation", "tests": "chan
 
 def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Frame | None) -> list[Metric]:
     """The numbers of the report."""
-    unknown = int(diffs["additions"].isna().sum())
-    left_out = f"{count_of(unknown, 'file')} whose content is missing or not told." if unknown else ""
+    unknown_count = int(diffs["additions"].isna().sum())
+    excludes = f"{count_of(unknown_count, 'file')} whose content is missing or not told." if unknown_count else ""
     binary = int(diffs["binary"].fillna(value=False).sum())
     bots = "bots, and co-authors without a commit of their own."
     new = people.loc[people["new"], "person"].tolist()
-    found = [
+    metrics_list = [
         Metric("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
-        Metric("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", left_out, "changes"),
-        Metric("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", left_out, "changes"),
+        Metric("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", excludes, "changes"),
+        Metric("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", excludes, "changes"),
         Metric("binary files", binary, "Files that git takes for binary.", "", "changes", {"binary": True}),
         Metric("commits", len(commits), "Commits behind head and not behind base, merges included.", "", "commits"),
         Metric("merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits",
@@ -289,9 +291,9 @@ def metrics(diffs: Frame, commits: Frame, people: Frame, log: Frame, before: Fra
         *line_metrics(commits, "Lines of all these commits, what they undo of each other included."),
     ]  # fmt: skip
     if before is not None:
-        about = "Commits behind base of as long a time before base as the newest of these commits is behind it."
-        found.append(Metric("commits before", len(before), about, "", "before"))
-    return found
+        counts = "Commits behind base of as long a time before base as the newest of these commits is behind it."
+        metrics_list.append(Metric("commits before", len(before), counts, "", "before"))
+    return metrics_list
 
 
 def _sum(frame: Frame, column: str) -> int | None:
@@ -314,16 +316,20 @@ def lead(ends: Ends, diffs: Frame, commits: Frame, people: Frame, log: Frame, be
     return [sentence for sentence in sentences if sentence]
 
 
-def nothing(ends: Ends) -> str:
+def nothing(revisions: Ends) -> str:
     """That head has no commit of its own, and why."""
-    text = f"{ends.head} has no commit that {ends.base} has not"
-    return f"{text}: it is {count_of(ends.undone, 'commit')} behind. Exchange the two." if ends.undone else f"{text}."
+    text = f"{revisions.head} has no commit that {revisions.base} has not"
+    return (
+        f"{text}: it is {count_of(revisions.undone, 'commit')} behind. Exchange the two."
+        if revisions.undone
+        else f"{text}."
+    )
 
 
-def _who(ends: Ends, commits: Frame, people: Frame) -> str:
-    base, head, started = ends.base, ends.head, ends.started
+def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
+    base, head, started = revisions.base, revisions.head, revisions.started
     if not len(commits):
-        return nothing(ends)
+        return nothing(revisions)
     ended = commits["commit_date"].max()
     since = f"{base} of {day(started)}" if started is not None else base
     new = int(people["new"].sum())
@@ -373,9 +379,9 @@ def _compared(ends: Ends, commits: Frame, before: Frame | None) -> str:
     time = length((commits["commit_date"].max() - started).total_seconds() / 86_400)
     human = one_name_each(before[~before["bot"].fillna(value=False).astype("bool")], None, join_addresses=True)
     people = len(human[["author", "author_email"]].drop_duplicates())
-    now, then = len(commits), len(before)
-    if not then:
+    count, earlier_count = len(commits), len(before)
+    if not earlier_count:
         return f"There was no commit in the {time} before {base}."
-    had = f"which had {then:,} by {count_of(people, 'person')}"
-    are = "is" if now == 1 else "are"
-    return f"{count_of(now, 'commit')} {are} {against(now, then)} in the {time} before {base}, {had}."
+    had = f"which had {earlier_count:,} by {count_of(people, 'person')}"
+    are = "is" if count == 1 else "are"
+    return f"{count_of(count, 'commit')} {are} {against(count, earlier_count)} in the {time} before {base}, {had}."

@@ -173,14 +173,14 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
     heads
         The commits where to begin: those that no other one of `commits` has as a parent are added.
     """
-    known = {commit.commit: commit for commit in commits}
+    by_id = {commit.commit: commit for commit in commits}
     parents = {parent for commit in commits for parent in commit.parents}
-    tips = [*(head for head in heads if head in known), *(c.commit for c in commits if c.commit not in parents)]
-    taken: set[str] = set()
-    found: list[Change] = []
+    tips = [*(head for head in heads if head in by_id), *(c.commit for c in commits if c.commit not in parents)]
+    seen: set[str] = set()
+    changes: list[Change] = []
     for tip in dict.fromkeys(tips):
         # Branches within branches: each is finished before the one that took it in goes on.
-        open_lines: list[Iterator[CommitInfo]] = [_line(tip, known, taken)]
+        open_lines: list[Iterator[CommitInfo]] = [_line(tip, by_id, seen)]
         while open_lines:
             commit = next(open_lines[-1], None)
             if commit is None:
@@ -188,35 +188,35 @@ def merged_changes(commits: Sequence[CommitInfo], heads: Sequence[str]) -> list[
                 continue
             number, title = request_of(commit)
             if len(commit.parents) < 2:
-                found.append(Change(title, commit.message, commit.commit, (commit.commit,), number))
+                changes.append(Change(title, commit.message, commit.commit, (commit.commit,), number))
             elif number is None:
-                open_lines += [_line(parent, known, taken) for parent in reversed(commit.parents[1:])]
+                open_lines += [_line(parent, by_id, seen) for parent in reversed(commit.parents[1:])]
             else:
-                members = _behind(commit.parents[1:], known, taken)
-                found.append(Change(title, commit.message, commit.commit, members, number))
-    return found
+                members = _behind(commit.parents[1:], by_id, seen)
+                changes.append(Change(title, commit.message, commit.commit, members, number))
+    return changes
 
 
-def _line(tip: str, known: Mapping[str, CommitInfo], taken: set[str]) -> Iterator[CommitInfo]:
+def _line(tip: str, by_id: Mapping[str, CommitInfo], taken: set[str]) -> Iterator[CommitInfo]:
     """The commits from one back along first parents, as far as nobody has them yet; the oldest first."""
     line: list[CommitInfo] = []
-    while tip in known and tip not in taken:
+    while tip in by_id and tip not in taken:
         taken.add(tip)
-        line.append(known[tip])
-        tip = known[tip].parents[0] if known[tip].parents else ""
+        line.append(by_id[tip])
+        tip = by_id[tip].parents[0] if by_id[tip].parents else ""
     return iter(line[::-1])
 
 
 def _behind(tips: Sequence[str], known: Mapping[str, CommitInfo], taken: set[str]) -> tuple[str, ...]:
     """The commits behind some that nobody has yet, merges left out."""
     found: list[str] = []
-    waiting = list(tips)
-    while waiting:
-        commit = waiting.pop()
+    queue = list(tips)
+    while queue:
+        commit = queue.pop()
         if commit in taken or commit not in known:
             continue
         taken.add(commit)
-        waiting += known[commit].parents
+        queue += known[commit].parents
         if len(known[commit].parents) < 2:
             found.append(commit)
     return tuple(found)

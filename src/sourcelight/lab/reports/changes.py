@@ -92,7 +92,7 @@ def changes(
         ``day``, ``week``, ``month``, ``quarter`` or ``year``: the length of the bars of activity; empty: what
         fits the time.
     only, exclude
-        Folders and globs, as `files` of `Client.commit_search`: count only files in one of `only`, and none in one of
+        Directories and globs, as `files` of `Client.commit_search`: count only files in `only`, and none in
         `exclude`. Commits count if they change such a file, with the lines of these files; merges change none.
     other_files
         Vendored, generated and lock files: ``apart`` (the default) counts them in the summary and gives them a table of
@@ -140,13 +140,13 @@ def _made(
     other_files: OtherFiles, title: str,
 ) -> Report:  # fmt: skip
     whole_diffs = stages.ask("files", code.compare_revisions, repo, base, head)
-    ends = {name: str(whole_diffs.attrs.get(name, "")) for name in ("base", "head")}
-    between = _between(code, stages, repo, base, head, ends["base"])
-    started = _date_of(code, stages, repo, ends["base"])
-    asked = (
+    commit_of = {name: str(whole_diffs.attrs.get(name, "")) for name in ("base", "head")}
+    between = _between(code, stages, repo, base, head, commit_of["base"])
+    base_date = _date_of(code, stages, repo, commit_of["base"])
+    parameters = (
         ("repository", repo),
-        ("base", _end(base, ends["base"], started)),
-        ("head", _end(head, ends["head"], _own_date(between.commits, ends["head"], code, stages, repo))),
+        ("base", _end(base, commit_of["base"], base_date)),
+        ("head", _end(head, commit_of["head"], _own_date(between.commits, commit_of["head"], code, stages, repo))),
         *paths.parameters,
     )
     title = title or f"Changes in {repo} from {base} to {head}"
@@ -156,43 +156,47 @@ def _made(
             f"{count_of(between.undone, 'commit')} {'is' if between.undone == 1 else 'are'} behind {base} and not "
             f"behind {head}; their changes show as undone."
         )
-    diffs, kept = whole_diffs, between.commits
+    diffs, commits_in_scope = whole_diffs, between.commits
     kinds: dict[str, Any] = {"file_kinds": list(WRITTEN)} if other_files == "without" else {}
     if paths:
         diffs = _with_attrs(whole_diffs[whole_diffs["path"].map(paths)].reset_index(drop=True), whole_diffs)
-        kept = _narrowed(partial(stages.ask, "commits", code.churn, **kinds), repo, head, kept, paths)
+        commits_in_scope = _narrowed(
+            partial(stages.ask, "commits", code.churn, **kinds), repo, head, commits_in_scope, paths
+        )
     if other_files != "with" and len(diffs):
         diffs = with_file_kinds(diffs, partial(stages.ask, "files", code.churn), repo, base, head)
     if other_files == "without":
         notices.append("Vendored, generated and lock files are left out; commits are all.")
     if other_files == "without" and len(diffs):
         diffs = _with_attrs(diffs[is_written(diffs)].reset_index(drop=True), diffs)
-        if not paths and len(kept):
+        if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
-            kept = sized_by_kinds(kept, churn, repos=[repo], revisions=[head, f"^{base}"])
-    read = [without_notices(diffs, _SAID), *between.read]
-    if not len(kept) and not len(diffs):
-        reason = _reason(base, head, ends, between, paths, whole_diffs)
-        known = tuple(dict.fromkeys((*notices, *said(read))))
-        none = commits_frame(kept, by or "month")
-        sources = {"commits": none, "changes": diffs}
-        return Report(title, asked, no_commits(none), (), sources, known, tuple(limited(read)), (reason,))
+            commits_in_scope = sized_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
+    read_frames = [without_notices(diffs, _SAID), *between.read]
+    if not len(commits_in_scope) and not len(diffs):
+        reason = _reason(base, head, commit_of, between, paths, whole_diffs)
+        all_notices = tuple(dict.fromkeys((*notices, *said(read_frames))))
+        no_rows = commits_frame(commits_in_scope, by or "month")
+        sources = {"commits": no_rows, "changes": diffs}
+        return Report(
+            title, parameters, no_commits(no_rows), (), sources, all_notices, tuple(limited(read_frames)), (reason,)
+        )
     earlier = _earlier_people(code, stages, repo, base)
-    before = _before(code, stages, repo, base, started, kept)
+    before = _before(code, stages, repo, base, base_date, commits_in_scope)
     if before is not None and paths:
         before = _narrowed(partial(stages.ask, "earlier people", code.churn, **kinds), repo, base, before, paths)
-    period = by or _fitting(kept)
-    commits = one_name_each(commits_frame(kept, period), None, join_addresses=True)
-    links = links_of(code, {repo: ends["head"]})
+    period = by or _fitting(commits_in_scope)
+    commits = one_name_each(commits_frame(commits_in_scope, period), None, join_addresses=True)
+    links = links_of(code, {repo: commit_of["head"]})
     people, section = people_section(commits, keys_of(earlier), links.of_people(repo))
-    merged = [
+    merged_list = [
         change
-        for change in merged_changes(infos_of(between.commits), [ends["head"]])
+        for change in merged_changes(infos_of(between.commits), [commit_of["head"]])
         if not paths or set(change.members) & set(commits["commit"])
     ]
-    log, draft = changelog(merged, between.commits, commits, links)
-    missing: list[str] = []
-    files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing)
+    log, draft = changelog(merged_list, between.commits, commits, links)
+    missing_parts: list[str] = []
+    files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing_parts)
     sections = [
         draft,
         files_section(code, repo, head, diffs if files is None else files, links.of_files(repo)),
@@ -200,21 +204,23 @@ def _made(
         log_section(commits, links.of_commits()),
     ]
     if len(commits):
-        table, figure = activity(commits, period, _span(commits, started))
-        hours, card = clock(commits)
+        table, figure = activity(commits, period, _span(commits, base_date))
+        hours, clock_figure = clock(commits)
         sections.append(
-            Section("Time", "When the commits were made.", (table, hours), (figure, card, change_sizes(commits)))
+            Section(
+                "Time", "When the commits were made.", (table, hours), (figure, clock_figure, change_sizes(commits))
+            )
         )
     sources = {"commits": commits, "changes": diffs} | ({} if before is None else {"before": before})
     return Report(
         title,
-        asked,
+        parameters,
         tuple(metrics(diffs, commits, people, log, before)),
         tuple(part for part in sections if part.tables or part.figures or part.lists),
         sources,
-        tuple(dict.fromkeys([*missing, *notices, *said([*read, before])])),
-        tuple(dict.fromkeys([*missing, *limited([*read, earlier, before])])),
-        tuple(lead(Ends(base, head, started, between.undone), diffs, commits, people, log, before)),
+        tuple(dict.fromkeys([*missing_parts, *notices, *said([*read_frames, before])])),
+        tuple(dict.fromkeys([*missing_parts, *limited([*read_frames, earlier, before])])),
+        tuple(lead(Ends(base, head, base_date, between.undone), diffs, commits, people, log, before)),
     )
 
 
@@ -241,14 +247,14 @@ def _between(code: Client, stages: ReportProgress, repo: str, base: str, head: s
         newer = older = None
     if newer is None or older is None or oldest in set(newer["commit"].astype("str")):
         newer, older = ask(revisions=[head]), ask(revisions=[base])
-    ours, theirs = newer["commit"].astype("str"), older["commit"].astype("str")
-    between = newer[~ours.isin(set(theirs))].reset_index(drop=True)
-    return _Between(_with_attrs(between, newer), int((~theirs.isin(set(ours))).sum()), [newer, older])
+    newer_ids, older_ids = newer["commit"].astype("str"), older["commit"].astype("str")
+    between = newer[~newer_ids.isin(set(older_ids))].reset_index(drop=True)
+    return _Between(_with_attrs(between, newer), int((~older_ids.isin(set(newer_ids))).sum()), [newer, older])
 
 
 def _own_date(commits: Frame, commit: str, code: Client, stages: ReportProgress, repo: str) -> Any:
-    own = commits.loc[commits["commit"].astype("str") == commit, "commit_date"]
-    return own.iloc[0] if len(own) else _date_of(code, stages, repo, commit)
+    dates = commits.loc[commits["commit"].astype("str") == commit, "commit_date"]
+    return dates.iloc[0] if len(dates) else _date_of(code, stages, repo, commit)
 
 
 def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> Any:
@@ -256,8 +262,8 @@ def _date_of(code: Client, stages: ReportProgress, repo: str, commit: str) -> An
     newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], limit=50) if commit else None
     if newest is None:
         return None
-    own = newest.loc[newest["commit"].astype("str") == commit, "commit_date"]
-    return own.iloc[0] if len(own) else None
+    dates = newest.loc[newest["commit"].astype("str") == commit, "commit_date"]
+    return dates.iloc[0] if len(dates) else None
 
 
 def _earlier_people(code: Client, stages: ReportProgress, repo: str, base: str) -> Frame:
@@ -283,13 +289,13 @@ def _before(code: Client, stages: ReportProgress, repo: str, base: str, started:
 
 def _narrowed(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
     """Commits that change files that count, with the lines of these files."""
-    found = changed_files("changes", ask, [repo], [revision])
-    return narrowed(commits, found[found["path"].map(paths)])
+    changed = changed_files("changes", ask, [repo], [revision])
+    return narrowed(commits, changed[changed["path"].map(paths)])
 
 
-def _reason(base: str, head: str, ends: dict[str, str], between: _Between, paths: PathFilter, diffs: Frame) -> str:
+def _reason(base: str, head: str, commit_of: dict[str, str], between: _Between, paths: PathFilter, diffs: Frame) -> str:
     """Why there is nothing to report."""
-    if ends["base"] and ends["base"] == ends["head"]:
+    if commit_of["base"] and commit_of["base"] == commit_of["head"]:
         return f"Nothing differs: {base} and {head} are the same commit."
     if paths and (len(diffs) or len(between.commits)):
         return paths.reason(diffs["path"].astype("str").tolist())
@@ -299,9 +305,9 @@ def _reason(base: str, head: str, ends: dict[str, str], between: _Between, paths
 
 
 def _fitting(commits: Frame) -> str:
-    when = commits["commit_date"].dropna()
-    span_s = (when.max() - when.min()).total_seconds() if len(when) else 0.0
-    return next((name for name, most in _PERIODS_S if span_s <= most), "quarter")
+    dates = commits["commit_date"].dropna()
+    span_s = (dates.max() - dates.min()).total_seconds() if len(dates) else 0.0
+    return next((name for name, limit_s in _PERIODS_S if span_s <= limit_s), "quarter")
 
 
 def _span(commits: Frame, started: Any) -> Span:

@@ -118,26 +118,26 @@ def date_bound(frame: Frame, name: str) -> Any:
     return pd.Timestamp(text) if text else None
 
 
-def newest_date(code: Client, stages: ReportProgress, which: Request) -> Any:
+def newest_date(code: Client, stages: ReportProgress, request: Request) -> Any:
     """The date of the newest commit of all time; None where there is none."""
-    newest = stages.ask("time before", code.commit_search, repos=which.repos, limit=1)
+    newest = stages.ask("time before", code.commit_search, repos=request.repos, limit=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
 
 
-def touched_files(code: Client, stages: ReportProgress, which: Request) -> Frame:
+def touched_files(code: Client, stages: ReportProgress, request: Request) -> Frame:
     """The files that each commit of the time changed."""
-    churn = partial(stages.ask, "commits", code.churn, file_kinds=which.summary_kinds)
-    return changed_files("contributors", churn, which.repos, None, **which.dates)
+    churn = partial(stages.ask, "commits", code.churn, file_kinds=request.summary_kinds)
+    return changed_files("contributors", churn, request.repos, None, **request.dates)
 
 
 def compare_with_earlier(
-    code: Client, stages: ReportProgress, which: Request, found: Frame, commits: Frame, newest: Any
+    code: Client, stages: ReportProgress, request: Request, all_commits: Frame, commits: Frame, newest: Any
 ) -> Turnover | None:
     """The people of the time against those of as long a time before; of all history, its last year.
 
     None where nothing can be before.
     """
-    start = date_bound(found, "after")
+    start = date_bound(all_commits, "after")
     if start is None:
         end = commits["commit_date"].max()
         start = end - timedelta(days=YEAR_DAYS)
@@ -146,101 +146,103 @@ def compare_with_earlier(
             return None
         before = earlier[earlier["commit_date"] > start - timedelta(days=YEAR_DAYS)]
         return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
-    end = min(time for time in (date_bound(found, "before"), newest, datetime.now(UTC)) if time is not None)
+    end = min(time for time in (date_bound(all_commits, "before"), newest, datetime.now(UTC)) if time is not None)
     if (start - (end - start)).year < MINYEAR:  # a clock was broken
         return None
     times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
-    before = stages.ask("time before", code.commit_search, repos=which.repos, **times)
-    if which.paths and len(before):
-        churn = partial(stages.ask, "time before", code.churn, file_kinds=which.summary_kinds)
-        changes = changed_files("contributors", churn, which.repos, None, **times)
-        before = narrowed(before, changes[changes["path"].map(which.paths)])
+    before = stages.ask("time before", code.commit_search, repos=request.repos, **times)
+    if request.paths and len(before):
+        churn = partial(stages.ask, "time before", code.churn, file_kinds=request.summary_kinds)
+        changes = changed_files("contributors", churn, request.repos, None, **times)
+        before = narrowed(before, changes[changes["path"].map(request.paths)])
     try:
-        known = stages.ask("time before", code.contributors, before=times["before"], **which.people)
-        known = known[known["commits"] > 0]
+        earlier_people = stages.ask("time before", code.contributors, before=times["before"], **request.people)
+        earlier_people = earlier_people[earlier_people["commits"] > 0]
     except UnsupportedTool:
-        known = stages.ask("time before", code.commit_search, repos=which.repos, before=times["before"])
-    before = one_name_each(before, known, join_addresses=which.join_addresses)
-    return turnover(commits, before, keys_of(known), start, end)
+        earlier_people = stages.ask("time before", code.commit_search, repos=request.repos, before=times["before"])
+    before = one_name_each(before, earlier_people, join_addresses=request.join_addresses)
+    return turnover(commits, before, keys_of(earlier_people), start, end)
 
 
-def lines_of_changes(changes: Frame, commits: Frame, which: Request) -> ChangedLines:
+def lines_of_changes(changes: Frame, commits: Frame, request: Request) -> ChangedLines:
     """Changed lines by kind, directory and file, of the changes that count."""
-    written = (
-        changes if which.table_kinds is None else changes[changes["file_kind"].astype("str").isin(which.table_kinds)]
+    table_changes = (
+        changes
+        if request.table_kinds is None
+        else changes[changes["file_kind"].astype("str").isin(request.table_kinds)]
     )
 
     def behind(frame: Frame, column: str) -> Callable[[int], Frame]:
         def find(row: int) -> Frame:
             values = changes["path"].map(top_directory) if column == "directory" else changes["path"]
-            place = frame.iloc[row]
-            own = changes[(values == place[column]) & (changes["repository"] == place["repository"])]
-            return commits[commits["commit"].astype("str").isin(set(own["commit"]))].reset_index(drop=True)
+            row_values = frame.iloc[row]
+            row_changes = changes[(values == row_values[column]) & (changes["repository"] == row_values["repository"])]
+            return commits[commits["commit"].astype("str").isin(set(row_changes["commit"]))].reset_index(drop=True)
 
         return find
 
     return ChangedLines(
-        churn_of(changes, "file_kind") if which.other_files == "apart" else None,
-        churn_of(written, "directory", top_directory),
+        churn_of(changes, "file_kind") if request.other_files == "apart" else None,
+        churn_of(table_changes, "directory", top_directory),
         churn_of(changes, "path"),
         behind,
     )
 
 
-def lines_by_place(code: Client, stages: ReportProgress, which: Request, notices: list[str]) -> ChangedLines:
+def lines_by_place(code: Client, stages: ReportProgress, request: Request, notices: list[str]) -> ChangedLines:
     """Read changed lines by kind of file, by directory and by file, as far as the service can tell."""
 
-    def churn(stage: str, *by: str, kinds: list[str] | None = None, what: str = "") -> Frame | None:
+    def churn(stage: str, *by: str, kinds: list[str] | None = None, subject: str = "") -> Frame | None:
         return offered(
             lambda: stages.ask(
-                stage, code.churn, by=["repository", *by], file_kinds=kinds, **which.people, **which.dates
+                stage, code.churn, by=["repository", *by], file_kinds=kinds, **request.people, **request.dates
             ),
-            what or stage,
+            subject or stage,
             notices,
         )
 
-    kinds = churn("folders", "file_kind", what="kinds of files") if which.other_files == "apart" else None
+    kinds = churn("folders", "file_kind", subject="kinds of files") if request.other_files == "apart" else None
     return ChangedLines(
         kinds,
-        churn("folders", "directory", kinds=which.table_kinds),
-        churn("files", "path", "file_kind", kinds=which.summary_kinds),
+        churn("folders", "directory", kinds=request.table_kinds),
+        churn("files", "path", "file_kind", kinds=request.summary_kinds),
     )
 
 
 def current_owners(
-    code: Client, stages: ReportProgress, names: list[str], which: Request, notices: list[str]
+    code: Client, stages: ReportProgress, names: list[str], request: Request, notices: list[str]
 ) -> list[Owned]:
     """Read who owns the current lines of each repository; empty where the service can't tell."""
-    found: list[Owned] = []
+    owners: list[Owned] = []
     for name in names:
-        before = len(notices)
+        notice_count = len(notices)
         try:
-            found_here = _owners_of_repository(code, stages, name, which, notices)
+            repository_owners = _owners_of_repository(code, stages, name, request, notices)
         except SourcelightError as fault:
             notices.append(f"Ownership of {name} could not be worked out: {fault}")
             continue
-        if found_here is None:
-            del notices[before + 1 :]
+        if repository_owners is None:
+            del notices[notice_count + 1 :]
             return []
-        found.append(found_here)
-    return found
+        owners.append(repository_owners)
+    return owners
 
 
 def _owners_of_repository(
-    code: Client, stages: ReportProgress, name: str, which: Request, notices: list[str]
+    code: Client, stages: ReportProgress, name: str, request: Request, notices: list[str]
 ) -> Owned | None:
     """Who owns the lines of one repository; None where the service can't tell."""
     options: dict[str, Any] = {
-        "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.table_kinds
+        "mailmap": request.mailmap, "join_addresses": request.join_addresses, "file_kinds": request.table_kinds
     }  # fmt: skip
     ask = partial(stages.ask, "ownership")
-    if which.paths:
+    if request.paths:
         files = offered(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
         if files is None:
             return None
-        counted = files[files["path"].astype("str").map(which.paths)]
-        return name, owners_of(counted), bus_factor_of(counted)
-    owned = offered(lambda: ask(code.ownership, name, **options), "ownership", notices)
-    if owned is None:
+        counted_files = files[files["path"].astype("str").map(request.paths)]
+        return name, owners_of(counted_files), bus_factor_of(counted_files)
+    owners = offered(lambda: ask(code.ownership, name, **options), "ownership", notices)
+    if owners is None:
         return None
-    return name, owned, offered(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)
+    return name, owners, offered(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)

@@ -34,33 +34,33 @@ _PEOPLE_COLUMNS = [
 ]  # fmt: skip
 
 
-def people_section(people: Frame | None, commits: Frame, which: Request, link: LinkOf) -> Section:
+def people_section(people: Frame | None, commits: Frame, request: Request, link: LinkOf) -> Section:
     """Who wrote commits, who is named beside, and bots."""
     if people is None:
         return Section("People", "")
     bot = people["bot"].fillna(value=False).astype("bool")
-    wrote = people["commits"] > 0
-    joining = JOINED if which.join_addresses else APART
+    has_commits = people["commits"] > 0
+    joining = JOINED if request.join_addresses else APART
     counted = (
         "A row is a person with a commit in the time. commits are those written, merges included; co_authored further "
         "ones whose trailers name the person; lines and files those of commits written that are no merges. " + joining
     )
-    left_out = LEFT_OUT[which.other_files].removeprefix(", ")
+    other_kinds = LEFT_OUT[request.other_files].removeprefix(", ")
     tables = []
-    for name, heading, chosen, what, without in (
-        ("contributors", "Contributors", wrote & ~bot, counted, "bots, and co-authors without a commit."),
-        ("co_authors", "Co-authors without a commit", ~wrote & ~bot, CO_AUTHORS, "bots."),
+    for name, heading, mask, table_counts, table_excludes in (
+        ("contributors", "Contributors", has_commits & ~bot, counted, "bots, and co-authors without a commit."),
+        ("co_authors", "Co-authors without a commit", ~has_commits & ~bot, CO_AUTHORS, "bots."),
         ("bots", "Bots", bot, _BOTS_COUNTED, "people."),
     ):
-        frame = people.loc[chosen, _PEOPLE_COLUMNS].reset_index(drop=True)
+        frame = people.loc[mask, _PEOPLE_COLUMNS].reset_index(drop=True)
         if name == "co_authors":
             frame = frame[["author", "author_email", "co_authored", "first_date", "last_date"]]
             frame = frame.sort_values("co_authored", ascending=False, kind="stable").reset_index(drop=True)
         if name == "contributors" or len(frame):
-            without = f"{without.rstrip('.')}{', ' if left_out else ''}{left_out}."  # noqa: PLW2901 - the same, with more
+            table_excludes = f"{table_excludes.rstrip('.')}{', ' if other_kinds else ''}{other_kinds}."  # noqa: PLW2901 - the same, with more
             source = "" if name == "co_authors" else "commits"
             keys = () if name == "co_authors" else ("author", "author_email")
-            tables.append(ReportTable(name, heading, frame, what, without, source, keys, link=link))
+            tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
     top = tables[0].frame.head(_OWNERS_SHOWN)
     labels, counts = told_apart(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
@@ -74,55 +74,62 @@ def people_section(people: Frame | None, commits: Frame, which: Request, link: L
     return Section("People", text, tuple(tables), (figure,) if labels else ())
 
 
-def places_section(code: Client, places: ChangedLines, which: Request, link: LinkOf) -> Section:
+def places_section(code: Client, changed_lines: ChangedLines, request: Request, link: LinkOf) -> Section:
     """Changed lines by kind of file, by directory and by file."""
     tables, figures = [], []
-    written = "Lines of source and documentation that commits added and removed, as git log --numstat -M counts them."
-    counted = (
-        written if which.table_kinds is not None else "Lines that commits added and removed, as git log --numstat -M."
+    source_counts = (
+        "Lines of source and documentation that commits added and removed, as git log --numstat -M counts them."
     )
-    left_out = f"merges{'' if which.table_kinds is None else LEFT_OUT['without']}."
-    if places.kinds is not None and len(places.kinds):
-        kinds = places.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
+    counts = (
+        source_counts
+        if request.table_kinds is not None
+        else "Lines that commits added and removed, as git log --numstat -M."
+    )
+    excludes = f"merges{'' if request.table_kinds is None else LEFT_OUT['without']}."
+    if changed_lines.kinds is not None and len(changed_lines.kinds):
+        kinds = changed_lines.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
         about = "Lines of all changed files by kind, which git attributes, paths and generators' marks tell."
         tables.append(ReportTable("file_kinds", "Kinds of files", kinds, about, "merges."))
-    files, others = places.files, None
-    if files is not None and which.other_files == "apart":
+    files, other_files = changed_lines.files, None
+    if files is not None and request.other_files == "apart":
         is_other = ~files["file_kind"].astype("str").isin(WRITTEN)
-        files, others = _rows_of(files, ~is_other), _rows_of(files, is_other)
-    for name, heading, frame, column, what in (
-        ("directories", "Folders by changed lines", places.folders, "directory",
-         f"{counted} src/ is a folder with all below it, src/* its own files alone, /* the files at the top."),
-        ("files", "Files by changed lines", files, "path", f"{counted} A renamed file counts under its new name."),
-        ("other_files", "Vendored, generated and lock files", others, "path", "Lines that commits added and removed."),
+        files, other_files = _rows_of(files, ~is_other), _rows_of(files, is_other)
+    for name, heading, frame, column, table_counts in (
+        ("directories", "Directories by changed lines", changed_lines.folders, "directory",
+         f"{counts} src/ is a directory with all below it, src/* its own files alone, /* the files at the top."),
+        ("files", "Files by changed lines", files, "path", f"{counts} A renamed file counts under its new name."),
+        ("other_files", "Vendored, generated and lock files", other_files, "path",
+         "Lines that commits added and removed."),
     ):  # fmt: skip
         if frame is None or not len(frame):
             continue
-        kind = ["file_kind"] if name == "other_files" else []
-        shown = frame[["repository", column, *kind, *_CHURN_COLUMNS]].reset_index(drop=True)
+        kind_columns = ["file_kind"] if name == "other_files" else []
+        rows = frame[["repository", column, *kind_columns, *_CHURN_COLUMNS]].reset_index(drop=True)
         keys = ("repository", column)
-        without = "merges." if name == "other_files" else left_out
-        lead_on = behind(code, frame) if places.behind is None else places.behind(shown, column)
-        tables.append(ReportTable(name, heading, shown, what, without, "", keys, behind=lead_on, link=link))
+        table_excludes = "merges." if name == "other_files" else excludes
+        commits_of = behind(code, frame) if changed_lines.behind is None else changed_lines.behind(rows, column)
+        tables.append(
+            ReportTable(name, heading, rows, table_counts, table_excludes, "", keys, behind=commits_of, link=link)
+        )
         if name != "other_files":
-            figures.append(churn_figure(name, heading, shown, column))
-    return Section("Places", "Where in the repositories the work was.", tuple(tables), tuple(figures))
+            figures.append(churn_figure(name, heading, rows, column))
+    return Section("Places", "Directories and files with the most changes.", tuple(tables), tuple(figures))
 
 
-def _rows_of(frame: Frame, chosen: Frame) -> Frame:
-    rows = frame[chosen].reset_index(drop=True)
+def _rows_of(frame: Frame, mask: Frame) -> Frame:
+    rows = frame[mask].reset_index(drop=True)
     rows.attrs = dict(frame.attrs)
     return rows
 
 
-def ownership_sections(code: Client, owned: list[Owned], which: Request, link: LinkOf) -> list[Section]:
+def ownership_sections(code: Client, owners: list[Owned], request: Request, link: LinkOf) -> list[Section]:
     """Who owns the lines of the newest commit, and how few people own more than half."""
-    if not owned:
+    if not owners:
         return []
     import pandas as pd
 
-    left_out = "" if which.table_kinds is None else LEFT_OUT["without"]
-    lines = pd.concat([frame for _, frame, _ in owned], ignore_index=True)
+    other_kinds = "" if request.table_kinds is None else LEFT_OUT["without"]
+    lines = pd.concat([frame for _, frame, _ in owners], ignore_index=True)
     columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
     tables = [
         ReportTable(
@@ -130,15 +137,15 @@ def ownership_sections(code: Client, owned: list[Owned], which: Request, link: L
             "Current line ownership",
             lines[columns],
             "Lines of text of the newest commit, by the author of the commit that brought each, as git blame has it.",
-            f"binary files, and missing contents{left_out}.",
+            f"binary files, and missing contents{other_kinds}.",
             "",
             ("repository", "author", "author_email"),
-            behind=None if which.paths else _behind_each(code, [frame for _, frame, _ in owned]),
+            behind=None if request.paths else _behind_each(code, [frame for _, frame, _ in owners]),
             hidden=_hidden(lines),
             link=link,
         )
     ]
-    factors = [factor for _, _, factor in owned if factor is not None]
+    factors = [factor for _, _, factor in owners if factor is not None]
     if factors:
         frame = pd.concat(factors, ignore_index=True)
         tables.append(
@@ -148,7 +155,7 @@ def ownership_sections(code: Client, owned: list[Owned], which: Request, link: L
                 frame,
                 "Fewest people with more than half of the lines of the newest commit. / is the whole repository, /* "
                 "the files at the top.",
-                f"bots{left_out}.",
+                f"bots{other_kinds}.",
                 hidden=_hidden(frame),
             )
         )
@@ -213,31 +220,34 @@ def lead(
 
 
 def _who(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
-    where = names[0] if len(names) == 1 else count_of(len(names), "repository")
-    human = commits[~commits["bot"]]
-    bots = len(commits) - len(human)
+    scope = names[0] if len(names) == 1 else count_of(len(names), "repository")
+    human_commits = commits[~commits["bot"]]
+    bots = len(commits) - len(human_commits)
     dates = commits["commit_date"]
-    wrote = f"{count_of(human['person'].nunique(), 'person')} wrote {count_of(len(human), 'commit')} in {where}"
+    persons = count_of(human_commits["person"].nunique(), "person")
+    wrote = f"{persons} wrote {count_of(len(human_commits), 'commit')} in {scope}"
     text = f"{wrote}, the first on {day(dates.min())} and the last on {day(dates.max())}"
-    more = []
+    additions = []
     if bots:
-        more.append(f"bots wrote {bots:,} more")
+        additions.append(f"bots wrote {bots:,} more")
     if people is not None:
         helpers = int(((people["commits"] == 0) & ~people["bot"].fillna(value=False).astype("bool")).sum())
-        more += [f"{count_of(helpers, 'co-author')} wrote none"] if helpers else []
-    return f"{text}; {join_words(more)}." if more else f"{text}."
+        additions += [f"{count_of(helpers, 'co-author')} wrote none"] if helpers else []
+    return f"{text}; {join_words(additions)}." if additions else f"{text}."
 
 
 def _most(commits: Frame) -> str:
-    human = commits[~commits["bot"]]
-    counts = human.groupby(["person", "author"], observed=True).size().sort_values(ascending=False, kind="stable")
+    human_commits = commits[~commits["bot"]]
+    counts = (
+        human_commits.groupby(["person", "author"], observed=True).size().sort_values(ascending=False, kind="stable")
+    )
     if len(counts) < 2:
         return ""
-    most = shares([name for _, name in counts.index], counts.tolist(), float(len(human)), _TOP)
-    text = f"Most commits by people are by {most}"
+    largest = shares([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
+    text = f"Most commits by people are by {largest}"
     if len(counts) <= _FIVE:
         return f"{text}."
-    return f"{text}; the five people with the most wrote {counts.head(_FIVE).sum() / len(human):.0%}."
+    return f"{text}; the five people with the most wrote {counts.head(_FIVE).sum() / len(human_commits):.0%}."
 
 
 def _where(files: Frame | None) -> str:
@@ -250,28 +260,29 @@ def _where(files: Frame | None) -> str:
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
     totals = lines[is_written].groupby(names[is_written]).sum()
-    most = shares(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
-    if not most:
+    largest = shares(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    if not largest:
         return ""
     if is_written.all():
-        return f"Most changed lines are in {most}."
-    other = lines[~is_written].sum() / max(int(lines.sum()), 1)
-    kinds = f"vendored, generated and lock files have {other:.0%} of all changed lines"
-    return f"Most changed lines of source and documentation are in {most}; {kinds}."
+        return f"Most changed lines are in {largest}."
+    other_share = lines[~is_written].sum() / max(int(lines.sum()), 1)
+    kinds = f"vendored, generated and lock files have {other_share:.0%} of all changed lines"
+    return f"Most changed lines of source and documentation are in {largest}; {kinds}."
 
 
-def _compared(compared: Turnover | None, *, whole: bool) -> str:
-    if compared is None:
+def _compared(comparison: Turnover | None, *, whole: bool) -> str:
+    if comparison is None:
         return ""
-    now, then = compared.commits, len(compared.before)
-    time = length(compared.days)
-    when = f"In the {time} to {day(compared.end)}, " if whole else ""
-    begin = f"{when}{'there were ' if whole else ''}{count_of(now, 'commit')}"
-    if not then:
-        return f"{begin}; there was none in the {time} before."
-    are = "" if whole else " is" if now == 1 else " are"
-    text = f"{begin}{',' if whole else ''}{are} {against(now, then)} in the {time} before, which had {then:,}"
-    return f"{text}; {count_of(len(compared.joined), 'person')} joined and {len(compared.left):,} left."
+    count, earlier_count = comparison.commits, len(comparison.before)
+    span_text = length(comparison.days)
+    opening = f"In the {span_text} to {day(comparison.end)}, " if whole else ""
+    start = f"{opening}{'there were ' if whole else ''}{count_of(count, 'commit')}"
+    if not earlier_count:
+        return f"{start}; there was none in the {span_text} before."
+    verb = "" if whole else " is" if count == 1 else " are"
+    earlier = f"in the {span_text} before, which had {earlier_count:,}"
+    text = f"{start}{',' if whole else ''}{verb} {against(count, earlier_count)} {earlier}"
+    return f"{text}; {count_of(len(comparison.joined), 'person')} joined and {len(comparison.left):,} left."
 
 
 def stale(newest: Any, now: datetime | None = None) -> str:

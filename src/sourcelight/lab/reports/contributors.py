@@ -123,7 +123,7 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
         Vendored, generated and lock files: ``apart`` (the default) counts their lines in the summary and gives them
         tables of their own, ``with`` does not tell them apart, ``without`` counts no line and no file of them.
     only, exclude
-        Folders and globs, as `files` of `Client.commit_search`: count only files in one of `only`, and none in one of
+        Directories and globs, as `files` of `Client.commit_search`: count only files in `only`, and none in
         `exclude`. Commits count if they change such a file, with the lines of these files; merges change none. A
         renamed file counts by its new name.
     ownership
@@ -155,84 +155,92 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     check_other_files("contributors", other_files)
     check_dates("contributors", after=after, before=before)
     paths = PathFilter("contributors", only, exclude)
-    which = Request(repos, after, before, mailmap, join_addresses, other_files, paths)
-    stages = ReportProgress(
+    request = Request(repos, after, before, mailmap, join_addresses, other_files, paths)
+    progress_bar = ReportProgress(
         "Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress
     )
-    with stages:
-        return _made(client, stages, which, period, title, ownership=ownership)
+    with progress_bar:
+        return _made(client, progress_bar, request, period, title, ownership=ownership)
 
 
-def _made(code: Client, stages: ReportProgress, which: Request, by: str, title: str, *, ownership: bool) -> Report:
+def _made(code: Client, stages: ReportProgress, request: Request, by: str, title: str, *, ownership: bool) -> Report:
     notices: list[str] = []
-    found = stages.ask("commits", code.commit_search, repos=which.repos, **which.dates)
-    changes = touched_files(code, stages, which) if which.paths and len(found) else None
-    counted = found if changes is None else narrowed(found, changes[changes["path"].map(which.paths)])
-    if not len(counted):
-        reason = _reason(code, stages, which, found, changes)
-        names = _names(found)
-        none = commits_frame(counted, by)
+    all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
+    changes = touched_files(code, stages, request) if request.paths and len(all_commits) else None
+    counted_commits = (
+        all_commits if changes is None else narrowed(all_commits, changes[changes["path"].map(request.paths)])
+    )
+    if not len(counted_commits):
+        reason = _reason(code, stages, request, all_commits, changes)
+        names = _names(all_commits)
+        no_rows = commits_frame(counted_commits, by)
         return Report(
             _title(title, names),
-            _asked(which, found, names, None),
-            no_commits(none),
+            _asked(request, all_commits, names, None),
+            no_commits(no_rows),
             (),
-            {"commits": none},
-            tuple(said([found])),
-            tuple(limited([found])),
+            {"commits": no_rows},
+            tuple(said([all_commits])),
+            tuple(limited([all_commits])),
             (reason,),
         )
-    known = offered(
-        lambda: stages.ask("people", code.contributors, file_kinds=which.summary_kinds, **which.people, **which.dates),
+    contributors_frame = offered(
+        lambda: stages.ask(
+            "people", code.contributors, file_kinds=request.summary_kinds, **request.people, **request.dates
+        ),
         "people",
         notices,
     )
-    sized = (
-        counted
-        if which.summary_kinds is None or changes is not None
-        else sized_by_kinds(counted, partial(stages.ask, "folders", code.churn), repos=which.repos, **which.dates)
+    sized_commits = (
+        counted_commits
+        if request.summary_kinds is None or changes is not None
+        else sized_by_kinds(
+            counted_commits, partial(stages.ask, "folders", code.churn), repos=request.repos, **request.dates
+        )
     )
-    commits = one_name_each(commits_frame(sized, by), known, join_addresses=which.join_addresses)
+    commits = one_name_each(commits_frame(sized_commits, by), contributors_frame, join_addresses=request.join_addresses)
     commits = with_organizations(commits)
     names = _names(commits)
-    people, sources = known, {"commits": commits}
+    people, sources = contributors_frame, {"commits": commits}
     if changes is None:
-        places = lines_by_place(code, stages, which, notices)
+        changed_lines = lines_by_place(code, stages, request, notices)
     else:
-        sources["changes"] = with_authors(changes[changes["path"].map(which.paths)], commits)
-        people = people_of(commits, sources["changes"], known)
-        places = lines_of_changes(sources["changes"], commits, which)
-    newest = newest_date(code, stages, which)
-    compared = compare_with_earlier(code, stages, which, found, commits, newest)
-    links = links_of(code, _heads(found))
-    one = names[0] if len(names) == 1 else ""
-    sections = [people_section(people, commits, which, links.of_people(one))]
-    if compared is not None:
-        sections.append(turnover_section(compared, links.of_people(one)))
-        sources["before"] = compared.before
+        sources["changes"] = with_authors(changes[changes["path"].map(request.paths)], commits)
+        people = people_of(commits, sources["changes"], contributors_frame)
+        changed_lines = lines_of_changes(sources["changes"], commits, request)
+    newest = newest_date(code, stages, request)
+    comparison = compare_with_earlier(code, stages, request, all_commits, commits, newest)
+    links = links_of(code, _heads(all_commits))
+    only_repository = names[0] if len(names) == 1 else ""
+    sections = [people_section(people, commits, request, links.of_people(only_repository))]
+    if comparison is not None:
+        sections.append(turnover_section(comparison, links.of_people(only_repository)))
+        sources["before"] = comparison.before
     sections += [
         organizations_section(commits),
-        _when(commits, by, _span(found, newest)),
-        places_section(code, places, which, links.of_files()),
+        _when(commits, by, _span(all_commits, newest)),
+        places_section(code, changed_lines, request, links.of_files()),
     ]
-    owned = current_owners(code, stages, names, which, notices) if ownership else []
-    sections += ownership_sections(code, owned, which, links.of_people(one))
-    answers = [without_notices(f, _SAID) for f in (found, known, *places.answers) if f is not None]
-    answers += about("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owned])
+    owners = current_owners(code, stages, names, request, notices) if ownership else []
+    sections += ownership_sections(code, owners, request, links.of_people(only_repository))
+    answers = [
+        without_notices(f, _SAID) for f in (all_commits, contributors_frame, *changed_lines.answers) if f is not None
+    ]
+    answers += about("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owners])
     limits = [*notices, *limited(answers)]
     if not ownership:
         notices.append("Ownership was not asked for.")
     if people is not None:
-        notices += doubtful(code, stages, people, which.repos, which.mailmap, join_addresses=which.join_addresses)
+        notices += doubtful(code, stages, people, request.repos, request.mailmap, join_addresses=request.join_addresses)
     return Report(
         _title(title, names),
-        _asked(which, found, names, newest),
-        tuple(_summary(commits, people, places, owned, which, compared)),
+        _asked(request, all_commits, names, newest),
+        tuple(_summary(commits, people, changed_lines, owners, request, comparison)),
         tuple(section for section in sections if section.tables or section.figures),
         sources,
         tuple(dict.fromkeys([*notices, *said(answers)])),
         tuple(dict.fromkeys(limits)),
-        tuple(lead(names, commits, people, places.files, compared, newest, whole=which.after is None)),
+        tuple(lead(names, commits, people, changed_lines.files, comparison, newest, whole=request.after is None)),
     )
 
 
@@ -246,20 +254,20 @@ def _title(title: str, names: list[str]) -> str:
     )
 
 
-def _asked(which: Request, found: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
+def _asked(request: Request, commits: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
     """The scope of the report."""
-    repositories = repositories_text(names, found.attrs.get("commits", {})) if names else _wanted(which)
+    repositories = repositories_text(names, commits.attrs.get("commits", {})) if names else _wanted(request)
     return (
         ("repositories", repositories),
-        ("after", _shown(which.after) or "the beginning"),
-        ("before", _shown(which.before) or "now"),
+        ("after", _shown(request.after) or "the beginning"),
+        ("before", _shown(request.before) or "now"),
         *((("newest commit", day(newest)),) if newest is not None else ()),
-        *which.paths.parameters,
+        *request.paths.parameters,
     )
 
 
-def _wanted(which: Request) -> str:
-    return ", ".join([which.repos] if isinstance(which.repos, str) else which.repos or ["all"])
+def _wanted(request: Request) -> str:
+    return ", ".join([request.repos] if isinstance(request.repos, str) else request.repos or ["all"])
 
 
 def _shown(value: str | date | None) -> str:
@@ -268,33 +276,39 @@ def _shown(value: str | date | None) -> str:
 
 def _heads(found: Frame) -> dict[str, str]:
     """The commit of each repository that was read."""
-    told = found.attrs.get("commits", {})
-    return {name: commits if isinstance(commits, str) else commits[0] for name, commits in told.items() if commits}
+    commits_by_name = found.attrs.get("commits", {})
+    return {
+        name: commits if isinstance(commits, str) else commits[0]
+        for name, commits in commits_by_name.items()
+        if commits
+    }
 
 
-def _span(found: Frame, newest: Any) -> Span:
+def _span(commits: Frame, newest: Any) -> Span:
     """The time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
     now = datetime.now(UTC)
-    ends = [end for end in (date_bound(found, "before"), now) if end is not None]
+    ends = [end for end in (date_bound(commits, "before"), now) if end is not None]
     if newest is not None and (now - newest).days >= OLD_DAYS:
         ends.append(newest)
-    return Span(date_bound(found, "after"), min(ends))
+    return Span(date_bound(commits, "after"), min(ends))
 
 
-def _reason(code: Client, stages: ReportProgress, which: Request, found: Frame, changes: Frame | None) -> str:
+def _reason(code: Client, stages: ReportProgress, request: Request, commits: Frame, changes: Frame | None) -> str:
     """Why there is no commit to report on."""
     if changes is not None:
-        return which.paths.reason(sorted(changes["path"].astype("str").unique()))
-    newest = newest_date(code, stages, which)
+        return request.paths.reason(sorted(changes["path"].astype("str").unique()))
+    newest = newest_date(code, stages, request)
     oldest = None
     if newest is not None:
         try:
-            people = stages.ask("people", code.contributors, repos=which.repos)
+            people = stages.ask("people", code.contributors, repos=request.repos)
             oldest = people["first_date"].min()
         except UnsupportedTool:
-            oldest = stages.ask("commits", code.commit_search, repos=which.repos)["commit_date"].min()
-    known = _wanted(which) if which.repos else "" if not len(code.repositories()) else "None of the repositories"
-    return nothing(date_bound(found, "after"), date_bound(found, "before"), oldest, newest, known)
+            oldest = stages.ask("commits", code.commit_search, repos=request.repos)["commit_date"].min()
+    repositories = (
+        _wanted(request) if request.repos else "" if not len(code.repositories()) else "None of the repositories"
+    )
+    return nothing(date_bound(commits, "after"), date_bound(commits, "before"), oldest, newest, repositories)
 
 
 def _when(commits: Frame, by: str, span: Span) -> Section:
@@ -306,28 +320,35 @@ def _when(commits: Frame, by: str, span: Span) -> Section:
 def _summary(
     commits: Frame,
     people: Frame | None,
-    places: ChangedLines,
-    owned: list[Owned],
-    which: Request,
-    compared: Turnover | None,
+    changed_lines: ChangedLines,
+    owners: list[Owned],
+    request: Request,
+    comparison: Turnover | None,
 ) -> list[Metric]:
-    human = commits[~commits["bot"]]
-    paths = None if places.files is None else sum(places.files.attrs["changed_paths"].values())
+    human_commits = commits[~commits["bot"]]
+    paths = None if changed_lines.files is None else sum(changed_lines.files.attrs["changed_paths"].values())
     numbers = [
         Metric(
             "commits", len(commits), "Commits in the time, merges included, as git rev-list --count.", "", "commits"
         ),
-        *people_metrics(people, join_addresses=which.join_addresses),
-        Metric("commits by people", len(human), "Commits whose author is no bot.", "bots.", "commits", {"bot": False}),
+        *people_metrics(people, join_addresses=request.join_addresses),
+        Metric(
+            "commits by people",
+            len(human_commits),
+            "Commits whose author is no bot.",
+            "bots.",
+            "commits",
+            {"bot": False},
+        ),
         Metric(
             "merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits", {"merge": True}
         ),
-        *line_metrics(commits, f"Lines of {_FILES_COUNTED[which.other_files]}, as git log --numstat -M counts them."),
+        *line_metrics(commits, f"Lines of {_FILES_COUNTED[request.other_files]}, as git log --numstat -M counts them."),
         Metric(
             "files changed",
             paths,
-            _PATHS_COUNTED[bool(which.paths)],
-            f"merges{LEFT_OUT[which.other_files]}.",
+            _PATHS_COUNTED[bool(request.paths)],
+            f"merges{LEFT_OUT[request.other_files]}.",
         ),
         Metric(
             "days with commits",
@@ -337,18 +358,18 @@ def _summary(
             "commits",
         ),
     ]
-    if len(owned) == 1 and owned[0][2] is not None and len(owned[0][2]):
-        factor = owned[0][2].iloc[0]
+    if len(owners) == 1 and owners[0][2] is not None and len(owners[0][2]):
+        factor = owners[0][2].iloc[0]
         counted = "Fewest people who own more than half of the lines of the newest commit, whatever the time."
-        left_out = f"bots{'' if which.table_kinds is None else LEFT_OUT['without']}."
+        left_out = f"bots{'' if request.table_kinds is None else LEFT_OUT['without']}."
         numbers.append(Metric("bus factor", int(factor["bus_factor"]), counted, left_out))
-    if compared is not None:
-        whole = which.after is None
-        then = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if whole else "as long a time before"
-        time = f"the {YEAR_DAYS} days before the newest commit" if whole else "the time"
+    if comparison is not None:
+        whole = request.after is None
+        earlier_span = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if whole else "as long a time before"
+        span = f"the {YEAR_DAYS} days before the newest commit" if whole else "the time"
         numbers += [
-            Metric("commits before", len(compared.before), f"Commits in {then}.", "", "before"),
-            Metric("joined", len(compared.joined), f"Authors of a commit in {time} with none before.", "bots."),
-            Metric("left", len(compared.left), f"Authors of a commit in {then} with none since.", "bots."),
+            Metric("commits before", len(comparison.before), f"Commits in {earlier_span}.", "", "before"),
+            Metric("joined", len(comparison.joined), f"Authors of a commit in {span} with none before.", "bots."),
+            Metric("left", len(comparison.left), f"Authors of a commit in {earlier_span} with none since.", "bots."),
         ]
     return numbers

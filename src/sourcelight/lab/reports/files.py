@@ -18,7 +18,7 @@ PathPatterns = str | Sequence[str] | None
 
 
 class PathFilter:
-    """Folders and globs that files have to be in, and must not be in.
+    """Directories and globs that files have to be in, and must not be in.
 
     They are those of `Client.commit_search`'s `files`: a path stands for a file or all of a folder, and in a glob ``*``
     stays within one name, ``**`` goes over folders, and one without a slash is for names in any folder. A renamed file
@@ -124,16 +124,16 @@ def check_other_files(call: str, other_files: str) -> None:
         )
 
 
-def sized_by_kinds(commits: Frame, churn: Callable[..., Frame], **where: Any) -> Frame:
-    """Commits with the files and lines of `WRITTEN` alone; `churn` asks the client, `where` are its arguments."""
-    sizes = churn(by=_COMMIT_KEYS, file_kinds=list(WRITTEN), **where)
-    own = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
-    own = own.astype(dict.fromkeys(_COMMIT_KEYS, "str")).set_index(_COMMIT_KEYS)
+def sized_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any) -> Frame:
+    """Commits with the files and lines of `WRITTEN` alone; `churn` asks the client, `arguments` are its arguments."""
+    sizes = churn(by=_COMMIT_KEYS, file_kinds=list(WRITTEN), **arguments)
+    columns = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
+    columns = columns.astype(dict.fromkeys(_COMMIT_KEYS, "str")).set_index(_COMMIT_KEYS)
     index = list(zip(*(commits[key].astype("str") for key in _COMMIT_KEYS), strict=True))
     frame = commits.copy()
     frame.attrs = dict(commits.attrs)
-    for column in own.columns:
-        frame[column] = own[column].reindex(index).fillna(0).astype("Int64").to_numpy() if len(own) else 0
+    for column in columns.columns:
+        frame[column] = columns[column].reindex(index).fillna(0).astype("Int64").to_numpy() if len(columns) else 0
     return frame
 
 
@@ -143,12 +143,12 @@ def with_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: 
     Where the client can't tell the kinds of changed files, and for files that merges alone changed, paths decide.
     """
     try:
-        told = churn(repos=[repo], by=["path", "file_kind"], revisions=[head, f"^{base}"])
-        known = dict(zip(told["path"].astype("str"), told["file_kind"].astype("str"), strict=True))
+        kinds = churn(repos=[repo], by=["path", "file_kind"], revisions=[head, f"^{base}"])
+        kind_of = dict(zip(kinds["path"].astype("str"), kinds["file_kind"].astype("str"), strict=True))
     except (UnsupportedTool, ToolError, RevisionNotFound):
-        known = {}
+        kind_of = {}
     paths = diffs["path"].astype("str").tolist()
-    frame = diffs.assign(file_kind=[known.get(path) or kind_of_path(path) for path in paths])
+    frame = diffs.assign(file_kind=[kind_of.get(path) or kind_of_path(path) for path in paths])
     frame.attrs = dict(diffs.attrs)
     return frame
 
@@ -169,13 +169,15 @@ def kinds_table(diffs: Frame) -> ReportTable:
 
 def others_text(diffs: Frame) -> str:
     """How much of what differs nobody wrote here; empty for nothing."""
-    others = diffs[~is_written(diffs)]
-    lines = int((others["additions"].fillna(0) + others["deletions"].fillna(0)).sum())
-    if not len(others):
+    other_files = diffs[~is_written(diffs)]
+    lines = int((other_files["additions"].fillna(0) + other_files["deletions"].fillna(0)).sum())
+    if not len(other_files):
         return ""
-    size = f"{count_of(len(others), 'file')} with {count_of(lines, 'line')}"
-    what = "is vendored, generated or a lock file" if len(others) == 1 else "are vendored, generated or lock files"
-    return f"Of these, {size} {what}."
+    size = f"{count_of(len(other_files), 'file')} with {count_of(lines, 'line')}"
+    predicate = (
+        "is vendored, generated or a lock file" if len(other_files) == 1 else "are vendored, generated or lock files"
+    )
+    return f"Of these, {size} {predicate}."
 
 
 _COMMIT_KEYS = ["repository", "commit"]
@@ -190,8 +192,8 @@ def with_authors(changes: Frame, commits: Frame) -> Frame:
     return frame
 
 
-def people_of(commits: Frame, changes: Frame, known: Frame | None) -> Frame:
-    """Who wrote these commits or is named as co-author, bots last; `known` has the names of everybody.
+def people_of(commits: Frame, changes: Frame, all_people: Frame | None) -> Frame:
+    """Who wrote these commits or is named as co-author, bots last; `all_people` has the names of everybody.
 
     Parameters
     ----------
@@ -199,13 +201,13 @@ def people_of(commits: Frame, changes: Frame, known: Frame | None) -> Frame:
         Commits under the names that the report has for people.
     changes
         What `with_authors` gives for them.
-    known
+    all_people
         An answer of `Client.contributors`, of more commits.
     """
     import pandas as pd
 
-    who = ["author", "author_email"]
-    wrote = commits.groupby(who, observed=True).agg(
+    identity = ["author", "author_email"]
+    authors = commits.groupby(identity, observed=True).agg(
         commits=("commit", "size"),
         merges=("merge", "sum"),
         additions=("additions", "sum"),
@@ -214,41 +216,46 @@ def people_of(commits: Frame, changes: Frame, known: Frame | None) -> Frame:
         last_date=("commit_date", "max"),
         bot=("bot", "any"),
     )
-    paths = changes.drop_duplicates([*who, "repository", "path"]).groupby(who, observed=True).size()
-    helped = pd.DataFrame(list(_helped(commits, known)), columns=[*who, "commit", "commit_date"])
-    helpers = helped.groupby(who).agg(
+    paths = changes.drop_duplicates([*identity, "repository", "path"]).groupby(identity, observed=True).size()
+    co_authored = pd.DataFrame(list(_helped(commits, all_people)), columns=[*identity, "commit", "commit_date"])
+    helpers = co_authored.groupby(identity).agg(
         co_authored=("commit", "size"), first=("commit_date", "min"), last=("commit_date", "max")
     )
-    frame = wrote.join(paths.rename("files"), how="left").join(helpers, how="outer")
+    frame = authors.join(paths.rename("files"), how="left").join(helpers, how="outer")
     for column in ("commits", "merges", "co_authored", "additions", "deletions", "files"):
         frame[column] = frame[column].fillna(0).astype("int64")
     frame["first_date"] = frame[["first_date", "first"]].min(axis="columns")
     frame["last_date"] = frame[["last_date", "last"]].max(axis="columns")
     frame["bot"] = frame["bot"].map(lambda value: value is True or value == True)  # noqa: E712 - pandas' own types
     frame = frame.drop(columns=["first", "last"]).reset_index()
-    if known is not None:
-        bots = set(map(tuple, known.loc[known["bot"].fillna(value=False).astype("bool"), who].astype("str").to_numpy()))
+    if all_people is not None:
+        bots = set(
+            map(
+                tuple,
+                all_people.loc[all_people["bot"].fillna(value=False).astype("bool"), identity].astype("str").to_numpy(),
+            )
+        )
         pairs = zip(frame["author"], frame["author_email"], frame["bot"], strict=True)
         frame["bot"] = [bot or (name, email) in bots for name, email, bot in pairs]
-    frame = frame.sort_values(["bot", "commits", *who], ascending=[True, False, True, True]).reset_index(drop=True)
-    frame.attrs = dict(changes.attrs) | {"aliases": {} if known is None else known.attrs.get("aliases", {})}
+    frame = frame.sort_values(["bot", "commits", *identity], ascending=[True, False, True, True]).reset_index(drop=True)
+    frame.attrs = dict(changes.attrs) | {"aliases": {} if all_people is None else all_people.attrs.get("aliases", {})}
     return frame
 
 
-def _helped(commits: Frame, known: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
+def _helped(commits: Frame, all_people: Frame | None) -> Iterator[tuple[str, str, str, Any]]:
     """Co-authors of commits, each once a commit, the commit's own author left out."""
     names: dict[Pair, Pair] = {}
-    if known is not None:
-        pairs = zip(known["author"].astype("str"), known["author_email"].astype("str"), strict=True)
+    if all_people is not None:
+        pairs = zip(all_people["author"].astype("str"), all_people["author_email"].astype("str"), strict=True)
         names = {person_key(*pair): pair for pair in pairs}
-        for name, group in known.attrs.get("aliases", {}).items():
+        for name, group in all_people.attrs.get("aliases", {}).items():
             names |= {person_key(*_pair(alias)): _pair(name) for alias in group}
     columns = (commits[column] for column in ("author", "author_email", "commit", "commit_date", "co_authors"))
     for author, address, commit, date, co_authors in zip(*columns, strict=True):
-        found = {
+        co_author_pairs = {
             names.get(person_key(*_pair(text)), _pair(text)) for text in (() if co_authors is None else co_authors)
         }
-        for name, email in sorted(found - {(author, address)}):
+        for name, email in sorted(co_author_pairs - {(author, address)}):
             yield name, email, commit, date
 
 
@@ -330,15 +337,15 @@ def _factor(folder: str, files: Frame) -> dict[str, Any]:
     lines = files.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
     lines = lines.sort_values(["lines", "author", "author_email"], ascending=[False, True, True])
     running = lines["lines"].cumsum()
-    whole = int(lines["lines"].sum())
-    factor = int((running <= whole / 2).sum()) + 1 if whole else 0
+    total = int(lines["lines"].sum())
+    factor = int((running <= total / 2).sum()) + 1 if total else 0
     top = lines.head(factor)
     return {
         "path": folder,
         "bus_factor": factor,
-        "lines": whole,
+        "lines": total,
         "authors": len(lines),
         "owners": [f"{name} <{email}>" for name, email in zip(top["author"], top["author_email"], strict=True)],
-        "share": float(running.iloc[factor - 1] / whole) if factor else 0.0,
+        "share": float(running.iloc[factor - 1] / total) if factor else 0.0,
         "exact": bool(files["exact"].all()),
     }

@@ -33,8 +33,8 @@ def commits_frame(commits: Frame, period: str) -> Frame:
 
     frame = commits.copy()
     frame["person"] = frame["author"].astype("str") + " <" + frame["author_email"].astype("str") + ">"
-    when = frame["commit_date"].fillna(frame["author_date"])
-    start = when.dt.tz_convert(None).dt.to_period(PERIODS[period]).dt.start_time
+    dates = frame["commit_date"].fillna(frame["author_date"])
+    start = dates.dt.tz_convert(None).dt.to_period(PERIODS[period]).dt.start_time
     frame["period"] = start.dt.tz_localize("UTC").astype("datetime64[us, UTC]")
     local = frame["author_date"] + pd.to_timedelta(frame["author_utc_offset_min"].fillna(0).astype("int64"), unit="min")
     frame["weekday"] = local.dt.day_of_week.astype("int64")
@@ -47,23 +47,23 @@ def commits_frame(commits: Frame, period: str) -> Frame:
 
 def total(frame: Frame, column: str) -> tuple[int | None, str]:
     """Sum of a column and what it leaves out; None when no row has a value."""
-    known = frame[column].notna()
-    if len(frame) and not known.any():
+    has_value = frame[column].notna()
+    if len(frame) and not has_value.any():
         return None, NOT_TOLD
-    missing = int((~known).sum())
-    left_out = f"{missing:,} commits of which this is not known" if missing else ""
-    return int(frame.loc[known, column].sum()), left_out
+    missing = int((~has_value).sum())
+    excludes = f"{missing:,} commits of which this is not known" if missing else ""
+    return int(frame.loc[has_value, column].sum()), excludes
 
 
 def line_metrics(frame: Frame, counted: str) -> list[Metric]:
     """Lines added and removed."""
-    numbers = []
+    metrics = []
     for column in ("additions", "deletions"):
         value, left_out = total(frame, column)
         name = "lines added" if column == "additions" else "lines removed"
         merges = "merges, which have no changed lines of their own"
-        numbers.append(Metric(name, value, counted, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
-    return numbers
+        metrics.append(Metric(name, value, counted, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
+    return metrics
 
 
 def offered(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | None:
@@ -155,14 +155,14 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     """Bars of commits by period, or by the next longer one of which a page has room for all."""
     import pandas as pd
 
-    when = commits["period"].dt.tz_convert(None)
-    days = (when.max() - when.min()).days if when.notna().any() else 0
-    longer = list(PERIODS)[list(PERIODS).index(period) :]
-    period = next((name for name in longer if days / _DAYS[name] <= _MOST_STEPS), "year")
+    dates = commits["period"].dt.tz_convert(None)
+    days = (dates.max() - dates.min()).days if dates.notna().any() else 0
+    longer_periods = list(PERIODS)[list(PERIODS).index(period) :]
+    period = next((name for name in longer_periods if days / _DAYS[name] <= _MOST_STEPS), "year")
     top = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
     top = top.sort_values("commits", ascending=False, kind="stable").head(_MOST_SERIES - 1)
     names = dict(zip(top["person"], told_apart(top), strict=True))
-    counts = pd.crosstab(when.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
+    counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
     if len(counts):
         counts = counts.reindex(
             pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
@@ -189,10 +189,10 @@ def _start(step: Any) -> datetime:
 
 def clock(commits: Frame) -> tuple[ReportTable, Figure]:
     """When people commit, by their own clocks."""
-    known = commits[commits["author_utc_offset_min"].notna()]
-    counts = known.groupby(["weekday", "hour"], observed=True).size()
+    with_time_zone = commits[commits["author_utc_offset_min"].notna()]
+    counts = with_time_zone.groupby(["weekday", "hour"], observed=True).size()
     cells = [[int(counts.get((day, hour), 0)) for hour in range(24)] for day in range(7)]
-    unknown = len(commits) - len(known)
+    unknown = len(commits) - len(with_time_zone)
     table = ReportTable(
         "clock",
         "Weekday and hour",
@@ -238,31 +238,31 @@ def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 
 
 def repositories_text(names: Sequence[str], commits_by_name: Mapping[str, Any]) -> str:
     """Names of repositories with the first digits of the commits that were read."""
-    shown = []
+    texts = []
     for name in names:
         commits = commits_by_name.get(name, ())
         heads = [commits] if isinstance(commits, str) else list(commits)
-        shown.append(f"{name} ({', '.join(str(head)[:12] for head in heads)})" if heads else name)
-    return ", ".join(shown) or "none"
+        texts.append(f"{name} ({', '.join(str(head)[:12] for head in heads)})" if heads else name)
+    return ", ".join(texts) or "none"
 
 
 def said(frames: Sequence[Frame | None]) -> list[str]:
     """Notices of answers, each once, in order."""
-    found: dict[str, None] = {}
+    notices: dict[str, None] = {}
     for frame in frames:
         if frame is not None:
-            found.update(dict.fromkeys(notice.rstrip(".") + "." for notice in frame.attrs.get("notices", ())))
-    return list(found)
+            notices.update(dict.fromkeys(notice.rstrip(".") + "." for notice in frame.attrs.get("notices", ())))
+    return list(notices)
 
 
 def about(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
     """Answers about one subject, whose notices name it: what they say is not true of the whole report."""
-    named = []
+    renamed = []
     for frame in frames:
         if frame is not None:
             notices = [f"{subject}: {text[:1].lower()}{text[1:]}" for text in frame.attrs.get("notices", ())]
-            named.append(_with_notices(frame, notices))
-    return named
+            renamed.append(_with_notices(frame, notices))
+    return renamed
 
 
 def without_notices(frame: Frame, beginnings: tuple[str, ...]) -> Frame:

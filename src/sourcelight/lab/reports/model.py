@@ -180,7 +180,7 @@ class Footnotes:
 
 def excludes_note(text: str) -> str:
     """The footnote of a number or a table that leaves something out; empty for nothing."""
-    return f"Left out: {text}" if text else ""
+    return f"Excludes: {text}" if text else ""
 
 
 def _sentence(text: str) -> str:

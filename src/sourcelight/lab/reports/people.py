@@ -36,19 +36,19 @@ def one_name_each(commits: Frame, people: Frame | None, *, join_addresses: bool)
     frame = commits.copy()
     frame.attrs = dict(commits.attrs)
     pairs = list(zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True))
-    shown = _by_address(pairs) if join_addresses else {}
+    display_names = _by_address(pairs) if join_addresses else {}
     if people is not None:
-        shown = {
+        display_names = {
             _pair(alias): _pair(name) for name, group in people.attrs.get("aliases", {}).items() for alias in group
         }
-    found = [shown.get(pair, pair) for pair in pairs]
-    frame["author"] = [name for name, _ in found]
-    frame["author_email"] = [email for _, email in found]
-    frame["person"] = [f"{name} <{email}>" for name, email in found]
+    named_pairs = [display_names.get(pair, pair) for pair in pairs]
+    frame["author"] = [name for name, _ in named_pairs]
+    frame["author_email"] = [email for _, email in named_pairs]
+    frame["person"] = [f"{name} <{email}>" for name, email in named_pairs]
     if people is not None:
         columns = (people["author"].astype("str"), people["author_email"].astype("str"), people["bot"])
         bots = {(name, email): bot is True or bot == True for name, email, bot in zip(*columns, strict=True)}  # noqa: E712 - pandas' own types
-        frame["bot"] = [bots.get(pair, own) for pair, own in zip(found, frame["bot"], strict=True)]
+        frame["bot"] = [bots.get(pair, own) for pair, own in zip(named_pairs, frame["bot"], strict=True)]
     return frame
 
 
@@ -140,13 +140,13 @@ class Turnover:
         return float((self.end - self.start).total_seconds() / 86_400)
 
 
-def turnover(now: Frame, before: Frame, known: AbstractSet[Pair], start: Any, end: Any) -> Turnover:
-    """Compare the people of two times; `known` are the keys of everybody with a commit before the later one."""
-    here, then = _people(now), _people(before)
-    joined = here[~here["key"].isin(known | set(then["key"]))]
-    left = then[~then["key"].isin(set(here["key"]))]
+def turnover(commits: Frame, before: Frame, earlier_people: AbstractSet[Pair], start: Any, end: Any) -> Turnover:
+    """Compare the people of two times; `earlier_people` are keys of people with a commit before the later one."""
+    people, earlier = _people(commits), _people(before)
+    joined = people[~people["key"].isin(earlier_people | set(earlier["key"]))]
+    left = earlier[~earlier["key"].isin(set(people["key"]))]
     joined, left = (frame.drop(columns="key").reset_index(drop=True) for frame in (joined, left))
-    return Turnover(start, end, joined, left, before, len(now))
+    return Turnover(start, end, joined, left, before, len(commits))
 
 
 def keys_of(frame: Frame) -> set[Pair]:
@@ -172,18 +172,18 @@ def _people(commits: Frame) -> Frame:
     return frame.reset_index().sort_values(["commits", "author"], ascending=[False, True]).reset_index(drop=True)
 
 
-def turnover_section(found: Turnover, link: LinkOf | None) -> Section:
+def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     """Two tables: who joined, and who left."""
-    time = length(found.days)
-    span = f"{day(found.start)} to {day(found.end)}"
+    time = length(comparison.days)
+    span = f"{day(comparison.start)} to {day(comparison.end)}"
     keys = ("author", "author_email")
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."
     tables = (
-        ReportTable("joined", "Joined", found.joined, of_joined, "bots.", "", keys, shown=15, link=link),
-        ReportTable("left", "Left", found.left, of_left, "bots.", "", keys, shown=15, link=link),
+        ReportTable("joined", "Joined", comparison.joined, of_joined, "bots.", "", keys, shown=15, link=link),
+        ReportTable("left", "Left", comparison.left, of_left, "bots.", "", keys, shown=15, link=link),
     )
-    joined, left = count_of(len(found.joined), "person"), count_of(len(found.left), "person")
+    joined, left = count_of(len(comparison.joined), "person"), count_of(len(comparison.left), "person")
     text = f"From {span}, {joined} joined, and {left} of the {time} before wrote no commit."
     return Section("Joiners and leavers", text, tuple(table for table in tables if len(table.frame)))
 

@@ -71,10 +71,10 @@ class Report(ReportContent):
         KeyError
             For a name that no figure has; says which there are.
         """
-        found = {figure.name: figure for figure in self._figures()}
-        if name not in found:
-            raise KeyError(f"no figure is named {name!r}; there are {', '.join(found) or 'none'}")
-        return found[name]
+        figures = {figure.name: figure for figure in self._figures()}
+        if name not in figures:
+            raise KeyError(f"no figure is named {name!r}; there are {', '.join(figures) or 'none'}")
+        return figures[name]
 
     def drill_down(self, name: str, **where: Any) -> Frame:
         """Give the rows behind a number.
@@ -106,9 +106,9 @@ class Report(ReportContent):
                 if unknown:
                     raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
                 return _rows(self.sources[table.source], where) if table.source else _looked_up(table, where)
-        known = [n.name for n in self.metrics if n.source]
-        known += [t.name for t in self._tables() if t.source or t.behind]
-        raise KeyError(f"no rows are kept behind {name!r}; there are rows behind {', '.join(known)}")
+        names = [n.name for n in self.metrics if n.source]
+        names += [t.name for t in self._tables() if t.source or t.behind]
+        raise KeyError(f"no rows are kept behind {name!r}; there are rows behind {', '.join(names)}")
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return one self-contained page that needs no network; with `path`, write it and return the path."""
@@ -216,10 +216,10 @@ def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> F
     """Rows with these values; of a number that was `counted`, there may be none."""
     for column, value in where.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
-        chosen = frame[column].isin(values)
-        if not chosen.any() and len(frame) and not counted and not isinstance(value, bool):
+        mask = frame[column].isin(values)
+        if not mask.any() and len(frame) and not counted and not isinstance(value, bool):
             raise KeyError(f"no row has {value!r} in {column}")
-        frame = frame[chosen]
+        frame = frame[mask]
     return frame.reset_index(drop=True)
 
 

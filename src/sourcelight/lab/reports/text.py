@@ -63,11 +63,11 @@ def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:
 def _says_something(values: Any, column: str) -> bool:
     import pandas as pd
 
-    known = values.dropna()
-    if not len(known):
+    values_known = values.dropna()
+    if not len(values_known):
         return False
-    if pd.api.types.is_bool_dtype(known.dtype):
-        return bool((known.astype("bool") != _USUAL.get(column, False)).any())
+    if pd.api.types.is_bool_dtype(values_known.dtype):
+        return bool((values_known.astype("bool") != _USUAL.get(column, False)).any())
     return True
 
 
@@ -75,9 +75,9 @@ def how_many(table: ReportTable) -> str:
     """What a page says where it shows but a part of a table's rows; empty where it shows all."""
     total = len(table.frame)
     if total <= table.shown:
-        return "" if total else "There is no row."
-    shown = f"The first {table.shown:,} of {total:,} rows" if table.shown else f"Its {total:,} rows are not shown here"
-    return f"{shown}; the table itself and its file have all."
+        return "" if total else "No rows."
+    shown = f"First {table.shown:,} of {total:,} rows" if table.shown else f"{count_of(total, 'row')}, not shown here"
+    return f"{shown}; the table and its file have all of them."
 
 
 def stays_whole(value: Any, column: str = "") -> bool:
@@ -118,14 +118,14 @@ def length(days: float) -> str:
     return f"{days / 365.25:.1f} years".replace(".0 ", " ")
 
 
-def against(now: int, before: int) -> str:
+def against(count: int, earlier_count: int) -> str:
     """A number against that of the period before, which is not 0: ``12% more than``, ``as many as``."""
-    if now == before:
+    if count == earlier_count:
         return "as many as"
-    change = abs(now - before) / before
-    if change >= 1.5 and now > before:
-        return f"{now / before:.1f} times as many as"
-    return f"{change:.0%} {'more' if now > before else 'fewer'} than"
+    change = abs(count - earlier_count) / earlier_count
+    if change >= 1.5 and count > earlier_count:
+        return f"{count / earlier_count:.1f} times as many as"
+    return f"{change:.0%} {'more' if count > earlier_count else 'fewer'} than"
 
 
 def shares(names: Sequence[str], amounts: Sequence[float], total: float, shown: int = 3) -> str:

@@ -78,10 +78,10 @@ def _counted(shown: DiffContent) -> tuple[int, int]:
     return added, sum(file["deletions"] or 0 for file in shown.files)
 
 
-def _title(shown: DiffContent) -> str:
-    if shown.about:
-        return one_line(f"{shown.repository}@{shown.head[:10]}", 200)
-    return one_line(f"{shown.repository}: {shown.base[:10]}…{shown.head[:10]}", 200)
+def _title(content: DiffContent) -> str:
+    if content.about:
+        return one_line(f"{content.repository}@{content.head[:10]}", 200)
+    return one_line(f"{content.repository}: {content.base[:10]}…{content.head[:10]}", 200)
 
 
 def _files(shown: DiffContent) -> str:
@@ -96,33 +96,33 @@ def _named(file: Mapping[str, Any]) -> str:
     return one_line(f"{moved}{file['path']}", 300)
 
 
-def diff_text(shown: DiffContent) -> str:
+def diff_text(content: DiffContent) -> str:
     """The view as plain text: the files, without their lines."""
-    parts = [f"{_title(shown)}: {_files(shown)}"]
-    if shown.about:
-        parts.append(f"  {one_line(shown.about['author'], 80)}: {one_line(shown.about['message'].strip(), 120)}")
-    parts += [f"  {one_line(notice, 160)}" for notice in shown.notices]
-    for file in shown.files[:FILES]:
+    parts = [f"{_title(content)}: {_files(content)}"]
+    if content.about:
+        parts.append(f"  {one_line(content.about['author'], 80)}: {one_line(content.about['message'].strip(), 120)}")
+    parts += [f"  {one_line(notice, 160)}" for notice in content.notices]
+    for file in content.files[:FILES]:
         numbers = "binary" if file["binary"] else f"+{file['additions'] or 0:,} \u2212{file['deletions'] or 0:,}"
         parts.append(f"  {file['status']:<12} {_named(file)} ({numbers})")
     return "\n".join(parts)
 
 
-def diff_html(shown: DiffContent) -> str:
+def diff_html(content: DiffContent) -> str:
     """The view as HTML: each file opens and closes."""
-    links = open_links(shown.places.commit(shown.repository, shown.head)) if shown.about else ""
-    head = f'<div class="sl-title"><b>{escape(_title(shown))}</b>{_sums(shown)}{links}</div>'
+    links = open_links(content.places.commit(content.repository, content.head)) if content.about else ""
+    head = f'<div class="sl-title"><b>{escape(_title(content))}</b>{_sums(content)}{links}</div>'
     about = ""
-    if shown.about:
-        who = one_line(f"{shown.about['author']} <{shown.about['author_email']}>", 120)
+    if content.about:
+        who = one_line(f"{content.about['author']} <{content.about['author_email']}>", 120)
         about = (
-            f'<div><b>{escape(who)}</b> <span class="sl-dim">{escape(one_line(shown.about["date"], 40))}</span></div>'
+            f'<div><b>{escape(who)}</b> <span class="sl-dim">{escape(one_line(content.about["date"], 40))}</span></div>'
             '<div class="sl-message" role="region" tabindex="0" aria-label="Message of the commit">'
-            f"{escape(shown.about['message'].replace(_CRLF, _LF).strip()[:5_000])}</div>"
+            f"{escape(content.about['message'].replace(_CRLF, _LF).strip()[:5_000])}</div>"
         )
-    notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in shown.notices)
-    files = "".join(_file(file, shown, opened=len(shown.files) <= _ALL_OPEN) for file in shown.files[:FILES])
-    left = len(shown.files) - FILES
+    notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in content.notices)
+    files = "".join(_file(file, content, opened=len(content.files) <= _ALL_OPEN) for file in content.files[:FILES])
+    left = len(content.files) - FILES
     more = f'<div class="sl-dim">and {left:,} more files: <code>.files</code> has all of them</div>' if left > 0 else ""
     return f'{STYLE}<div class="sl-view tex2jax_ignore">{head}{about}{notes}{files}{more}</div>'
 

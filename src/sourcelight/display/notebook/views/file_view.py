@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.markup import escape, highlight, one_line, visible
+from sourcelight.core.markup import count_of, escape, highlight, one_line, visible
 from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
@@ -37,63 +37,63 @@ class FileContent:
     places: LinkResolver = field(default_factory=LinkResolver)
 
 
-def _bounds(shown: FileContent) -> tuple[int, int]:
+def _bounds(content: FileContent) -> tuple[int, int]:
     """First and last line on show."""
-    total = len(shown.lines)
-    if not shown.first:
+    total = len(content.lines)
+    if not content.first:
         return 1, min(PAGE, total)
-    first = max(1, shown.first - AROUND)
-    return first, min(total, max(shown.last, shown.first) + AROUND, first + _MOST - 1)
+    first = max(1, content.first - AROUND)
+    return first, min(total, max(content.last, content.first) + AROUND, first + _MOST - 1)
 
 
-def _title(shown: FileContent) -> str:
+def _title(content: FileContent) -> str:
     lines = ""
-    if shown.first:
-        lines = f":{shown.first}" + (f"-{shown.last}" if shown.last > shown.first else "")
-    return one_line(f"{shown.repository}/{shown.path}{lines}", 300)
+    if content.first:
+        lines = f":{content.first}" + (f"-{content.last}" if content.last > content.first else "")
+    return one_line(f"{content.repository}/{content.path}{lines}", 300)
 
 
-def _part(shown: FileContent) -> str:
-    first, last = _bounds(shown)
-    total = len(shown.lines)
+def _lines_text(content: FileContent) -> str:
+    first, last = _bounds(content)
+    total = len(content.lines)
     if not total:
         return "an empty file"
     if (first, last) == (1, total):
-        return f"{total:,} line{'' if total == 1 else 's'}"
+        return count_of(total, "line")
     return f"lines {first:,} to {last:,} of {total:,}"
 
 
-def file_text(shown: FileContent) -> str:
+def file_text(content: FileContent) -> str:
     """The view as plain text; highlighted lines have a ``>`` in front."""
-    first, last = _bounds(shown)
-    wide = len(str(last))
+    first, last = _bounds(content)
+    width = len(str(last))
+    highlighted = range(content.first, max(content.last, content.first) + 1) if content.first else range(0)
     body = [
-        f"{'>' if shown.first <= number <= max(shown.last, shown.first) and shown.first else ' '} {number:>{wide}} "
-        f"{visible(shown.lines[number - 1][:500])}"
+        f"{'>' if number in highlighted else ' '} {number:>{width}} {visible(content.lines[number - 1][:500])}"
         for number in range(first, last + 1)
     ]
-    return "\n".join([f"{_title(shown)} ({_part(shown)})", *body])
+    return "\n".join([f"{_title(content)} ({_lines_text(content)})", *body])
 
 
-def file_html(shown: FileContent) -> str:
+def file_html(content: FileContent) -> str:
     """The view as HTML."""
-    first, last = _bounds(shown)
+    first, last = _bounds(content)
     rows = []
-    tokens = _tokens(shown, first, last)
+    tokens = _tokens(content, first, last)
     for number in range(first, last + 1):
-        here = bool(shown.first) and shown.first <= number <= max(shown.last, shown.first)
-        spans = shown.spans if number == shown.first else ((), ())
-        line = shown.lines[number - 1]
+        here = bool(content.first) and content.first <= number <= max(content.last, content.first)
+        spans = content.spans if number == content.first else ((), ())
+        line = content.lines[number - 1]
         if len(line) > _LONGEST_LINE:
             marked = highlight(*cut(line, *spans, longest=_LONGEST_LINE))
         else:
             marked = highlight_code(line, tokens[number - first], *spans)
         rows.append(f'<tr{" class=sl-here" if here else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>')
-    links = shown.places.file(shown.repository, shown.commit, shown.path, shown.first)
-    label = escape(f"Lines of {_title(shown)}")
+    links = content.places.file(content.repository, content.commit, content.path, content.first)
+    label = escape(f"Lines of {_title(content)}")
     return (
-        f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(shown))}</b>'
-        f'<span class="sl-dim">{escape(_part(shown))}{_at(shown.commit)}</span>{open_links(links)}</div>'
+        f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(content))}</b>'
+        f'<span class="sl-dim">{escape(_lines_text(content))}{_at(content.commit)}</span>{open_links(links)}</div>'
         f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">'
         f"<table><tbody>{''.join(rows)}</tbody></table></div></div>"
     )
@@ -132,10 +132,10 @@ class FileView:
         Where it can be opened, the best place first; each has `kind`, `words` and `href`.
     """
 
-    def __init__(self, shown: FileContent, lines: Any) -> None:
-        self._shown = shown
-        self.repository, self.commit, self.path = shown.repository, shown.commit, shown.path
-        self.first, self.last = shown.first, shown.last
+    def __init__(self, content: FileContent, lines: Any) -> None:
+        self._shown = content
+        self.repository, self.commit, self.path = content.repository, content.commit, content.path
+        self.first, self.last = content.first, content.last
         self.lines = lines
 
     def __len__(self) -> int:

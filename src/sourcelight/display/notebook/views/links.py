@@ -31,8 +31,8 @@ def _root() -> str:
     try:
         from jupyter_core.paths import jupyter_runtime_dir
 
-        told = json.loads(Path(jupyter_runtime_dir(), f"jpserver-{server}.json").read_text(encoding="utf-8"))
-        return str(os.path.realpath(told["root_dir"]))
+        server_info = json.loads(Path(jupyter_runtime_dir(), f"jpserver-{server}.json").read_text(encoding="utf-8"))
+        return str(os.path.realpath(server_info["root_dir"]))
     except (ImportError, OSError, ValueError, KeyError, TypeError):
         return ""
 
@@ -51,8 +51,8 @@ def lab_path(file: str) -> str:
 def relative_to_notebook(file: str) -> str:
     """Relative address of a file, seen from the running notebook; it can't be read as one with a scheme."""
     notebook = os.environ.get("JPY_SESSION_NAME", "")
-    here = os.path.dirname(notebook) if os.path.isabs(notebook) else os.getcwd()  # noqa: PTH109, PTH120, PTH117
-    relative = os.path.relpath(os.path.realpath(file), os.path.realpath(here)).replace(os.sep, "/")
+    directory = os.path.dirname(notebook) if os.path.isabs(notebook) else os.getcwd()  # noqa: PTH109, PTH120, PTH117
+    relative = os.path.relpath(os.path.realpath(file), os.path.realpath(directory)).replace(os.sep, "/")
     return quote(relative if relative.startswith("../") else f"./{relative}", safe="/.")
 
 
@@ -172,27 +172,27 @@ class LinkResolver:
 
     def file(self, repository: str, commit: str, path: str, line: int = 0, url: str = "") -> list[Link]:
         """Places of a file, or of a line of it; `url` is what the service said, if anything."""
-        found: list[Link] = []
+        links: list[Link] = []
         if self.base_url:
             own = own_address(url, self.base_url) if url else ""
             lines = (line, line) if line else None
-            found.append(Link("service", "service", own or file_url(self.base_url, repository, commit, path, lines)))
+            links.append(Link("service", "service", own or file_url(self.base_url, repository, commit, path, lines)))
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is not None and commit:
             where = host.file.format(c=quote(commit, safe=""), p=quote(path))
-            found.append(Link("host", host.words, base + where + (host.line.format(a=line, b=line) if line else "")))
-        found += self._lab(repository, path, line)
-        return found
+            links.append(Link("host", host.words, base + where + (host.line.format(a=line, b=line) if line else "")))
+        links += self._lab(repository, path, line)
+        return links
 
     def _commit(self, repository: str, commit: str, url: str) -> list[Link]:
-        found: list[Link] = []
+        links: list[Link] = []
         own = own_address(url, self.base_url) if url and self.base_url else ""
         if own:
-            found.append(Link("service", "service", own))
+            links.append(Link("service", "service", own))
         base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
         if host is not None and commit:
-            found.append(Link("host", host.words, base + host.commit.format(c=quote(commit, safe=""))))
-        return found
+            links.append(Link("host", host.words, base + host.commit.format(c=quote(commit, safe=""))))
+        return links
 
     def commit(self, repository: str, commit: str) -> tuple[Link, ...]:
         """Places of a commit."""
