@@ -84,7 +84,7 @@ def test_of_rows_that_two_give_the_first_services_stay_however_late_it_is() -> N
     assert list(result.services["duplicates"]) == [0, 2]
     assert (result.match_count, result.progress["match_count"].iloc[-1]) == (4, 4)
     assert code.count("x") == 4
-    assert "2 that another service gave too" in repr(result)
+    assert "2 duplicates of another service" in repr(result)
 
 
 def test_one_service_that_fails_costs_its_own_rows_only() -> None:

@@ -1,6 +1,7 @@
-"""Tables of an answer: schemas written once, and batches turned into pandas, Arrow, polars and files.
+"""DataFrames of results: their columns, and conversions to pandas, Arrow, polars, SQL and files.
 
-Knows rows and columns, never clients, services or widgets. pandas and pyarrow are loaded on first use.
+No client, service or widget is known here; HTML of a DataFrame is in `notebook.frame_views`. pandas and pyarrow load
+on first use. Start reading in `schema`, which describes every column, and `tables`, which makes the DataFrames.
 """
 
 from sourcelight.display.frames.schema import (

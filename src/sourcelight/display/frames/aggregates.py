@@ -1,7 +1,4 @@
-"""Counts of matches by column, added up batch by batch so that no line has to be kept.
-
-Two tables of matches compared row by row.
-"""
+"""Counts of matches by column, added up batch by batch in constant memory, and comparisons of two results."""
 
 from __future__ import annotations
 

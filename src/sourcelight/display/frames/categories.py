@@ -1,4 +1,4 @@
-"""Text and categorical columns of frames from Arrow, and a categorical dtype that outlives `pandas.concat`."""
+"""Text and categorical columns of DataFrames from Arrow, with a categorical dtype that outlives `pandas.concat`."""
 
 from __future__ import annotations
 

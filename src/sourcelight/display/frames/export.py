@@ -1,14 +1,11 @@
-"""Files written while an answer streams in, in constant memory: JSON Lines, CSV and Parquet.
+"""Files of matches: JSON Lines, CSV and Parquet, written in constant memory while results stream in.
 
-A file appears under its name only when it is whole. Until then it is beside it under a temporary name; what an
-interrupt or a fault leaves is kept as ``NAME.partial.EXT``, complete up to its last row.
+A file gets its name when it is complete. Until then it is beside that name as a temporary file; after an interrupt or
+an error, the rows so far are in ``NAME.partial.EXT``.
 
-Files that are whole or not there at all: written beside their place, then moved to it.
-
-Arrow tables as CSV and JSON Lines: lossless for programs, or with cells that no spreadsheet runs for people.
-
-A CSV file tells an empty text (``""``) from a missing one (nothing between two commas). Lists of numbers have blanks
-between them, lists of text are JSON, times are RFC 3339 in UTC with as many digits as they have.
+CSV is lossless for programs, or safe for spreadsheets on request. An empty text (``""``) differs from a missing one
+(nothing between two commas). Lists of numbers are separated by blanks, lists of text are JSON, times are RFC 3339 in
+UTC.
 """
 
 from __future__ import annotations

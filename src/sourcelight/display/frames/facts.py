@@ -1,7 +1,4 @@
-"""Frames of what a stream says beside its matches: progress, filters, skipped work, alerts, repositories.
-
-Frames of answers to tool calls and analyses.
-"""
+"""DataFrames of everything beside matches: progress, filters, skipped work, alerts, repositories, tool results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads files of matches back into the frame that they were written from."""
+"""Read files of matches back into DataFrames."""
 
 from __future__ import annotations
 

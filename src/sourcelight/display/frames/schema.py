@@ -1,7 +1,7 @@
-"""Columns of every frame: name, type, meaning with unit, and what null means. The only place that knows them.
+"""Columns of every DataFrame: name, type, meaning with unit, and the meaning of null.
 
-Those of matches are `sourcelight.core.batches.MATCHES`. A frame has all of its columns in this order and with these
-dtypes whatever the answer holds, nothing included.
+Those of matches are `sourcelight.core.batches.MATCHES`. A DataFrame always has all of its columns in this order and
+with these dtypes, also without rows.
 """
 
 from __future__ import annotations

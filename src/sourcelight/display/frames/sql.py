@@ -1,7 +1,7 @@
-"""SQL over tables of an answer, by DuckDB where it is installed.
+"""SQL over tables of a result, with DuckDB.
 
-The database is in memory, sees the tables that it is given, and nothing else: no file, no network, no extension, no
-variable of the program. So a query that was put together from somebody's text can read no more than the answer.
+The database is in memory and sees the given tables only: no file, network, extension or variable. A query made from
+untrusted text can't read more than these tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of DuckDB in the words of `sql`: what is wrong, what there is instead. Pure."""
+"""Errors of DuckDB as messages of `sql`: what is wrong, and what to write instead. Pure."""
 
 from __future__ import annotations
 

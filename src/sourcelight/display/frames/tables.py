@@ -1,7 +1,4 @@
-"""Arrow tables to pandas and polars.
-
-One row per match, from tables with one row per matched line.
-"""
+"""Arrow tables as pandas and polars DataFrames, and tables with one row per match."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a client shows: live progress, and answers as text and HTML that no repository can abuse.
+"""Notebook output: live progress, and results as text and HTML that hostile text can't abuse.
 
-Knows frames and markup, never clients or services. ipywidgets and IPython are loaded only in a notebook.
+This room knows frames and markup, no clients or services; widgets with a kernel are in `widgets`. ipywidgets and
+IPython load in a notebook only. Start reading in `result_view` for results and in `state` for progress.
 """
 
 from sourcelight.display.notebook.call_state import AskState, CallState

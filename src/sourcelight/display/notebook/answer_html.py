@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.markup import code, escape, link, one_line, own_address, to_html, visible
+from sourcelight.core.markup import code, count_of, escape, link, one_line, own_address, to_html, visible
 from sourcelight.display.notebook.views.links import LinkResolver
 
 _STYLE = """<style>
 .sl-answer{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100ch}
-.sl-answer .sl-head{border-left:4px solid var(--sl-colour);padding:2px 8px;margin-bottom:4px}
+.sl-answer .sl-head{border-left:4px solid var(--sl-color);padding:2px 8px;margin-bottom:4px}
 .sl-answer pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4;margin:4px 0 8px;
 padding:6px 8px !important;overflow-x:auto;background:var(--jp-cell-editor-background,rgba(127,127,127,.12)) !important;
 border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !important}
@@ -28,7 +28,7 @@ border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !import
 .sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
 .sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
 </style>"""
-_COLOURS = {
+_COLORS = {
     "complete": "var(--jp-success-color1,#388e3c)",
     "running": "var(--jp-info-color1,#1976d2)",
     "interrupted": "var(--jp-warn-color1,#f57c00)",
@@ -78,7 +78,7 @@ def _taken_out(question: Mapping[str, Any]) -> list[str]:
 def answer_text(view: AnswerView) -> str:
     """What a plain terminal shows."""
     cited = sum(source.get("type") in {"file", "commit"} for q in view.questions for source in q.get("sources") or ())
-    head = f"Deep search: {view.status}, {cited} citation{'' if cited == 1 else 's'}"
+    head = f"Deep search: {view.status}, {count_of(cited, 'citation')}"
     return f"{head}\n\n{answer_markdown(view)}".rstrip("\n")
 
 
@@ -86,7 +86,7 @@ def answer_html(view: AnswerView) -> str:
     """What a notebook shows."""
     conversation_link = f" \u00b7 {link('conversation', view.url)}" if view.url else ""
     head = (
-        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS.get(view.status, "inherit")}">'
+        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS.get(view.status, "inherit")}">'
         f"<b>{escape(view.status)}</b>{conversation_link}</div>"
     )
     return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(view, 3, in_notebook=True)}</div>'
@@ -127,7 +127,7 @@ def _body(view: AnswerView, top: int, *, in_notebook: bool = False) -> str:
 
 
 _HEADS = ("searches", "filters", "patterns: every match holds", "index leaves")
-_LONGEST = 300
+_MAX_CHARS = 300
 
 
 def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
@@ -153,7 +153,7 @@ def _lines(alternative: Mapping[str, Any]) -> tuple[list[str], ...]:
     names = ", ".join(alternative["names"])
     remaining = alternative["repositories"] - len(alternative["names"])
     searched = [
-        f"{alternative['repositories']:,} repositor{'y' if alternative['repositories'] == 1 else 'ies'}",
+        count_of(alternative["repositories"], "repository"),
         f"{names} and {remaining:,} more" if remaining > 0 else names,
         f"{alternative['passing']:,} of {alternative['files']:,} files",
         f"results: {', '.join(alternative['types'])}",
@@ -184,11 +184,11 @@ def _advice(item: Mapping[str, Any]) -> str:
 
 def _with_code(text: str) -> str:
     """Text in which words between back quotes are code."""
-    parts = one_line(text, _LONGEST).split("`")
+    parts = one_line(text, _MAX_CHARS).split("`")
     if len(parts) % 2 == 0:  # a back quote without its partner
         return _text(text)
     return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(parts))
 
 
 def _text(value: object) -> str:
-    return escape(one_line(str(value), _LONGEST))
+    return escape(one_line(str(value), _MAX_CHARS))

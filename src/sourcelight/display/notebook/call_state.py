@@ -20,7 +20,7 @@ from sourcelight.core.wire.events import Alert, Progress, Skipped, SuggestedFilt
 from sourcelight.display.notebook.state import Phase, ProgressSnapshot, SearchState
 
 _WORST: tuple[Status, ...] = ("interrupted", "failed", "limited", "partial")
-_MOST_RUNNING = 3
+_MAX_RUNNING = 3
 
 
 class ManyState:
@@ -127,7 +127,7 @@ class ManyState:
         elapsed = self.elapsed_s
         running = [name for name in self.states if name in self._begun and self.states[name].phase == "running"]
         ended = sum(state.phase != "running" for state in self.states.values())
-        doing = f": {', '.join(running[:_MOST_RUNNING])}" if running else ""
+        doing = f": {', '.join(running[:_MAX_RUNNING])}" if running else ""
         return ProgressSnapshot(
             title=f"{searches(len(self.states))}{doing}",
             phase=self.phase,

@@ -1,11 +1,11 @@
-"""What a client holds, as a line of text and as HTML."""
+"""A client as a line of text and as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sourcelight.core.batches.overview import RepositoryOverview
-from sourcelight.core.markup import escape, link, one_line
+from sourcelight.core.markup import count_of, escape, link, one_line
 from sourcelight.core.markup.sizes import size_text
 from sourcelight.display.notebook.views.links import LinkResolver
 
@@ -60,12 +60,12 @@ def client_html(kind: str, name: str, repositories: Sequence[RepositoryOverview]
 
 def _sums(repositories: Sequence[RepositoryOverview]) -> str:
     count = len(repositories)
-    text = f"{count:,} repositor{'y' if count == 1 else 'ies'}"
+    text = count_of(count, "repository")
     indexed = [one for one in repositories if one.text_bytes is not None]
     if indexed:
         files = sum(one.files or 0 for one in indexed)
         size = sum(one.text_bytes or 0 for one in indexed)
-        text += f", {files:,} file{'' if files == 1 else 's'}, {size_text(size)} of text"
+        text += f", {count_of(files, 'file')}, {size_text(size)} of text"
     if any(one.ready for one in repositories) and len(indexed) < count:
         text += f", {count - len(indexed):,} not indexed yet"
     return text

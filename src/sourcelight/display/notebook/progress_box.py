@@ -1,8 +1,4 @@
-"""The live progress box of a notebook. Loads ipywidgets; only the thread that called touches it.
-
-The box works with the light and the dark theme, and reads well without its styles: a reopened, untrusted notebook
-has none.
-"""
+"""The live progress box of a notebook. Loads ipywidgets; only the calling thread touches it."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ _WORDS: dict[Phase, tuple[str, str]] = {
     "interrupted": ("Interrupted", "\u25a0"),
     "failed": ("Failed", "\u2717"),
 }
-_COLOURS: dict[Phase, str] = {
+_COLORS: dict[Phase, str] = {
     "running": "var(--jp-brand-color1, #1976d2)",
     "complete": "var(--jp-success-color1, #388e3c)",
     "partial": "var(--jp-ui-font-color2, #616161)",
@@ -47,7 +43,7 @@ _MAX_NOTICES = 8
 
 def bar_html(snapshot: ProgressSnapshot) -> str:
     """The bar: determinate only where a total is known, full at the end."""
-    colour = _COLOURS[snapshot.phase]
+    color = _COLORS[snapshot.phase]
     word = snapshot.activity if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
     label = escape(f"{word}: {one_line(snapshot.title, 80)}")
     fraction = snapshot.fraction
@@ -56,12 +52,12 @@ def bar_html(snapshot: ProgressSnapshot) -> str:
     if snapshot.phase == "running" and fraction is None:
         return (
             f'{_STYLE}<div class="sl-bar" role="progressbar" aria-label="{label}" aria-busy="true">'
-            f'<div class="sl-unknown" style="background:{colour}"></div></div>'
+            f'<div class="sl-unknown" style="background:{color}"></div></div>'
         )
     percent = round(100 * (1.0 if fraction is None else fraction))
     return (
         f'{_STYLE}<div class="sl-bar" role="progressbar" aria-label="{label}" aria-valuemin="0" aria-valuemax="100" '
-        f'aria-valuenow="{percent}"><div style="background:{colour};width:{percent}%"></div></div>'
+        f'aria-valuenow="{percent}"><div style="background:{color};width:{percent}%"></div></div>'
     )
 
 
@@ -73,7 +69,7 @@ def status_html(snapshot: ProgressSnapshot) -> str:
     fields = " \u00b7 ".join(f"{escape(value)}\u202f{escape(name)}" for name, value in snapshot.fields)
     return (
         f'<div class="sl-status tex2jax_ignore" role="status" aria-live="polite" style="{_TEXT}">'
-        f'<b style="color:{_COLOURS[snapshot.phase]}"><span aria-hidden="true">{sign}</span> {word}</b> '
+        f'<b style="color:{_COLORS[snapshot.phase]}"><span aria-hidden="true">{sign}</span> {word}</b> '
         f"<b>{snapshot.done:,}</b>{of} {escape(snapshot.unit)} \u00b7 {fields}"
         f'<br><code style="{_MUTED}">{escape(one_line(snapshot.title, 200))}</code></div>'
     )
@@ -86,8 +82,8 @@ def notices_html(snapshot: ProgressSnapshot) -> str:
     items = []
     for severity, text in snapshot.notices[:_MAX_NOTICES]:
         kind = _SEVERITIES.get(severity, "info")
-        colour = {"info": _MUTED, "warning": f"color:{_COLOURS['limited']}", "error": f"color:{_COLOURS['failed']}"}
-        items.append(f'<li style="{colour[kind]}"><b>{kind}</b> {escape(one_line(text, 400))}</li>')
+        color = {"info": _MUTED, "warning": f"color:{_COLORS['limited']}", "error": f"color:{_COLORS['failed']}"}
+        items.append(f'<li style="{color[kind]}"><b>{kind}</b> {escape(one_line(text, 400))}</li>')
     if len(snapshot.notices) > _MAX_NOTICES:
         items.append(f'<li style="{_MUTED}">and {len(snapshot.notices) - _MAX_NOTICES} more</li>')
     style = f"{_TEXT};margin:2px 0"

@@ -16,10 +16,10 @@ from typing import Any
 from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.completeness import Status
-from sourcelight.core.markup import escape, highlight, link, one_line
+from sourcelight.core.markup import count_of, escape, highlight, link, one_line
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor
-from sourcelight.display.notebook.views.marked_text import LONGEST, cut
+from sourcelight.display.notebook.views.marked_text import MAX_CHARS, cut
 
 PAGE = 10
 _WIDTH = 120
@@ -64,12 +64,10 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
 
 
 def headline(view: ResultView) -> str:
-    """One line: how much was found, and whether that is all."""
-    many = f"{view.matches:,} match{'' if view.matches == 1 else 'es'}"
-    rows = f"{view.rows:,} row{'' if view.rows == 1 else 's'}"
-    names = len({f.name for f in view.facts})
-    where = f" of {names:,} repositor{'y' if names == 1 else 'ies'}" if names else ""
-    return f"{many} in {rows}{where}: {view.status}"
+    """Return one line: counts of matches, rows and repositories, and the status."""
+    names = {info.name for info in view.facts}
+    scope = f" of {count_of(len(names), 'repository')}" if names else ""
+    return f"{count_of(view.matches, 'match')} in {count_of(view.rows, 'row')}{scope}: {view.status}"
 
 
 def statements(view: ResultView) -> Iterator[tuple[str, str]]:
@@ -91,12 +89,12 @@ def statements(view: ResultView) -> Iterator[tuple[str, str]]:
 
 
 def service_text(service: ServiceStatus) -> str:
-    """What became of a service: its status, what the answer has of it, and why that is not all."""
-    said = [service.status, f"{service.rows:,} row{'' if service.rows == 1 else 's'}"]
+    """Return the status of a service, its rows, and why they are not all."""
+    parts = [service.status, count_of(service.rows, "row")]
     if service.duplicates:
-        said.append(f"{service.duplicates:,} that another service gave too")
-    why = f" ({'; '.join(service.reasons)})" if service.reasons else ""
-    return f"{service.name}: {', '.join(said)}{why}"
+        parts.append(f"{count_of(service.duplicates, 'duplicate')} of another service")
+    reasons = f" ({'; '.join(service.reasons)})" if service.reasons else ""
+    return f"{service.name}: {', '.join(parts)}{reasons}"
 
 
 def place(row: dict[str, Any]) -> str:
@@ -126,11 +124,11 @@ def result_text(view: ResultView) -> str:
 
 _STYLE = """<style>
 .sl-result{color:var(--jp-ui-font-color1,inherit);font-size:13px}
-.sl-result .sl-head{border-left:4px solid var(--sl-colour);padding:2px 10px;margin-bottom:6px}
+.sl-result .sl-head{border-left:4px solid var(--sl-color);padding:2px 10px;margin-bottom:6px}
 .sl-result .sl-head code{color:var(--jp-ui-font-color1,inherit);background:none;padding:0}
 .sl-result ul{margin:2px 0}
 .sl-result .sl-services{list-style:none;padding-left:0}
-.sl-result .sl-service{border-bottom:2px solid var(--sl-colour)}
+.sl-result .sl-service{border-bottom:2px solid var(--sl-color)}
 .sl-result .sl-warning{color:var(--jp-warn-color0,#b35c00)}
 .sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
 .sl-result .sl-scroll{overflow-x:auto;max-width:100%}
@@ -152,7 +150,7 @@ border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-result .sl-number{color:var(--jp-ui-font-color2,inherit);user-select:none}
 .sl-result .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:6px}
 </style>"""
-_COLOURS = {
+_COLORS = {
     "complete": "var(--jp-success-color1,#388e3c)",
     "partial": "var(--jp-ui-font-color2,#616161)",
     "limited": "var(--jp-warn-color1,#f57c00)",
@@ -163,7 +161,7 @@ _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_coun
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_start_line", "truncated"})
 _OF_HISTORY = ("repository", "commit", "author", "author_date", "path", "line_number", "side", "line")
 _CODE = frozenset({"path", "line", "symbol", "message"})
-_LONGEST_LINES = 200
+_MAX_CHUNK_LINES = 200
 
 
 def result_html(view: ResultView) -> str:
@@ -187,7 +185,7 @@ def _banner(view: ResultView) -> str:
     )
     notes = f'<ul aria-label="Skipped work and alerts">{items}</ul>' if items else ""
     return (
-        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS[view.status]}"><b>{headline(view)}</b><br>'
+        f'<div class="sl-head" role="status" style="--sl-color:{_COLORS[view.status]}"><b>{headline(view)}</b><br>'
         f"<code>{escape(one_line(view.query, 300))}</code>{_services(view)}{notes}</div>"
     )
 
@@ -197,7 +195,7 @@ def _services(shown: ResultView) -> str:
     if not shown.services:
         return ""
     items = "".join(
-        f'<li style="--sl-colour:{_COLOURS.get(one.status, "inherit")}"><b class="sl-service">{escape(one.status)}</b> '
+        f'<li style="--sl-color:{_COLORS.get(one.status, "inherit")}"><b class="sl-service">{escape(one.status)}</b> '
         f"{escape(one_line(service_text(one).replace(f': {one.status}', '', 1), 500))}</li>"
         for one in shown.services
     )
@@ -221,7 +219,7 @@ def _cell(row: dict[str, Any], column: str, places: LinkResolver, opened: tuple[
     if column in {"author_date", "commit_date"}:
         return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if column not in {"path", "line_number", "commit"}:
-        return escape(one_line(str(value), LONGEST))
+        return escape(one_line(str(value), MAX_CHARS))
     text = str(value)[:10] if column == "commit" else str(value)
     return _linked(_marked(row, column) if column == "path" else escape(text), opened, f"Open {text}")
 
@@ -230,7 +228,7 @@ def _linked(html: str, opened: tuple[Link, ...], words: str) -> str:
     """HTML made elsewhere as a link to the best of some places."""
     if not opened:
         return html
-    blank = anchor("", opened, one_line(f"{words}: {opened[0].words}", LONGEST))
+    blank = anchor("", opened, one_line(f"{words}: {opened[0].words}", MAX_CHARS))
     return blank.replace("></a>", f">{html}</a>") if blank else html
 
 
@@ -301,7 +299,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     if rows[0]["chunk"] is None or rows[0]["chunk_start_line"] is None:
         numbered = [(n, row["line"]) for n, row in hits.items()]
     else:
-        numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_start_line"]))[:_LONGEST_LINES]
+        numbered = list(enumerate(rows[0]["chunk"].split("\n"), rows[0]["chunk_start_line"]))[:_MAX_CHUNK_LINES]
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         hit = hits.get(number)

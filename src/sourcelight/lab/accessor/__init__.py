@@ -1,6 +1,7 @@
-"""What a table of code can do beyond a table: `DataFrame.code`, and two results compared.
+"""`DataFrame.code`, which leads from rows to links, files and blame, and comparisons of two results.
 
-It asks clients, and draws with the notebook's views. pandas loads on first use; importing `register` loads nothing.
+The accessor calls the client that the rows came from and draws with `display.notebook`; figures are in `lab.plots`.
+pandas loads on first use, and `register` loads nothing. Start reading in `accessor`.
 """
 
 from __future__ import annotations

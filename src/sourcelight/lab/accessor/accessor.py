@@ -1,4 +1,4 @@
-"""`DataFrame.code`: from rows to their places, surroundings, origins and parts."""
+"""`DataFrame.code`: links, context, blame, files and groups of rows."""
 
 from __future__ import annotations
 

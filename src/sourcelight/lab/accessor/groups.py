@@ -1,4 +1,4 @@
-"""Named groups of a regular expression as columns. RE2 alone reads the expression."""
+"""Named groups of regular expressions as columns, matched by RE2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives every DataFrame of code its `code`, without taking a column of that name from any other frame."""
+"""Add `code` to DataFrames of code, without hiding a column of that name in any other."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Addresses of rows.
-
-Two results side by side: what came, what went, what stayed.
-
-Whom a frame asks, and asking under a bar.
-
-One file, shown at the line of a row.
-"""
+"""Rows of DataFrames as links, comparisons and files, and the backend that they came from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Magics of IPython and the completion of queries: ``%load_ext sourcelight``.
+"""IPython magics and completion of queries: ``%load_ext sourcelight``.
 
-What a cell says is split here and handed to a client; nothing is searched, guessed or expanded behind the user's back.
-Completion knows only what answers have brought already: it asks no service and reads no index.
+A magic passes the text of a cell to a client unchanged; searching itself is in `client`. Completion uses values of
+earlier results and asks no service. Start reading in `magics`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Splits the line of a magic into options and the rest, which is taken as it stands.
+"""Split the line of a magic into options and text.
 
-Options come first. What begins with a single dash and is no option begins the rest: ``-file:vendor`` is a term of a
-query. What begins with two dashes must be an option, so that a slip of the pen is not searched for; ``--`` ends them.
+Options come first. A single dash that begins no option begins the text: ``-file:vendor`` is a term of a query. Two
+dashes must begin an option, so that a typing error is not searched for; ``--`` ends the options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which client a magic uses: the one named, the one chosen, or the newest one that a variable of the user holds."""
+"""The client that a magic uses: a named one, the chosen one, or the newest one in a variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The magics themselves. Loads IPython."""
+"""The magics ``%search``, ``%commits``, ``%ask`` and ``%sourcelight``. Loads IPython."""
 
 from __future__ import annotations
 

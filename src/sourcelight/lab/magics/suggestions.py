@@ -33,7 +33,7 @@ _OTHERS = {
 }
 _HIDDEN = frozenset({"rule", "g", "repohasfile", "repohascommitafter"})
 _KINDS = {"repo": "repository", "author": "author", "committer": "author", "file": "path"}
-_MOST = 100
+_MAX_COMPLETIONS = 100
 _REGEXP = re.compile(r"([\\.+*?()|\[\]{}^$])")
 _FIELD = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]+):(?P<value>.*)", re.DOTALL)
 _PREFIX = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]*)")
@@ -110,7 +110,7 @@ def _values(field: str, typed: str, names: Names) -> Iterator[Completion]:
         name, written = text
         if wanted in name.lower() and written not in found:
             found[written] = None
-            if len(found) >= _MOST:
+            if len(found) >= _MAX_COMPLETIONS:
                 break
     for name in sorted(PREDICATE_NAMES.get(field, ())):
         if typed and name.startswith(typed.lower()):

@@ -1,6 +1,7 @@
-"""Contributor and change reports: tables, figures and files, each number traced to its commits.
+"""The contributor report and the change report: sections of tables and figures, each number with its commits.
 
-Asks a `Client` for everything; never an engine.
+A report reads everything from a `Client`, never from an engine; charts are in `lab.plots`. `model` has the parts of a
+report, `html` and `markdown` write them. Start reading in `contributors` or `changes`.
 """
 
 from typing import Any

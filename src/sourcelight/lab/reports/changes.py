@@ -1,4 +1,4 @@
-"""The change report: what is between two revisions of a repository."""
+"""The change report: commits, files and people between two revisions of a repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both reports ask a client about commits, and what they make of it."""
+"""Commits of both reports: their columns, activity over time, and notices of the tools that gave them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
 NOT_TOLD = "this service does not tell"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
-_MOST_SERIES = 6
-_MOST_STEPS = 120
+_MAX_SERIES = 6
+_MAX_STEPS = 120
 _REST = "everyone else"
 
 
@@ -158,9 +158,9 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     dates = commits["period"].dt.tz_convert(None)
     days = (dates.max() - dates.min()).days if dates.notna().any() else 0
     longer_periods = list(PERIODS)[list(PERIODS).index(period) :]
-    period = next((name for name in longer_periods if days / _DAYS[name] <= _MOST_STEPS), "year")
+    period = next((name for name in longer_periods if days / _DAYS[name] <= _MAX_STEPS), "year")
     top = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
-    top = top.sort_values("commits", ascending=False, kind="stable").head(_MOST_SERIES - 1)
+    top = top.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
     names = dict(zip(top["person"], told_apart(top), strict=True))
     counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
     if len(counts):

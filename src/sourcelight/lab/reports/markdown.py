@@ -28,7 +28,7 @@ from sourcelight.lab.reports.model import (
     excludes_note,
     incomplete_text,
 )
-from sourcelight.lab.reports.text import LONGEST, heading, how_many, is_number, shown_rows, written
+from sourcelight.lab.reports.text import MAX_CHARS, heading, how_many, is_number, shown_rows, written
 
 # What Markdown gives a meaning anywhere in a line; a dollar sign starts a formula in notebooks, and `<` a tag.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
@@ -40,7 +40,7 @@ _IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
 def literal(text: str) -> str:
     """Text that Markdown shows as it stands, on one line."""
-    return _ACTIVE.sub(r"\\\1", one_line(text, LONGEST * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
+    return _ACTIVE.sub(r"\\\1", one_line(text, MAX_CHARS * 4)).replace("\\:", "&#58;").replace("\\@", "&#64;")
 
 
 def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
@@ -152,7 +152,7 @@ _PLACES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
-_LONGEST_S = 120.0
+_PRINT_TIMEOUT_S = 120.0
 
 
 def find_browser() -> str | None:
@@ -194,9 +194,9 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.insert(1, "--no-sandbox")  # Chromium refuses to run as root with its sandbox; the page runs nothing
         try:
-            run = subprocess.run(command, capture_output=True, timeout=_LONGEST_S, check=False)
+            run = subprocess.run(command, capture_output=True, timeout=_PRINT_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired as fault:
-            raise SourcelightError(f"{browser} printed nothing within {_LONGEST_S:.0f} s") from fault
+            raise SourcelightError(f"{browser} printed nothing within {_PRINT_TIMEOUT_S:.0f} s") from fault
         if not made.exists():
             said = run.stderr.decode("utf-8", "replace").strip()[-400:]
             raise SourcelightError(f"{browser} printed nothing (status {run.returncode}): {said}")

@@ -1,4 +1,4 @@
-"""What a report is doing: its calls one after the other under one bar, drawn by the thread that waits for them."""
+"""One progress bar for the calls of a report, drawn by the thread that waits for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A report: what was asked and found, to be looked at, taken apart, and written to files.
-
-Tables of a report as files: for people, no cell that a spreadsheet would run.
-"""
+"""`Report`: its tables, figures and the rows behind its numbers, and the files that it writes."""
 
 from __future__ import annotations
 

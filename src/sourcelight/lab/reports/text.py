@@ -13,7 +13,7 @@ from sourcelight.lab.reports.model import LinkOf, ReportTable
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-LONGEST = 200
+MAX_CHARS = 200
 _COMMIT_DIGITS = 12
 # Of these the day says enough; files and frames have the time.
 _NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
@@ -32,7 +32,7 @@ def written(value: Any, column: str = "") -> str:
     import pandas as pd
 
     if isinstance(value, (list, tuple, np.ndarray)):
-        return one_line(", ".join(str(item) for item in value), LONGEST)
+        return one_line(", ".join(str(item) for item in value), MAX_CHARS)
     if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, (bool, np.bool_)):
@@ -43,7 +43,7 @@ def written(value: Any, column: str = "") -> str:
         return f"{value:,}" if whole else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
-    return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), LONGEST)
+    return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), MAX_CHARS)
 
 
 def shown_rows(table: ReportTable) -> tuple[list[str], list[dict[str, Any]]]:

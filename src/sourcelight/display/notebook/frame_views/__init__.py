@@ -1,4 +1,8 @@
-"""DataFrames on a screen: the columns that matter first, links, short commits, marked lines. The data stays whole."""
+"""DataFrames on a screen: filled columns first, links, short commits, highlighted lines.
+
+Only the view changes; the data stays as it is, and columns are described in `frames.schema`. Clients register a
+function that finds links, as they live above this room. Start reading in `table`.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ white-space:nowrap !important;max-width:none !important}
 .sl-frame .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:4px}
 </style>"""
 _OURS = frozenset({"endpoint", "version"})
-_LONGEST_NAME = 60
+_MAX_NAME_CHARS = 60
 _GAP = "<td>\u22ee</td>"
 
 
@@ -57,11 +57,11 @@ def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], LinkResolver
     rows = _rows(frame.iloc[positions])
     places = places_of(frame.attrs)
     kinds = {name: _kind(name, frame[name]) for name in names}
-    labels = [one_line(str(label), _LONGEST_NAME) for label in frame.index[positions]]
+    labels = [one_line(str(label), _MAX_NAME_CHARS) for label in frame.index[positions]]
     body = [_row(label, row, kinds, places) for label, row in zip(labels, rows, strict=True)]
     if tail:
         body.insert(len(head), f"<tr><th>\u22ee</th>{_GAP * len(names)}</tr>")
-    heads = "".join(f'<th scope="col"{kinds[name]}>{escape(one_line(name, _LONGEST_NAME))}</th>' for name in names)
+    heads = "".join(f'<th scope="col"{kinds[name]}>{escape(one_line(name, _MAX_NAME_CHARS))}</th>' for name in names)
     return (
         f'{_STYLE}<div class="sl-frame tex2jax_ignore"><div class="sl-scroll" role="region" tabindex="0" '
         f'aria-label="Rows"><table><thead><tr><td></td>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'

@@ -1,6 +1,7 @@
-"""Files, diffs and facets as HTML for a notebook, and where each row of an answer can be opened.
+"""Files and diffs as HTML, and links from rows to services, code hosts and JupyterLab.
 
-Every text is escaped before it gets here its tags; styles come from the theme and may be missing.
+All text is escaped here; DataFrames are in `frame_views`, search results in `result_view`. Styles come from the theme
+and may be missing. Start reading in `links`.
 """
 
 from sourcelight.display.notebook.views.links import Link, LinkResolver, anchor

@@ -1,4 +1,4 @@
-"""A commit or a comparison: its files, and what changed in them."""
+"""A commit or a comparison as HTML and text: its files and their changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.core.markup import count_of, escape, one_line, visible
 from sourcelight.core.markup.markdown import code_html
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
@@ -86,7 +86,7 @@ def _title(content: DiffContent) -> str:
 
 def _files(shown: DiffContent) -> str:
     many = len(shown.files)
-    part = f"{FILES} of {many:,} files" if many > FILES else f"{many:,} file{'' if many == 1 else 's'}"
+    part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     added, removed = _counted(shown)
     return f"{part}, +{added:,} \u2212{removed:,}"
 
@@ -130,7 +130,7 @@ def diff_html(content: DiffContent) -> str:
 def _sums(shown: DiffContent) -> str:
     added, removed = _counted(shown)
     many = len(shown.files)
-    part = f"{FILES} of {many:,} files" if many > FILES else f"{many:,} file{'' if many == 1 else 's'}"
+    part = f"{FILES} of {many:,} files" if many > FILES else count_of(many, "file")
     return (
         f'<span class="sl-dim">{part}</span><span class="sl-plus">+{added:,}</span>'
         f'<span class="sl-minus">\u2212{removed:,}</span>'

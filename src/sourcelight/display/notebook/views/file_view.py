@@ -1,4 +1,4 @@
-"""A file with highlighted lines."""
+"""A file as HTML and text, with highlighted lines."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sourcelight.display.notebook.views.marked_text import STYLE, cut
 
 AROUND = 10
 PAGE = 60
-_MOST = 400
-_LONGEST_LINE = 2_000
+_MAX_LINES = 400
+_MAX_LINE_CHARS = 2_000
 _MAX_READ_CHARS = 150_000
 
 
@@ -43,7 +43,7 @@ def _bounds(content: FileContent) -> tuple[int, int]:
     if not content.first:
         return 1, min(PAGE, total)
     first = max(1, content.first - AROUND)
-    return first, min(total, max(content.last, content.first) + AROUND, first + _MOST - 1)
+    return first, min(total, max(content.last, content.first) + AROUND, first + _MAX_LINES - 1)
 
 
 def _title(content: FileContent) -> str:
@@ -84,8 +84,8 @@ def file_html(content: FileContent) -> str:
         here = bool(content.first) and content.first <= number <= max(content.last, content.first)
         spans = content.spans if number == content.first else ((), ())
         line = content.lines[number - 1]
-        if len(line) > _LONGEST_LINE:
-            marked = highlight(*cut(line, *spans, longest=_LONGEST_LINE))
+        if len(line) > _MAX_LINE_CHARS:
+            marked = highlight(*cut(line, *spans, longest=_MAX_LINE_CHARS))
         else:
             marked = highlight_code(line, tokens[number - first], *spans)
         rows.append(f'<tr{" class=sl-here" if here else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>')

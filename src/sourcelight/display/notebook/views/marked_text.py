@@ -1,4 +1,4 @@
-"""Styles that the views of files and diffs share; colours are the theme's where it has one.
+"""Styles that the views of files and diffs share; colors are the theme's where it has one.
 
 Lines as pieces of plain text, some of them marked: what a page in the browser sets as text, never as HTML.
 """
@@ -51,12 +51,12 @@ font-family:var(--jp-code-font-family,monospace);font-size:12px}
 </style>"""
 
 
-LONGEST = 300
+MAX_CHARS = 300
 Piece = tuple[str, bool]
 
 
 def cut(
-    text: str, starts: Sequence[int], ends: Sequence[int], longest: int = LONGEST
+    text: str, starts: Sequence[int], ends: Sequence[int], longest: int = MAX_CHARS
 ) -> tuple[str, list[int], list[int]]:
     """A window of a line longer than `longest` that shows its first match, and the spans within it.
 

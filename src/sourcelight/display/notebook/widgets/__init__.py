@@ -1,7 +1,8 @@
-"""Widgets in a notebook: the explorer of rows, and the panel of facets.
+"""Widgets with a kernel: the explorer of rows and the panel of facets.
 
-Rows stay in Python. The page in the browser asks for what it shows, so that the state of the widget, which a saved
-notebook may hold, has neither code nor credentials in it. anywidget is loaded with `explorer` and `facets` alone.
+Rows stay in Python and the browser requests what it shows, so a saved notebook holds neither code nor credentials of
+a widget's state. anywidget loads with `explorer` and `facets` only; static output is in the rooms beside. Start
+reading in `explorer`.
 """
 
 from sourcelight.display.notebook.widgets.explorer_rows import (

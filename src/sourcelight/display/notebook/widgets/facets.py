@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 _WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
           "utility": "Include", "author": "Author", "commit date": "Date", "count": "Limit"}  # fmt: skip
 _FIRST = 8
-_MOST = 60
+_MAX_VALUES = 60
 
 
 class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
@@ -87,11 +87,11 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             {
                 "title": title,
                 "first": _FIRST,
-                "more": max(len(found) - _MOST, 0),
+                "more": max(len(found) - _MAX_VALUES, 0),
                 "facets": [
                     {"at": at, "label": one_line(one.label, 80), "value": one_line(one.value, 200), "count": one.count,
                      "limited": not one.exhaustive, "chosen": at in self._chosen}
-                    for at, one in found[:_MOST]
+                    for at, one in found[:_MAX_VALUES]
                 ],
             }
             for title, found in self._groups()
