@@ -221,17 +221,17 @@ class CallState:
 
     def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
-        at, running = self._latest, self._phase == "running"
+        latest, running = self._latest, self._phase == "running"
         answered = self._phase in {"complete", "partial", "limited"}
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
-        doing = f" \u00b7 {at.detail}" if running and at.detail else ""
+        doing = f" \u00b7 {latest.detail}" if running and latest.detail else ""
         return ProgressSnapshot(
             title=f"{self.title}{doing}",
             phase=self._phase,
             elapsed_s=elapsed,
-            done=self._rows if answered else at.done,
-            total=None if answered else at.total or None,
-            unit=("row" if self._rows == 1 else "rows") if answered else at.stage,
+            done=self._rows if answered else latest.done,
+            total=None if answered else latest.total or None,
+            unit=("row" if self._rows == 1 else "rows") if answered else latest.stage,
             fields=(("s", f"{elapsed:.1f}"),),
             notices=self._notices,
             activity="Working",

@@ -72,19 +72,19 @@ def headline(view: ResultView) -> str:
 
 def statements(view: ResultView) -> Iterator[tuple[str, str]]:
     """(severity, text) of every reason, skipped item and alert, each once."""
-    said: set[str] = set()
+    seen_texts: set[str] = set()
     for item in view.skipped:
         text = f"{item.reason}: {item.title}" if item.title else item.reason
         hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
-        said.add(text)
+        seen_texts.add(text)
         yield ("info" if item.severity == "info" else "warning"), f"skipped {text}{hint}"
     for alert in view.alerts:
         text = ": ".join(t for t in (alert.title, alert.description) if t)
-        said |= {text, f"alert: {alert.title}"}
+        seen_texts |= {text, f"alert: {alert.title}"}
         hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{text}{hints}"
     for reason in view.reasons:
-        if reason not in said and reason != view.status:
+        if reason not in seen_texts and reason != view.status:
             yield {"failed": "error", "partial": "info"}.get(view.status, "warning"), reason
 
 

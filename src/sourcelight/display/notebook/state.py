@@ -268,19 +268,23 @@ class IndexState:
 
     def snapshot(self) -> ProgressSnapshot:
         """Read this moment, to be drawn."""
-        at = self._latest
+        latest = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
-        done, total = int(getattr(at, "repositories_done", 0) or 0), getattr(at, "repositories_total", None)
+        done, total = int(getattr(latest, "repositories_done", 0) or 0), getattr(latest, "repositories_total", None)
         fields = [("s", f"{elapsed:.1f}")]
         if done or total or self._phase != "complete":
-            megabytes = (getattr(at, "text_bytes", 0) or 0) / 1e6
-            fields[:0] = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
+            megabytes = (getattr(latest, "text_bytes", 0) or 0) / 1e6
+            fields[:0] = [("files", f"{getattr(latest, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
         elif self._repositories:
             done = total = self._repositories
             fields[:0] = [("index", "current")]
-        step_text = str(getattr(at, "repository", "") or "")
-        if step := getattr(at, "step", ""):  # of a clone: git's own name for what it does, with its own count
-            done, total, step_text = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
+        step_text = str(getattr(latest, "repository", "") or "")
+        if step := getattr(latest, "step", ""):  # of a clone: git's own name for what it does, with its own count
+            done, total, step_text = (
+                0,
+                None,
+                f"{step} {getattr(latest, 'done', 0):,} of {getattr(latest, 'total', 0):,}",
+            )
         notices = [("error", self._reason)] if self._reason else []
         return ProgressSnapshot(
             title=f"{self.title}: {step_text}" if step_text and self._phase == "running" else self.title,

@@ -104,20 +104,20 @@ def suggest(query: str, names: Names) -> tuple[str, list[Completion]]:
 
 
 def _values(field: str, typed: str, names: Names) -> Iterator[Completion]:
-    wanted = _plain(typed)
-    found: dict[str, None] = {}
+    typed_text = _plain(typed)
+    values: dict[str, None] = {}
     for text in _of(field, names):
-        name, written = text
-        if wanted in name.lower() and written not in found:
-            found[written] = None
-            if len(found) >= _MAX_COMPLETIONS:
+        name, quoted = text
+        if typed_text in name.lower() and quoted not in values:
+            values[quoted] = None
+            if len(values) >= _MAX_COMPLETIONS:
                 break
     for name in sorted(PREDICATE_NAMES.get(field, ())):
         if typed and name.startswith(typed.lower()):
-            found[f"{name}("] = None
-    for written in found:
-        if written != typed:
-            yield Completion(written, "value")
+            values[f"{name}("] = None
+    for quoted in values:
+        if quoted != typed:
+            yield Completion(quoted, "value")
 
 
 def _of(field: str, names: Names) -> Iterator[tuple[str, str]]:
@@ -171,26 +171,26 @@ class _Bracket:
 def literal_at(code: str) -> Literal | None:
     """The string that `code` ends in, if it is an argument of a call; None elsewhere, in comments too."""
     open_: list[_Bracket] = []
-    at = 0
-    while at < len(code):
-        found = _OPENING.match(code, at)
-        if found and (at == 0 or not (code[at - 1].isalnum() or code[at - 1] == "_")):
-            raw = "r" in found["prefix"].lower()
-            end = _end(code, found.end(), found["quote"])
+    position = 0
+    while position < len(code):
+        opening = _OPENING.match(code, position)
+        if opening and (position == 0 or not (code[position - 1].isalnum() or code[position - 1] == "_")):
+            raw = "r" in opening["prefix"].lower()
+            end = _end(code, opening.end(), opening["quote"])
             if end < 0:
-                if "b" in found["prefix"].lower():
+                if "b" in opening["prefix"].lower():
                     return None
-                return _literal(code, at, open_, code[found.end() :], found["quote"], raw=raw)
-            at = end
+                return _literal(code, position, open_, code[opening.end() :], opening["quote"], raw=raw)
+            position = end
             continue
-        char = code[at]
+        char = code[position]
         if char == "#":
-            newline = code.find("\n", at)
+            newline = code.find("\n", position)
             if newline < 0:
                 return None
-            at = newline
+            position = newline
         elif char in "([{":
-            name = _NAME.search(code, 0, at) if char == "(" else None
+            name = _NAME.search(code, 0, position) if char == "(" else None
             open_.append(_Bracket(char, re.sub(r"\s", "", name[0]) if name else ""))
         elif char in _CLOSING:
             while open_ and open_.pop().sign != _CLOSING[char]:
@@ -199,33 +199,33 @@ def literal_at(code: str) -> Literal | None:
             open_[-1].commas += 1
         elif char == "\n" and not open_:
             pass
-        at += 1
+        position += 1
     return None
 
 
-def _end(code: str, at: int, quote: str) -> int:
+def _end(code: str, position: int, quote: str) -> int:
     """Where a string ends, behind its last quote; -1 when it does not; a short one ends with its line."""
-    while at < len(code):
-        if code[at] == "\\":
-            at += 2
-        elif code.startswith(quote, at):
-            return at + len(quote)
-        elif code[at] == "\n" and len(quote) == 1:
-            return at
+    while position < len(code):
+        if code[position] == "\\":
+            position += 2
+        elif code.startswith(quote, position):
+            return position + len(quote)
+        elif code[position] == "\n" and len(quote) == 1:
+            return position
         else:
-            at += 1
+            position += 1
     return -1
 
 
 def _literal(code: str, at: int, open_: list[_Bracket], text: str, quote: str, *, raw: bool) -> Literal | None:
-    inner = [bracket for bracket in open_ if bracket.sign == "("]
-    if not inner or not inner[-1].callee:
+    calls = [bracket for bracket in open_ if bracket.sign == "("]
+    if not calls or not calls[-1].callee:
         return None
-    call = inner[-1]
+    call = calls[-1]
     if open_[-1].sign == "{" and not re.search(r":\s*$", code[:at]):
         return None
-    named = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:at]) if open_[-1] is call else None
-    return Literal(call.callee, named[1] if named else str(call.commas), text, quote, raw)
+    keyword = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:at]) if open_[-1] is call else None
+    return Literal(call.callee, keyword[1] if keyword else str(call.commas), text, quote, raw)
 
 
 def decoded(text: str, *, raw: bool) -> str:
@@ -249,13 +249,13 @@ def asked(lines: Sequence[str]) -> list[str]:
 
     Lines inside of a text over several lines stay as they are.
     """
-    made: list[str] = []
-    inside = False
+    cell_lines: list[str] = []
+    in_string = False
     for line in lines:
-        found = None if inside else _LINE.match(line)
-        if found:
-            made.append(f"{found['before']}get_ipython().run_line_magic({found['magic']!r}, {found['rest']!r})\n")
+        match = None if in_string else _LINE.match(line)
+        if match:
+            cell_lines.append(f"{match['before']}get_ipython().run_line_magic({match['magic']!r}, {match['rest']!r})\n")
         else:
-            made.append(line)
-            inside ^= (line.count('"""') + line.count("'''")) % 2 == 1
-    return made
+            cell_lines.append(line)
+            in_string ^= (line.count('"""') + line.count("'''")) % 2 == 1
+    return cell_lines

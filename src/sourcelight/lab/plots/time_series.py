@@ -160,14 +160,14 @@ def _period_bars(data: PlotData, by: str | None, period: str | None, column: str
         return _PeriodBars(name, periods, {"": amounts.groupby(steps).sum().reindex(periods, fill_value=0.0)}, False)
     groups = text_column(data.frame, by)[has_date]
     totals = amounts.groupby(groups).sum()
-    heads, others = largest_first(totals[totals != 0], max_series)
+    heads, other_groups = largest_first(totals[totals != 0], max_series)
     sums = amounts.groupby([groups, steps]).sum()
     series: dict[str, Any] = {head: sums[head].reindex(periods, fill_value=0.0) for head in heads}
-    if others:
-        in_rest = groups.isin(list(others))
+    if other_groups:
+        in_rest = groups.isin(list(other_groups))
         rest = amounts[in_rest].groupby(steps[in_rest]).sum()
-        series[f"{len(others):,} others"] = rest.reindex(periods, fill_value=0.0)
-    return _PeriodBars(name, periods, series, bool(others))
+        series[f"{len(other_groups):,} others"] = rest.reindex(periods, fill_value=0.0)
+    return _PeriodBars(name, periods, series, bool(other_groups))
 
 
 def _period_of(frame: Any, column: str, period: str | None) -> str | None:

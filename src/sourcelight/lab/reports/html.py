@@ -64,14 +64,14 @@ class ThemedFigure(Figure):
 
 def _body(report: ReportContent, top: int = 1) -> str:
     notes = Footnotes(report)
-    asked = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.parameters)
+    parameters = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.parameters)
     sections = "".join(_section(section, top + 1, notes) for section in report.sections)
     lead = _within("ul", "sl-lead", "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead))
-    numbers = _within("ul", "sl-numbers", "".join(_metric(metric, notes) for metric in report.metrics))
-    lacks = _within("p", "sl-limits", escape(incomplete_text(report, notes)))
+    metrics = _within("ul", "sl-numbers", "".join(_metric(metric, notes) for metric in report.metrics))
+    limits = _within("p", "sl-limits", escape(incomplete_text(report, notes)))
     return (
         f'<article class="sl-report tex2jax_ignore"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
-        f"{lead}{lacks}<dl>{asked}</dl>{numbers}{sections}{_notes(report, notes, top + 1)}</article>"
+        f"{lead}{limits}<dl>{parameters}</dl>{metrics}{sections}{_notes(report, notes, top + 1)}</article>"
     )
 
 
@@ -117,8 +117,8 @@ def _figure(figure: Figure) -> str:
 
 def _list(listing: Listing, level: int) -> str:
     items = "".join(map(_item, listing.items[: listing.shown]))
-    more = len(listing.items) - listing.shown
-    rest = f'<p class="sl-about">and {more:,} more</p>' if more > 0 else ""
+    remaining = len(listing.items) - listing.shown
+    rest = f'<p class="sl-about">and {remaining:,} more</p>' if remaining > 0 else ""
     heading_html = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
     return f'{heading_html}<ul class="sl-list">{items}</ul>{rest}'
 

@@ -78,12 +78,12 @@ def _mark(notes: Footnotes, text: str) -> str:
 
 
 def _list(listing: Listing) -> list[str]:
-    more = len(listing.items) - listing.shown
+    remaining = len(listing.items) - listing.shown
     return [
         f"### {literal(listing.title)} ({len(listing.items):,})",
         "",
         *map(_item, listing.items[: listing.shown]),
-        *([f"- and {more:,} more"] if more > 0 else []),
+        *([f"- and {remaining:,} more"] if remaining > 0 else []),
     ]
 
 
@@ -176,7 +176,7 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
         raise MissingExtra("chromium", f"to_pdf() (looked for {', '.join(_NAMES)} on PATH)")
     target = Path(path).absolute()
     with tempfile.TemporaryDirectory(prefix="sourcelight-") as folder:
-        source, made = Path(folder) / "report.html", Path(folder) / "report.pdf"
+        source, temporary = Path(folder) / "report.html", Path(folder) / "report.pdf"
         source.write_text(html, encoding="utf-8")
         command = [
             browser,
@@ -188,7 +188,7 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
             "--disable-sync",
             "--no-pdf-header-footer",
             f"--user-data-dir={Path(folder) / 'profile'}",
-            f"--print-to-pdf={made}",
+            f"--print-to-pdf={temporary}",
             source.as_uri(),
         ]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -197,11 +197,11 @@ def print_page(html: str, path: str | os.PathLike[str]) -> str:
             run = subprocess.run(command, capture_output=True, timeout=_PRINT_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired as fault:
             raise SourcelightError(f"{browser} printed nothing within {_PRINT_TIMEOUT_S:.0f} s") from fault
-        if not made.exists():
+        if not temporary.exists():
             said = run.stderr.decode("utf-8", "replace").strip()[-400:]
             raise SourcelightError(f"{browser} printed nothing (status {run.returncode}): {said}")
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(f".{target.name}.part")
-        shutil.copyfile(made, beside)
+        shutil.copyfile(temporary, beside)
         beside.replace(target)
     return str(target)

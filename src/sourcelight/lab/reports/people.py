@@ -67,14 +67,14 @@ def _by_address(pairs: list[Pair]) -> dict[Pair, Pair]:
 def people_metrics(people: Frame | None, *, join_addresses: bool) -> list[Metric]:
     """How many people, co-authors and bots there are, of an answer of `Client.contributors`; each counts once."""
     joining = JOINED if join_addresses else APART
-    where = {"bot": False}
+    filters = {"bot": False}
     if people is None:
-        return [Metric("people", None, f"{PEOPLE} {joining}", "bots.", "commits", where)]
+        return [Metric("people", None, f"{PEOPLE} {joining}", "bots.", "commits", filters)]
     bot = people["bot"].fillna(value=False).astype("bool")
     wrote = people["commits"] > 0
     return [
         Metric("people", int((wrote & ~bot).sum()), f"{PEOPLE} {joining}", "bots, and co-authors without a commit.",
-               "commits", where),
+               "commits", filters),
         Metric("co-authors", int((~wrote & ~bot).sum()), CO_AUTHORS, "bots."),
         Metric("bots", int((wrote & bot).sum()), BOTS, "", "commits", {"bot": True}),
     ]  # fmt: skip
@@ -261,11 +261,10 @@ def organizations_section(commits: Frame) -> Section:
     frame = frame.drop(columns="_none").reset_index(drop=True)
     if not len(frame):
         return Section("Organizations", "")
-    named = frame[~frame["organization"].isin([PUBLIC, HIDDEN, NONE])]
-    text = (
-        f"{count_of(len(named), 'domain')} of organizations; {named['commits'].sum() / max(len(human), 1):.0%} of the "
-        "commits by people are from their addresses."
-    )
+    organizations = frame[~frame["organization"].isin([PUBLIC, HIDDEN, NONE])]
+    share = organizations["commits"].sum() / max(len(human), 1)
+    domains = count_of(len(organizations), "domain")
+    text = f"{domains} of organizations; {share:.0%} of the commits by people are from their addresses."
     table = ReportTable(
         "organizations", "Organizations by e-mail domain", frame, ABOUT, "bots.", "commits", ("organization",), shown=15
     )

@@ -52,18 +52,18 @@ class ReportProgress:
         return call(*args, **kwargs, progress=self._take)
 
     def _enter(self, stage: str) -> None:
-        place = self._names.index(stage)
-        if place == self._done and self._activity:
+        index = self._names.index(stage)
+        if index == self._done and self._activity:
             return
-        now = self._clock()
-        if place and self._activity:
-            self._notices = (*self._notices, ("info", f"{self._names[self._done]}: {now - self._at:.1f} s"))
-        self._done, self._at, self._activity = place, now, stage
+        entered_at = self._clock()
+        if index and self._activity:
+            self._notices = (*self._notices, ("info", f"{self._names[self._done]}: {entered_at - self._at:.1f} s"))
+        self._done, self._at, self._activity = index, entered_at, stage
 
     def _take(self, snapshot: ProgressSnapshot) -> None:
-        counted = f"{snapshot.done:,}" + (f" of {snapshot.total:,}" if snapshot.total else "")
+        counts = f"{snapshot.done:,}" + (f" of {snapshot.total:,}" if snapshot.total else "")
         stage = self._names[self._done]
-        self._activity = f"{stage}, {counted} {snapshot.unit}" if snapshot.done else stage
+        self._activity = f"{stage}, {counts} {snapshot.unit}" if snapshot.done else stage
         self._painter.paint()
 
     def interrupt(self) -> None:

@@ -207,9 +207,11 @@ def links_of(code: Client, heads: Mapping[str, str]) -> Links:
         return Links(LinkResolver(services={name: url for name, url in services.items() if "://" in url}), heads)
     if not code.backend.local:
         return Links(LinkResolver(code.backend.name if "://" in code.backend.name else ""), heads)
-    known = code.repositories()
+    repositories = code.repositories()
     hosts = {
-        str(name): str(url) for name, url in zip(known["repository"], known["url"].fillna(""), strict=True) if str(url)
+        str(name): str(url)
+        for name, url in zip(repositories["repository"], repositories["url"].fillna(""), strict=True)
+        if str(url)
     }
     return Links(LinkResolver("", hosts), heads)
 

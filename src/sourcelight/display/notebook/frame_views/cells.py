@@ -34,8 +34,8 @@ def is_null(value: Any) -> bool:
 
 def tail(text: str, width: int) -> str:
     """The end of a long path on one line; an ellipsis says that its head is missing."""
-    shown = one_line(text, 10_000)
-    return shown if len(shown) <= width else f"\u2026{shown[1 - width :]}"
+    line = one_line(text, 10_000)
+    return line if len(line) <= width else f"\u2026{line[1 - width :]}"
 
 
 def cell_html(name: str, row: Mapping[str, Any], places: LinkResolver) -> str:
@@ -64,21 +64,21 @@ def _plain(value: Any) -> str:
 
 def _line(text: str, row: Mapping[str, Any]) -> str:
     """A line, a match without its indentation; a long one is cut to a window around its first match."""
-    starts, ends = _spans(row.get("start")), _spans(row.get("end"))
-    if len(starts) != len(ends):
-        starts, ends = [], []
+    start_offsets, end_offsets = _spans(row.get("start")), _spans(row.get("end"))
+    if len(start_offsets) != len(end_offsets):
+        start_offsets, end_offsets = [], []
     text = text.removesuffix("\r")
     # A matched line stands alone; lines of a file or of blame stand under each other, and keep their indentation.
-    indent = min([len(text) - len(text.lstrip()), *starts]) if "start" in row else 0
-    starts, ends = [s - indent for s in starts], [e - indent for e in ends]
-    return highlight(*cut(text[indent:], starts, ends, LINE_CHARS))
+    indent = min([len(text) - len(text.lstrip()), *start_offsets]) if "start" in row else 0
+    start_offsets, end_offsets = [s - indent for s in start_offsets], [e - indent for e in end_offsets]
+    return highlight(*cut(text[indent:], start_offsets, end_offsets, LINE_CHARS))
 
 
 def _spans(value: Any) -> list[int]:
     if is_null(value):
         return []
     try:
-        return [int(one) for one in value]
+        return [int(offset) for offset in value]
     except TypeError:
         return [int(value)]
 
@@ -86,22 +86,22 @@ def _spans(value: Any) -> list[int]:
 def _text(name: str, value: str, row: Mapping[str, Any], places: LinkResolver) -> str:
     commit = short_commit(value)
     if commit is not None:
-        at = places.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
-        return _linked(commit, value, at[:1])
+        links = places.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
+        return _linked(commit, value, links[:1])
     if name in _PATHS or name.endswith("_path"):
-        shown = tail(value, PATH_CHARS)
-        return _linked(shown, value, places.of(_place(row)) if name == "path" and not value.endswith("/") else ())
+        text = tail(value, PATH_CHARS)
+        return _linked(text, value, places.of(_place(row)) if name == "path" and not value.endswith("/") else ())
     if name == "repository":
         address = places.repository(value)
-        at = (Link("host", "", address),) if address else ()
-        return _linked(tail(value, NAME_CHARS), value, at)
+        links = (Link("host", "", address),) if address else ()
+        return _linked(tail(value, NAME_CHARS), value, links)
     if name in _CODE_TEXTS:
         return _titled(one_line(" ".join(value.split()), LINE_CHARS), value)
     if value.startswith(("https://", "http://")):
         return link(one_line(value, TEXT_CHARS), value)
-    head, _, more = value.strip("\n").partition("\n")
-    shown = one_line(head, TEXT_CHARS)
-    return _titled(f"{shown} \u2026" if more and not shown.endswith("\u2026") else shown, value)
+    head, _, remaining = value.strip("\n").partition("\n")
+    text = one_line(head, TEXT_CHARS)
+    return _titled(f"{text} \u2026" if remaining and not text.endswith("\u2026") else text, value)
 
 
 def _place(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,23 +112,23 @@ def _place(row: Mapping[str, Any]) -> dict[str, Any]:
 _OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "start_line", "type", "url", "service"})
 
 
-def _titled(shown: str, whole: str) -> str:
-    if shown == whole:
-        return escape(shown)
-    return f'<span title="{escape(whole[:_TITLE_CHARS])}">{escape(shown)}</span>'
+def _titled(text: str, full_text: str) -> str:
+    if text == full_text:
+        return escape(text)
+    return f'<span title="{escape(full_text[:_TITLE_CHARS])}">{escape(text)}</span>'
 
 
-def _linked(shown: str, whole: str, links: tuple[Link, ...]) -> str:
+def _linked(text: str, full_text: str, links: tuple[Link, ...]) -> str:
     if not links:
-        return _titled(shown, whole)
-    hint = one_line(whole + (f" \u2014 {links[0].words}" if links[0].words else ""), _TITLE_CHARS)
-    return anchor(shown, links, hint)
+        return _titled(text, full_text)
+    hint = one_line(full_text + (f" \u2014 {links[0].words}" if links[0].words else ""), _TITLE_CHARS)
+    return anchor(text, links, hint)
 
 
 def _number(value: float) -> str:
     import pandas as pd
 
-    chosen = pd.get_option("display.float_format")
-    if chosen is not None:
-        return str(chosen(value))
+    formatter = pd.get_option("display.float_format")
+    if formatter is not None:
+        return str(formatter(value))
     return f"{value:.{pd.get_option('display.precision')}f}".rstrip("0").rstrip(".")

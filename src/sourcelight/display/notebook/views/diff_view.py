@@ -195,9 +195,9 @@ class DiffView:
         DataFrame of the files; columns as in ``columns_of("file_diffs")``.
     """
 
-    def __init__(self, shown: DiffContent, files: Any) -> None:
-        self._shown = shown
-        self.repository, self.base, self.head = shown.repository, shown.base, shown.head
+    def __init__(self, content: DiffContent, files: Any) -> None:
+        self._shown = content
+        self.repository, self.base, self.head = content.repository, content.base, content.head
         self.files = files
 
     def __len__(self) -> int:

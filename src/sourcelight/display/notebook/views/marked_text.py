@@ -69,16 +69,16 @@ def cut(
     """
     if len(text) <= longest:
         return text, list(starts), list(ends)
-    low = max(0, min(starts, default=0) - 40)
-    window = text[low : low + longest]
-    head, tail = ("\u2026" if low else ""), ("\u2026" if low + longest < len(text) else "")
-    shift = len(head) - low
-    inside = [
+    window_start = max(0, min(starts, default=0) - 40)
+    window = text[window_start : window_start + longest]
+    head, tail = ("\u2026" if window_start else ""), ("\u2026" if window_start + longest < len(text) else "")
+    shift = len(head) - window_start
+    spans = [
         (max(a + shift, len(head)), min(b + shift, len(head) + len(window)))
         for a, b in zip(starts, ends, strict=True)
-        if b > low and a < low + longest
+        if b > window_start and a < window_start + longest
     ]
-    return head + window + tail, [a for a, _ in inside], [b for _, b in inside]
+    return head + window + tail, [a for a, _ in spans], [b for _, b in spans]
 
 
 def pieces(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> list[Piece]:
@@ -86,17 +86,17 @@ def pieces(text: str, starts: Sequence[int] = (), ends: Sequence[int] = ()) -> l
 
     Spans may overlap and come in any order; parts outside of the text are ignored.
     """
-    shown, first, last = cut(text, starts, ends)
-    made: list[Piece] = []
-    at = 0
+    window, first, last = cut(text, starts, ends)
+    result: list[Piece] = []
+    position = 0
     for start, end in sorted(zip(first, last, strict=True)):
-        low, high = max(start, at), min(end, len(shown))
-        if low >= high:
+        span_start, span_end = max(start, position), min(end, len(window))
+        if span_start >= span_end:
             continue
-        if low > at:
-            made.append((visible(shown[at:low]), False))
-        made.append((visible(shown[low:high]), True))
-        at = high
-    if at < len(shown):
-        made.append((visible(shown[at:]), False))
-    return made
+        if span_start > position:
+            result.append((visible(window[position:span_start]), False))
+        result.append((visible(window[span_start:span_end]), True))
+        position = span_end
+    if position < len(window):
+        result.append((visible(window[position:]), False))
+    return result

@@ -71,13 +71,13 @@ class _Codes:
     def add(self, column: Any) -> None:
         """Take in a dictionary-encoded array."""
         translation = np.zeros(len(column.dictionary) + 1, np.int32)
-        for at, value in enumerate(column.dictionary.to_pylist()):
+        for index, value in enumerate(column.dictionary.to_pylist()):
             code = self._known.get(value)
             if code is None:
                 code = self._known[value] = len(self.values)
                 self.values.append(value)
                 self.lowered.append((value or "").lower())
-            translation[at] = code
+            translation[index] = code
         indices = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
         self._parts.append(translation[indices])
 
@@ -101,9 +101,9 @@ class _Codes:
 
     def counts(self, among: NDArray[np.bool_]) -> tuple[tuple[str | None, int], ...]:
         """Values with their rows `among` all, the most first."""
-        found = np.bincount(self.codes[among], minlength=len(self.values))
-        order = np.argsort(-found, kind="stable")
-        return tuple((self.values[code], int(found[code])) for code in order.tolist() if found[code])
+        row_counts = np.bincount(self.codes[among], minlength=len(self.values))
+        order = np.argsort(-row_counts, kind="stable")
+        return tuple((self.values[code], int(row_counts[code])) for code in order.tolist() if row_counts[code])
 
 
 class ExplorerRows:
@@ -121,11 +121,11 @@ class ExplorerRows:
 
     def take_in(self, batches: Sequence[Any]) -> None:
         """Take in those `batches` that have come since the last call; the sequence only ever grows at its end."""
-        new, self._taken = list(batches[self._taken :]), len(batches)
-        new = [batch for batch in new if batch.num_rows]
-        if not new:
+        new_batches, self._taken = list(batches[self._taken :]), len(batches)
+        new_batches = [batch for batch in new_batches if batch.num_rows]
+        if not new_batches:
             return
-        table = _conformed(new)
+        table = _conformed(new_batches)
         for name, codes in self._codes.items():
             codes.add(table.column(name).chunk(0))
         numbers = table.column("line_number").chunk(0).fill_null(0)
@@ -133,32 +133,32 @@ class ExplorerRows:
         self._tables.append(table)
         self._begins.append(self._begins[-1] + table.num_rows)
 
-    def select(self, asked: RowQuery) -> RowSelection:
+    def select(self, query: RowQuery) -> RowSelection:
         """Find the rows that are asked for."""
         repositories, languages = self._codes["repository"], self._codes["language"]
-        rest = self._at_place(asked.place)
-        if asked.text and rest.any():
-            rest &= self._with_text(asked.text)
-        here = repositories.codes == repositories.code(asked.repository) if asked.repository else None
-        spoken = None if asked.language == "" else languages.codes == languages.code(asked.language)
-        both = rest if here is None else rest & here
-        both = both if spoken is None else both & spoken
+        mask = self._at_place(query.place)
+        if query.text and mask.any():
+            mask &= self._with_text(query.text)
+        in_repository = repositories.codes == repositories.code(query.repository) if query.repository else None
+        in_language = None if query.language == "" else languages.codes == languages.code(query.language)
+        selected = mask if in_repository is None else mask & in_repository
+        selected = selected if in_language is None else selected & in_language
         return RowSelection(
-            self._sorted(np.flatnonzero(both), asked),
-            repositories.counts(rest if spoken is None else rest & spoken),
-            languages.counts(rest if here is None else rest & here),
+            self._sorted(np.flatnonzero(selected), query),
+            repositories.counts(mask if in_language is None else mask & in_language),
+            languages.counts(mask if in_repository is None else mask & in_repository),
         )
 
     def _at_place(self, place: str) -> NDArray[np.bool_]:
-        found = np.ones(len(self), np.bool_)
+        mask = np.ones(len(self), np.bool_)
         for word in place.lower().split():
-            unwanted, bare = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
+            is_excluded, text = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
             masks = [
-                np.fromiter(map(_matcher(bare), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
+                np.fromiter(map(_matcher(text), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
                 for codes in (self._codes["repository"], self._codes["path"])
             ]
-            found &= ~(masks[0] | masks[1]) if unwanted else (masks[0] | masks[1])
-        return found
+            mask &= ~(masks[0] | masks[1]) if is_excluded else (masks[0] | masks[1])
+        return mask
 
     def _with_text(self, text: str) -> NDArray[np.bool_]:
         parts = [
@@ -167,36 +167,36 @@ class ExplorerRows:
         ]
         return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
 
-    def _sorted(self, numbers: Numbers, asked: RowQuery) -> Numbers:
-        if asked.sort not in SORTS or not len(numbers):
+    def _sorted(self, numbers: Numbers, query: RowQuery) -> Numbers:
+        if query.sort not in SORTS or not len(numbers):
             return numbers
-        if asked.sort == "text":
+        if query.sort == "text":
             texts = pa.chunked_array([table.column("text").chunk(0) for table in self._tables]).take(pa.array(numbers))
             order: Numbers = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
-            return numbers[order][::-1] if asked.descending else numbers[order]
+            return numbers[order][::-1] if query.descending else numbers[order]
         if len(self._line_numbers) > 1:
             self._line_numbers = [np.concatenate(self._line_numbers)]
         ranks = {
             name: codes.ranks()[codes.codes[numbers]]
             for name, codes in self._codes.items()
-            if name in {asked.sort, "repository", "path"}
+            if name in {query.sort, "repository", "path"}
         }
         ranks["line_number"] = self._line_numbers[0][numbers]
-        first = -ranks[asked.sort] if asked.descending else ranks[asked.sort]
-        then = [ranks[name] for name in ("repository", "path", "line_number") if name != asked.sort]
-        by_rank: Numbers = np.lexsort((*reversed(then), first)).astype(np.int64)
+        primary = -ranks[query.sort] if query.descending else ranks[query.sort]
+        tie_breakers = [ranks[name] for name in ("repository", "path", "line_number") if name != query.sort]
+        by_rank: Numbers = np.lexsort((*reversed(tie_breakers), primary)).astype(np.int64)
         return numbers[by_rank]
 
     def rows(self, numbers: Sequence[int] | Numbers) -> list[dict[str, Any]]:
         """The rows of some numbers, in their order, as dicts with ``row`` for the number."""
-        wanted = np.asarray(numbers, np.int64)
-        at = np.searchsorted(np.asarray(self._begins[1:]), wanted, side="right")
-        made: dict[int, dict[str, Any]] = {}
-        for table in np.unique(at).tolist():
-            inside = wanted[at == table]
-            taken = self._tables[table].take(pa.array(inside - self._begins[table]))
-            made.update(zip(inside.tolist(), taken.to_pylist(), strict=True))
-        return [{"row": number, **made[number]} for number in wanted.tolist()]
+        row_numbers = np.asarray(numbers, np.int64)
+        table_indices = np.searchsorted(np.asarray(self._begins[1:]), row_numbers, side="right")
+        by_number: dict[int, dict[str, Any]] = {}
+        for table in np.unique(table_indices).tolist():
+            in_table = row_numbers[table_indices == table]
+            selected = self._tables[table].take(pa.array(in_table - self._begins[table]))
+            by_number.update(zip(in_table.tolist(), selected.to_pylist(), strict=True))
+        return [{"row": number, **by_number[number]} for number in row_numbers.tolist()]
 
 
 def _matcher(word: str) -> Callable[[str], bool]:
