@@ -205,10 +205,10 @@ class _StandardOutput:
 
 def open_output(path: str) -> Any:
     """Open a file to write text, or standard output for an empty path; for a ``with`` statement."""
-    from sourcelight.display.frames.export import check_folder
+    from sourcelight.display.frames.export import check_directory
 
     if path:
-        check_folder(Path(path))
+        check_directory(Path(path))
     return open(path, "w", encoding="utf-8") if path else _StandardOutput()  # noqa: PTH123 - used in a with
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import ToolError
-from sourcelight.lab.magics.arguments import replaced, split, table, unfinished
+from sourcelight.lab.magics.arguments import cursor_context, replace_variables, split, table
 from sourcelight.lab.magics.magics import OPTIONS, SEARCH
 
 
@@ -65,7 +65,7 @@ def test_behind_two_dashes_everything_is_looked_for(query: str) -> None:
 
 @given(st.text(alphabet="orqnc -=\"'x", max_size=20))
 def test_an_unfinished_line_is_read_as_the_finished_one(line: str) -> None:
-    at = unfinished(line, SEARCH)
+    at = cursor_context(line, SEARCH)
     assert at.where in {"option", "value", "rest"}
     assert line.endswith(at.text)
     if at.where == "rest" and at.text.strip():
@@ -78,13 +78,13 @@ def test_an_unfinished_line_is_read_as_the_finished_one(line: str) -> None:
 
 def test_variables_are_put_in_only_where_they_are_asked_for() -> None:
     variables = {"name": "redis", "names": 3}
-    assert replaced("{name} {names} {2} $name", ["name"], variables, "search") == "redis {names} {2} $name"
-    assert replaced("{name}{names}", ["name", "names"], variables, "search") == "redis3"
-    assert replaced("{name}", [], variables, "search") == "{name}"
+    assert replace_variables("{name} {names} {2} $name", ["name"], variables, "search") == "redis {names} {2} $name"
+    assert replace_variables("{name}{names}", ["name", "names"], variables, "search") == "redis3"
+    assert replace_variables("{name}", [], variables, "search") == "{name}"
     with pytest.raises(ToolError, match="no variable absent"):
-        replaced("{absent}", ["absent"], variables, "search")
+        replace_variables("{absent}", ["absent"], variables, "search")
     with pytest.raises(ToolError, match="stands nowhere"):
-        replaced("x", ["name"], variables, "search")
+        replace_variables("x", ["name"], variables, "search")
 
 
 def test_every_option_is_told() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.query import parse
-from sourcelight.lab.magics.suggestions import decoded, literal_at, suggest, term_of, written
+from sourcelight.lab.magics.suggestions import decode_literal, encode_literal, literal_at, suggest, term_of
 
 NAMES = {
     "repository": ("github.com/redis/redis", "github.com/o/my.repo"),
@@ -114,8 +114,8 @@ def test_elsewhere_there_is_none(code: str) -> None:
 
 @given(st.text(max_size=20), st.sampled_from(['"', "'", '"""', "'''"]), st.booleans())
 def test_what_is_written_into_a_literal_stands_for_itself(text: str, quote: str, raw: bool) -> None:  # noqa: FBT001
-    made = written(text, quote, raw=raw)
+    made = encode_literal(text, quote, raw=raw)
     if made is None or not text.isprintable() or text.endswith(quote[0]):
         return
     assert ast.literal_eval(f"{'r' if raw else ''}{quote}{made}{quote}") == text
-    assert decoded(made, raw=raw) == text
+    assert decode_literal(made, raw=raw) == text

@@ -38,7 +38,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def check_folder(path: Path) -> None:
+def check_directory(path: Path) -> None:
     """Refuse a path of which there is no folder: a fault of the temporary file would name that.
 
     Raises
@@ -57,7 +57,7 @@ class replacing:  # noqa: N801 - read as a verb in a with
         self._path = path
 
     def __enter__(self) -> Path:
-        check_folder(self._path)
+        check_directory(self._path)
         handle, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
         os.close(handle)
         self._temporary = Path(name)
@@ -77,7 +77,7 @@ _FORMULA = "^([" + "".join(FORMULA_SIGNS).replace("-", r"\-") + "])"
 _NO_FRACTION = r"\.0+(Z?)$"
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Text for a cell that people open: an apostrophe in front of what a spreadsheet would run as a formula."""
     return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
 
@@ -100,7 +100,7 @@ def write_csv(table: Any, file: IO[bytes], *, header: bool = True, spreadsheet: 
     import pyarrow as pa
     from pyarrow import csv
 
-    names = [harmless(name) if spreadsheet else name for name in table.column_names]
+    names = [escape_formula(name) if spreadsheet else name for name in table.column_names]
     columns = [_cells(column, spreadsheet=spreadsheet) for column in table.columns]
     csv.write_csv(pa.table(columns, names=names), file, csv.WriteOptions(include_header=header, quoting_style="needed"))
 
@@ -360,7 +360,7 @@ class MatchWriter:
             path = Path(target).expanduser()
             kind = format_of(str(path), format)
             _refuse(spreadsheet and kind != "csv", kind)
-            check_folder(path)
+            check_directory(path)
             self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
             self._file: IO[bytes] = self._temporary.open("wb")
             self.path = str(path)

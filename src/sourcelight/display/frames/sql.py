@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.core.errors import MissingExtra, ToolError
 from sourcelight.display.frames.schema import columns_of, table_schema
-from sourcelight.display.frames.sql_errors import explained
+from sourcelight.display.frames.sql_errors import explain_error
 
 Frame = Any
 _SHUT: dict[str, Any] = {
@@ -86,7 +86,9 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         if arrow_result is None:
             raise ToolError("sql: the statement returns no rows; ask with SELECT", tool="sql")
     except duckdb.Error as exc:
-        message = explained(str(exc), query, {name: list(table.schema.names) for name, table in arrow_tables.items()})
+        message = explain_error(
+            str(exc), query, {name: list(table.schema.names) for name, table in arrow_tables.items()}
+        )
         raise ToolError(f"sql: {message}", tool="sql", accepted=tuple(arrow_tables)) from exc
     frame = _frame(arrow_result)
     attrs = [getattr(table, "attrs", {}) for table in (result, *tables.values())]

@@ -20,7 +20,7 @@ _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 _MAX_COLUMNS = 30
 
 
-def explained(  # noqa: PLR0911 - one for each kind of error
+def explain_error(  # noqa: PLR0911 - one for each kind of error
     message: str, query: str, tables: Mapping[str, Sequence[str]]
 ) -> str:
     """Return what is wrong with a statement and what to write instead.

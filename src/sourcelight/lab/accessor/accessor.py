@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.errors import ToolError
 from sourcelight.core.former_names import refuses_former_names
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.accessor.rows import Client, asked, backend_for
+from sourcelight.lab.accessor.rows import Client, backend_for, run_with_progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,9 +50,9 @@ class CodeAccessor:
         DataFrame
             The rows with ``link`` (str, an address; null where none is known) and ``link_kind`` (category).
         """
-        from sourcelight.lab.accessor.rows import linked
+        from sourcelight.lab.accessor.rows import add_links
 
-        return linked(self._frame, backend_for(self._frame, client), kind)
+        return add_links(self._frame, backend_for(self._frame, client), kind)
 
     def context(self, lines: int = 3, *, client: Client | None = None, progress: ProgressChoice = None) -> DataFrame:
         r"""Add the lines around each row's line, read at the row's commit.
@@ -80,7 +80,7 @@ class CodeAccessor:
         self._need("context", "path", "line_number")
         backend = backend_for(self._frame, client)
         title = f"context of {len(self._frame):,} rows"
-        return asked(
+        return run_with_progress(
             title,
             lambda on_progress: with_context(backend, self._frame, lines, on_progress),
             len(self._frame),
@@ -107,7 +107,7 @@ class CodeAccessor:
         self._need("blame", "path", "line_number")
         backend = backend_for(self._frame, client)
         title = f"blame of {len(self._frame):,} rows"
-        return asked(
+        return run_with_progress(
             title, lambda on_progress: with_blame(backend, self._frame, on_progress), len(self._frame), progress
         )
 
@@ -126,12 +126,12 @@ class CodeAccessor:
         FileView
             As `Client.view_file` gives it: it shows itself in a notebook; `lines` are all lines, `links` its places.
         """
-        from sourcelight.lab.accessor.rows import opened
+        from sourcelight.lab.accessor.rows import open_row
 
         self._need("open", "path")
         if not -len(self._frame) <= row < len(self._frame):
             raise ToolError(f"open: there is no row {row}: there are {len(self._frame):,}", tool="open", argument="row")
-        return opened(self._frame, row, backend_for(self._frame, client))
+        return open_row(self._frame, row, backend_for(self._frame, client))
 
     def groups(
         self, pattern: str | None = None, *, case_sensitive: bool | None = None, typed: bool = True
@@ -163,10 +163,10 @@ class CodeAccessor:
         PatternError
             When RE2 refuses `pattern`.
         """
-        from sourcelight.lab.accessor.groups import grouped
+        from sourcelight.lab.accessor.groups import match_groups
 
         self._need("groups", "line")
-        return grouped(self._frame, pattern, case_sensitive=case_sensitive, typed=typed)
+        return match_groups(self._frame, pattern, case_sensitive=case_sensitive, typed=typed)
 
     def diff(self, other: Any, *, by: str = "line") -> DataFrame:
         """Compare with another result, which is the later one; see `sourcelight.compare_results`."""

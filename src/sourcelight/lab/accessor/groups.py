@@ -36,7 +36,7 @@ class _Grouping:
     groups: tuple[tuple[str, int], ...]
 
 
-def grouped(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | None, typed: bool) -> DataFrame:
+def match_groups(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | None, typed: bool) -> DataFrame:
     """One row per match with its groups; see `CodeAccessor.groups`."""
     import pandas as pd
 

@@ -29,7 +29,7 @@ KINDS = ("service", "host", "lab")
 _COLUMNS = ("repository", "commit", "path", "line_number", "start_line", "type", "url")
 
 
-def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
+def add_links(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
     """The rows with ``link`` and ``link_kind``; see `CodeAccessor.link`."""
     import pandas as pd
 
@@ -37,7 +37,7 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
         raise ToolError(
             f"link: kind is {' or '.join(KINDS)}, not {kind!r}", tool="link", argument="kind", accepted=KINDS
         )
-    resolver = known_places(backend)
+    resolver = resolver_for(backend)
     if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
         resolver = replace(resolver, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
     links = [_best(resolver, row, kind) for row in rows_of(frame)]
@@ -47,7 +47,7 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
     return linked_frame
 
 
-def known_places(backend: Backend) -> LinkResolver:
+def resolver_for(backend: Backend) -> LinkResolver:
     """Where what a backend knows can be opened."""
     return call(places_of, backend)
 
@@ -135,7 +135,7 @@ def backend_for(frame: DataFrame, client: Client | None) -> Backend:
     return client.backend if client is not None else backend_of(frame.attrs)
 
 
-def asked(
+def run_with_progress(
     title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
 ) -> DataFrame:
     """What `work` gives, with a bar drawn meanwhile; blocks, inside a running event loop too."""
@@ -166,7 +166,7 @@ class _CountRow:
         self.num_rows: Any = rows
 
 
-def opened(frame: DataFrame, row: int, backend: Backend) -> FileView:
+def open_row(frame: DataFrame, row: int, backend: Backend) -> FileView:
     """The file of a row; see `CodeAccessor.open`."""
     position = row % len(frame)
     location = rows_of(frame.iloc[[position]])[0]
@@ -185,7 +185,7 @@ def opened(frame: DataFrame, row: int, backend: Backend) -> FileView:
         line,
         line,
         _spans(frame, position),
-        known_places(backend),
+        resolver_for(backend),
     )
     return FileView(content, lines)
 

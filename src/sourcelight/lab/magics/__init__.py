@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sourcelight.lab.magics.suggestions import asked
+from sourcelight.lab.magics.suggestions import keep_question_marks
 
 
 def load(shell: Any) -> None:
@@ -22,7 +22,7 @@ def load(shell: Any) -> None:
     shell.register_magics(magics)
     completion = Completer(shell, magics)
     completion.add()
-    shell.input_transformers_cleanup.append(asked)
+    shell.input_transformers_cleanup.append(keep_question_marks)
     shell.sourcelight = completion
 
 
@@ -30,7 +30,7 @@ def unload(shell: Any) -> None:
     """Take the magics and the completion out of a shell again."""
     for completion in _loaded(shell):
         completion.remove()
-        shell.input_transformers_cleanup.remove(asked)
+        shell.input_transformers_cleanup.remove(keep_question_marks)
         completion.magics.remove()
         del shell.sourcelight
 

@@ -100,7 +100,7 @@ def split(line: str, options: Sequence[MagicOption], magic: str) -> MagicLine:
     return result
 
 
-def unfinished(line: str, options: Sequence[MagicOption]) -> CursorContext:
+def cursor_context(line: str, options: Sequence[MagicOption]) -> CursorContext:
     """Where the end of `line` stands."""
     by_word = {f"--{option.name}": option for option in options}
     by_word |= {f"-{option.letter}": option for option in options if option.letter}
@@ -161,7 +161,7 @@ def table(options: Sequence[MagicOption]) -> str:
     return "\n".join(f"    {left:<{width}}  {right}" for left, right in rows)
 
 
-def replaced(text: str, names: Sequence[str], variables: Mapping[str, object], magic: str) -> str:
+def replace_variables(text: str, names: Sequence[str], variables: Mapping[str, object], magic: str) -> str:
     """`text` with ``{name}`` replaced by the variable's value as text, for the `names` alone; all else stays.
 
     Raises

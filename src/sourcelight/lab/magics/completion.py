@@ -14,9 +14,9 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.completions import Completions
-from sourcelight.lab.magics.arguments import MagicOption, unfinished
+from sourcelight.lab.magics.arguments import MagicOption, cursor_context
 from sourcelight.lab.magics.magics import COMMANDS, CONNECT, OPEN, OPTIONS
-from sourcelight.lab.magics.suggestions import Completion, decoded, literal_at, suggest, written
+from sourcelight.lab.magics.suggestions import Completion, decode_literal, encode_literal, literal_at, suggest
 
 if TYPE_CHECKING:
     from sourcelight.lab.magics.magics import SourcelightMagics
@@ -76,7 +76,7 @@ class Completer:
     def _in_magic(self, magic: str, text: str) -> dict[str, Any]:
         if magic == "sourcelight":
             return self._in_command(text.lstrip())
-        at = unfinished(text, OPTIONS[magic])
+        at = cursor_context(text, OPTIONS[magic])
         if at.where == "option":
             return _result(at.text, [Completion(name, "option") for name in _spellings(OPTIONS[magic], at.text)])
         if at.where == "value":
@@ -91,7 +91,7 @@ class Completer:
             names = self.magics.chosen.names()
             return _result(rest, [Completion(name, "client") for name in names if name.startswith(rest)])
         options = {"open": OPEN, "connect": CONNECT}.get(command, ())
-        at = unfinished(rest, options)
+        at = cursor_context(rest, options)
         if at.where == "option":
             return _result(at.text, [Completion(name, "option") for name in _spellings(options, at.text)])
         return _nothing()
@@ -115,12 +115,12 @@ class Completer:
             return _nothing()
         if literal.argument not in {_QUERIES[method], "query", "queries"}:
             return _nothing()
-        fragment, found = suggest(decoded(literal.text, raw=literal.raw), _names(client.completions))
+        fragment, found = suggest(decode_literal(literal.text, raw=literal.raw), _names(client.completions))
         shown = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
         texts = [
             Completion(text, one.kind)
             for one in found
-            if (text := written(one.text, literal.quote, raw=literal.raw)) is not None
+            if (text := encode_literal(one.text, literal.quote, raw=literal.raw)) is not None
         ]
         return _result(shown, texts)
 
@@ -141,7 +141,7 @@ def _nothing() -> dict[str, Any]:
 def _length(text: str, fragment: str, *, raw: bool) -> int:
     """How much of the written text stands for a fragment at its end."""
     for length in range(len(text) + 1):
-        if decoded(text[len(text) - length :], raw=raw) == fragment:
+        if decode_literal(text[len(text) - length :], raw=raw) == fragment:
             return length
     return len(fragment)
 

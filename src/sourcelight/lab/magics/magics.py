@@ -17,7 +17,7 @@ from sourcelight.core.errors import ClientNotFound, QueryError, ToolError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import add_filter_text
 from sourcelight.display.notebook.cell_errors import whole_in_cells
-from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replaced, split, table
+from sourcelight.lab.magics.arguments import MagicLine, MagicOption, replace_variables, split, table
 from sourcelight.lab.magics.client_choice import ClientChoice
 
 _OUT = MagicOption("out", "o", "name", "keep what comes in this variable")
@@ -229,7 +229,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         """The options of a magic, and what it looks for."""
         line_parts = split(line, options, magic)
         text = _text(line_parts.rest, cell, "\n" if magic == "ask" else " ")
-        text = replaced(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
+        text = replace_variables(text, line_parts.values.get("var", ()), self.shell.user_ns, magic)
         if not text:
             raise ToolError(f"%{magic} needs something to look for; %{magic}? tells its options", tool=magic)
         name = line_parts.last("out")

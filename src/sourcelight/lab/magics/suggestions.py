@@ -228,12 +228,12 @@ def _literal(code: str, at: int, open_: list[_Bracket], text: str, quote: str, *
     return Literal(call.callee, keyword[1] if keyword else str(call.commas), text, quote, raw)
 
 
-def decoded(text: str, *, raw: bool) -> str:
+def decode_literal(text: str, *, raw: bool) -> str:
     """What the text of a literal stands for, as far as queries need it."""
     return text if raw else re.sub(r"\\([\\\"'])", r"\1", text)
 
 
-def written(text: str, quote: str, *, raw: bool) -> str | None:
+def encode_literal(text: str, quote: str, *, raw: bool) -> str | None:
     """`text` as it must be written in such a literal; None when it can't be."""
     if raw:
         return None if quote in text or text.endswith("\\") else text
@@ -244,7 +244,7 @@ def written(text: str, quote: str, *, raw: bool) -> str | None:
 _LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|commits|ask)\s+(?P<rest>\S.*\?)\s*$")
 
 
-def asked(lines: Sequence[str]) -> list[str]:
+def keep_question_marks(lines: Sequence[str]) -> list[str]:
     """The lines of a cell, with such magics as the calls that IPython would make of them; for IPython's transformers.
 
     Lines inside of a text over several lines stay as they are.

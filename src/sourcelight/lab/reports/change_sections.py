@@ -13,11 +13,11 @@ from sourcelight.core.markup import count_of, join_words, plural
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.changelog import KINDS, RULE, Change, CommitInfo, kind_of
 from sourcelight.lab.reports.files import is_written, kinds_table, others_text
-from sourcelight.lab.reports.history import churn_figure, line_metrics, told_apart
+from sourcelight.lab.reports.history import churn_figure, distinct_names, line_metrics
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Metric, ReportTable, Section
-from sourcelight.lab.reports.people import JOINED, PEOPLE, one_name_each
-from sourcelight.lab.reports.text import against, day, length, shares
+from sourcelight.lab.reports.people import JOINED, PEOPLE, unify_names
+from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, shares_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -228,7 +228,7 @@ def people_section(commits: Frame, earlier_people: AbstractSet[Pair], link: Link
         about = "People with no commit behind base under the same address."
         tables.append(ReportTable("new_people", "New people", new, about, excludes, "commits", keys, link=link))
     top = frame.head(_PEOPLE_SHOWN)
-    labels, values = told_apart(top), [float(count) for count in top["commits"]]
+    labels, values = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
         "people",
         "Commits by person",
@@ -331,11 +331,11 @@ def _who(revisions: Ends, commits: Frame, people: Frame) -> str:
     if not len(commits):
         return nothing(revisions)
     ended = commits["commit_date"].max()
-    since = f"{base} of {day(started)}" if started is not None else base
+    since = f"{base} of {date_text(started)}" if started is not None else base
     new = int(people["new"].sum())
     bots = int(commits["bot"].sum())
     by = count_of(len(people), "person") + (f" ({bots:,} by {'a bot' if bots == 1 else 'bots'})" if bots else "")
-    text = f"{head}, of {day(ended)}, has {count_of(len(commits), 'commit')} by {by} since {since}"
+    text = f"{head}, of {date_text(ended)}, has {count_of(len(commits), 'commit')} by {by} since {since}"
     if not new:
         return f"{text}."
     names = people.loc[people["new"], "author"].astype("str").tolist()
@@ -354,7 +354,7 @@ def _where(diffs: Frame) -> str:
     size = (diffs["additions"].fillna(0) + diffs["deletions"].fillna(0)).astype("int64")
     folder = diffs["path"].map(lambda path: f"{path.partition('/')[0]}/" if "/" in path else "the top")
     totals = size.groupby(folder).sum()
-    most = shares(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    most = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     text += f": {count_of(more, 'line')} more and {less:,} less"
     return f"{text}, most of them in {most}." if most else f"{text}."
 
@@ -376,12 +376,14 @@ def _compared(ends: Ends, commits: Frame, before: Frame | None) -> str:
     base, started = ends.base, ends.started
     if before is None or started is None:
         return ""
-    time = length((commits["commit_date"].max() - started).total_seconds() / 86_400)
-    human = one_name_each(before[~before["bot"].fillna(value=False).astype("bool")], None, join_addresses=True)
+    time = duration_text((commits["commit_date"].max() - started).total_seconds() / 86_400)
+    human = unify_names(before[~before["bot"].fillna(value=False).astype("bool")], None, join_addresses=True)
     people = len(human[["author", "author_email"]].drop_duplicates())
     count, earlier_count = len(commits), len(before)
     if not earlier_count:
         return f"There was no commit in the {time} before {base}."
     had = f"which had {earlier_count:,} by {count_of(people, 'person')}"
     are = "is" if count == 1 else "are"
-    return f"{count_of(count, 'commit')} {are} {against(count, earlier_count)} in the {time} before {base}, {had}."
+    return (
+        f"{count_of(count, 'commit')} {are} {compare_counts(count, earlier_count)} in the {time} before {base}, {had}."
+    )

@@ -29,31 +29,31 @@ from sourcelight.lab.reports.files import (
     OtherFiles,
     PathFilter,
     PathPatterns,
+    add_file_kinds,
     changed_files,
     check_other_files,
+    count_by_kinds,
     is_written,
-    sized_by_kinds,
-    with_file_kinds,
 )
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
     activity,
+    call_if_supported,
     change_sizes,
     clock,
     commits_frame,
-    limited,
-    narrowed,
-    no_commits,
-    offered,
-    said,
+    empty_metrics,
+    limit_to_changes,
+    limited_notices,
+    notices_of,
     without_notices,
 )
 from sourcelight.lab.reports.model import Frame, Section
-from sourcelight.lab.reports.people import keys_of, one_name_each
+from sourcelight.lab.reports.people import keys_of, unify_names
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.text import day, links_of
+from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -164,29 +164,36 @@ def _made(
             partial(stages.ask, "commits", code.churn, **kinds), repo, head, commits_in_scope, paths
         )
     if other_files != "with" and len(diffs):
-        diffs = with_file_kinds(diffs, partial(stages.ask, "files", code.churn), repo, base, head)
+        diffs = add_file_kinds(diffs, partial(stages.ask, "files", code.churn), repo, base, head)
     if other_files == "without":
         notices.append("Vendored, generated and lock files are left out; commits are all.")
     if other_files == "without" and len(diffs):
         diffs = _with_attrs(diffs[is_written(diffs)].reset_index(drop=True), diffs)
         if not paths and len(commits_in_scope):
             churn = partial(stages.ask, "commits", code.churn)
-            commits_in_scope = sized_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
+            commits_in_scope = count_by_kinds(commits_in_scope, churn, repos=[repo], revisions=[head, f"^{base}"])
     read_frames = [without_notices(diffs, _SAID), *between.read]
     if not len(commits_in_scope) and not len(diffs):
         reason = _reason(base, head, commit_of, between, paths, whole_diffs)
-        all_notices = tuple(dict.fromkeys((*notices, *said(read_frames))))
+        all_notices = tuple(dict.fromkeys((*notices, *notices_of(read_frames))))
         no_rows = commits_frame(commits_in_scope, by or "month")
         sources = {"commits": no_rows, "changes": diffs}
         return Report(
-            title, parameters, no_commits(no_rows), (), sources, all_notices, tuple(limited(read_frames)), (reason,)
+            title,
+            parameters,
+            empty_metrics(no_rows),
+            (),
+            sources,
+            all_notices,
+            tuple(limited_notices(read_frames)),
+            (reason,),
         )
     earlier = _earlier_people(code, stages, repo, base)
     before = _before(code, stages, repo, base, base_date, commits_in_scope)
     if before is not None and paths:
         before = _narrowed(partial(stages.ask, "earlier people", code.churn, **kinds), repo, base, before, paths)
     period = by or _fitting(commits_in_scope)
-    commits = one_name_each(commits_frame(commits_in_scope, period), None, join_addresses=True)
+    commits = unify_names(commits_frame(commits_in_scope, period), None, join_addresses=True)
     links = links_of(code, {repo: commit_of["head"]})
     people, section = people_section(commits, keys_of(earlier), links.of_people(repo))
     merged_list = [
@@ -196,7 +203,9 @@ def _made(
     ]
     log, draft = changelog(merged_list, between.commits, commits, links)
     missing_parts: list[str] = []
-    files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing_parts)
+    files = call_if_supported(
+        lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing_parts
+    )
     sections = [
         draft,
         files_section(code, repo, head, diffs if files is None else files, links.of_files(repo)),
@@ -218,15 +227,15 @@ def _made(
         tuple(metrics(diffs, commits, people, log, before)),
         tuple(part for part in sections if part.tables or part.figures or part.lists),
         sources,
-        tuple(dict.fromkeys([*missing_parts, *notices, *said([*read_frames, before])])),
-        tuple(dict.fromkeys([*missing_parts, *limited([*read_frames, earlier, before])])),
+        tuple(dict.fromkeys([*missing_parts, *notices, *notices_of([*read_frames, before])])),
+        tuple(dict.fromkeys([*missing_parts, *limited_notices([*read_frames, earlier, before])])),
         tuple(lead(Ends(base, head, base_date, between.undone), diffs, commits, people, log, before)),
     )
 
 
 def _end(revision: str, commit: str, date: Any) -> str:
     """A revision with its commit and the day of it."""
-    return f"{revision} ({', '.join(filter(None, (commit[:12], day(date))))})"
+    return f"{revision} ({', '.join(filter(None, (commit[:12], date_text(date))))})"
 
 
 def _with_attrs(frame: Frame, source: Frame) -> Frame:
@@ -290,7 +299,7 @@ def _before(code: Client, stages: ReportProgress, repo: str, base: str, started:
 def _narrowed(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
     """Commits that change files that count, with the lines of these files."""
     changed = changed_files("changes", ask, [repo], [revision])
-    return narrowed(commits, changed[changed["path"].map(paths)])
+    return limit_to_changes(commits, changed[changed["path"].map(paths)])
 
 
 def _reason(base: str, head: str, commit_of: dict[str, str], between: _Between, paths: PathFilter, diffs: Frame) -> str:

@@ -18,16 +18,16 @@ from sourcelight.lab.reports.files import (
     top_directory,
 )
 from sourcelight.lab.reports.history import (
-    narrowed,
-    offered,
+    call_if_supported,
+    limit_to_changes,
 )
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,
     keys_of,
-    one_name_each,
     turnover,
+    unify_names,
 )
 from sourcelight.lab.reports.progress import ReportProgress
 
@@ -154,13 +154,13 @@ def compare_with_earlier(
     if request.paths and len(before):
         churn = partial(stages.ask, "time before", code.churn, file_kinds=request.summary_kinds)
         changes = changed_files("contributors", churn, request.repos, None, **times)
-        before = narrowed(before, changes[changes["path"].map(request.paths)])
+        before = limit_to_changes(before, changes[changes["path"].map(request.paths)])
     try:
         earlier_people = stages.ask("time before", code.contributors, before=times["before"], **request.people)
         earlier_people = earlier_people[earlier_people["commits"] > 0]
     except UnsupportedTool:
         earlier_people = stages.ask("time before", code.commit_search, repos=request.repos, before=times["before"])
-    before = one_name_each(before, earlier_people, join_addresses=request.join_addresses)
+    before = unify_names(before, earlier_people, join_addresses=request.join_addresses)
     return turnover(commits, before, keys_of(earlier_people), start, end)
 
 
@@ -193,7 +193,7 @@ def lines_by_place(code: Client, stages: ReportProgress, request: Request, notic
     """Read changed lines by kind of file, by directory and by file, as far as the service can tell."""
 
     def churn(stage: str, *by: str, kinds: list[str] | None = None, subject: str = "") -> Frame | None:
-        return offered(
+        return call_if_supported(
             lambda: stages.ask(
                 stage, code.churn, by=["repository", *by], file_kinds=kinds, **request.people, **request.dates
             ),
@@ -237,12 +237,12 @@ def _owners_of_repository(
     }  # fmt: skip
     ask = partial(stages.ask, "ownership")
     if request.paths:
-        files = offered(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
+        files = call_if_supported(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
         if files is None:
             return None
         counted_files = files[files["path"].astype("str").map(request.paths)]
         return name, owners_of(counted_files), bus_factor_of(counted_files)
-    owners = offered(lambda: ask(code.ownership, name, **options), "ownership", notices)
+    owners = call_if_supported(lambda: ask(code.ownership, name, **options), "ownership", notices)
     if owners is None:
         return None
-    return name, owners, offered(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)
+    return name, owners, call_if_supported(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)

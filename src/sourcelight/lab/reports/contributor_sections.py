@@ -10,11 +10,11 @@ from sourcelight.core.markup import count_of, join_words
 from sourcelight.lab.plots.charts import stacked_bars
 from sourcelight.lab.reports.contributor_data import LEFT_OUT, ChangedLines, Owned, Request
 from sourcelight.lab.reports.files import WRITTEN
-from sourcelight.lab.reports.history import behind, churn_figure, told_apart
+from sourcelight.lab.reports.history import churn_figure, distinct_names, drill_down_of
 from sourcelight.lab.reports.html import ThemedFigure
 from sourcelight.lab.reports.model import Frame, LinkOf, ReportTable, Section
 from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED, Turnover
-from sourcelight.lab.reports.text import against, day, length, shares
+from sourcelight.lab.reports.text import compare_counts, date_text, duration_text, shares_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -62,7 +62,7 @@ def people_section(people: Frame | None, commits: Frame, request: Request, link:
             keys = () if name == "co_authors" else ("author", "author_email")
             tables.append(ReportTable(name, heading, frame, table_counts, table_excludes, source, keys, link=link))
     top = tables[0].frame.head(_OWNERS_SHOWN)
-    labels, counts = told_apart(top), [float(count) for count in top["commits"]]
+    labels, counts = distinct_names(top), [float(count) for count in top["commits"]]
     figure = ThemedFigure(
         "contributors",
         "Commits by person",
@@ -107,7 +107,7 @@ def places_section(code: Client, changed_lines: ChangedLines, request: Request, 
         rows = frame[["repository", column, *kind_columns, *_CHURN_COLUMNS]].reset_index(drop=True)
         keys = ("repository", column)
         table_excludes = "merges." if name == "other_files" else excludes
-        commits_of = behind(code, frame) if changed_lines.behind is None else changed_lines.behind(rows, column)
+        commits_of = drill_down_of(code, frame) if changed_lines.behind is None else changed_lines.behind(rows, column)
         tables.append(
             ReportTable(name, heading, rows, table_counts, table_excludes, "", keys, behind=commits_of, link=link)
         )
@@ -161,7 +161,7 @@ def ownership_sections(code: Client, owners: list[Owned], request: Request, link
         )
     people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
     top = people.sort_values("lines", ascending=False, kind="stable").head(_OWNERS_SHOWN)
-    labels, values = told_apart(top), [float(count) for count in top["lines"]]
+    labels, values = distinct_names(top), [float(count) for count in top["lines"]]
     figure = ThemedFigure(
         "ownership",
         "Current lines by author",
@@ -226,7 +226,7 @@ def _who(names: Sequence[str], commits: Frame, people: Frame | None) -> str:
     dates = commits["commit_date"]
     persons = count_of(human_commits["person"].nunique(), "person")
     wrote = f"{persons} wrote {count_of(len(human_commits), 'commit')} in {scope}"
-    text = f"{wrote}, the first on {day(dates.min())} and the last on {day(dates.max())}"
+    text = f"{wrote}, the first on {date_text(dates.min())} and the last on {date_text(dates.max())}"
     additions = []
     if bots:
         additions.append(f"bots wrote {bots:,} more")
@@ -243,7 +243,7 @@ def _most(commits: Frame) -> str:
     )
     if len(counts) < 2:
         return ""
-    largest = shares([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
+    largest = shares_text([name for _, name in counts.index], counts.tolist(), float(len(human_commits)), _TOP)
     text = f"Most commits by people are by {largest}"
     if len(counts) <= _FIVE:
         return f"{text}."
@@ -260,7 +260,7 @@ def _where(files: Frame | None) -> str:
     if len(files["repository"].unique()) > 1:
         names = files["repository"].astype("str")
     totals = lines[is_written].groupby(names[is_written]).sum()
-    largest = shares(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
+    largest = shares_text(totals.index.astype("str").tolist(), totals.tolist(), float(totals.sum()))
     if not largest:
         return ""
     if is_written.all():
@@ -274,14 +274,14 @@ def _compared(comparison: Turnover | None, *, whole: bool) -> str:
     if comparison is None:
         return ""
     count, earlier_count = comparison.commits, len(comparison.before)
-    span_text = length(comparison.days)
-    opening = f"In the {span_text} to {day(comparison.end)}, " if whole else ""
+    span_text = duration_text(comparison.days)
+    opening = f"In the {span_text} to {date_text(comparison.end)}, " if whole else ""
     start = f"{opening}{'there were ' if whole else ''}{count_of(count, 'commit')}"
     if not earlier_count:
         return f"{start}; there was none in the {span_text} before."
     verb = "" if whole else " is" if count == 1 else " are"
     earlier = f"in the {span_text} before, which had {earlier_count:,}"
-    text = f"{start}{',' if whole else ''}{verb} {against(count, earlier_count)} {earlier}"
+    text = f"{start}{',' if whole else ''}{verb} {compare_counts(count, earlier_count)} {earlier}"
     return f"{text}; {count_of(len(comparison.joined), 'person')} joined and {len(comparison.left):,} left."
 
 
@@ -294,7 +294,8 @@ def stale(newest: Any, now: datetime | None = None) -> str:
     days = ((now or datetime.now(UTC)) - newest).total_seconds() / 86_400
     if days < OLD_DAYS:
         return ""
-    return f"The newest commit is of {day(newest)}, {length(days)} ago; what came later is not in this report."
+    age = f"{date_text(newest)}, {duration_text(days)} ago"
+    return f"The newest commit is of {age}; what came later is not in this report."
 
 
 def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> str:
@@ -302,8 +303,8 @@ def nothing(after: Any, before: Any, oldest: Any, newest: Any, names: str) -> st
     if newest is None:
         return f"{names or 'No repository'} has no commit." if names else "No repository can be searched."
     if after is not None and newest <= after:
-        return f"No commit is after {day(after)}: the newest is of {day(newest)}."
+        return f"No commit is after {date_text(after)}: the newest is of {date_text(newest)}."
     if before is not None and oldest is not None and oldest >= before:
-        return f"No commit is before {day(before)}: the oldest is of {day(oldest)}."
-    ends = f"the first is of {day(oldest)}, the newest of {day(newest)}"
-    return f"No commit is between {day(after)} and {day(before)}; {ends}."
+        return f"No commit is before {date_text(before)}: the oldest is of {date_text(oldest)}."
+    ends = f"the first is of {date_text(oldest)}, the newest of {date_text(newest)}"
+    return f"No commit is between {date_text(after)} and {date_text(before)}; {ends}."

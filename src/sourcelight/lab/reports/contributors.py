@@ -36,26 +36,26 @@ from sourcelight.lab.reports.files import (
     OtherFiles,
     PathFilter,
     PathPatterns,
+    add_authors,
     check_other_files,
+    count_by_kinds,
     people_of,
-    sized_by_kinds,
-    with_authors,
 )
 from sourcelight.lab.reports.history import (
     PERIODS,
     Span,
-    about,
     activity,
+    call_if_supported,
     change_sizes,
     clock,
     commits_frame,
-    limited,
+    empty_metrics,
+    limit_to_changes,
+    limited_notices,
     line_metrics,
-    narrowed,
-    no_commits,
-    offered,
+    name_subject,
+    notices_of,
     repositories_text,
-    said,
     without_notices,
 )
 from sourcelight.lab.reports.model import Frame, Metric, Section
@@ -63,15 +63,15 @@ from sourcelight.lab.reports.people import (
     YEAR_DAYS,
     Turnover,
     doubtful,
-    one_name_each,
     organizations_section,
     people_metrics,
     turnover_section,
+    unify_names,
     with_organizations,
 )
 from sourcelight.lab.reports.progress import ReportProgress
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.text import day, links_of
+from sourcelight.lab.reports.text import date_text, links_of
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -168,7 +168,7 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
     all_commits = stages.ask("commits", code.commit_search, repos=request.repos, **request.dates)
     changes = touched_files(code, stages, request) if request.paths and len(all_commits) else None
     counted_commits = (
-        all_commits if changes is None else narrowed(all_commits, changes[changes["path"].map(request.paths)])
+        all_commits if changes is None else limit_to_changes(all_commits, changes[changes["path"].map(request.paths)])
     )
     if not len(counted_commits):
         reason = _reason(code, stages, request, all_commits, changes)
@@ -177,14 +177,14 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
         return Report(
             _title(title, names),
             _asked(request, all_commits, names, None),
-            no_commits(no_rows),
+            empty_metrics(no_rows),
             (),
             {"commits": no_rows},
-            tuple(said([all_commits])),
-            tuple(limited([all_commits])),
+            tuple(notices_of([all_commits])),
+            tuple(limited_notices([all_commits])),
             (reason,),
         )
-    contributors_frame = offered(
+    contributors_frame = call_if_supported(
         lambda: stages.ask(
             "people", code.contributors, file_kinds=request.summary_kinds, **request.people, **request.dates
         ),
@@ -194,18 +194,18 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
     sized_commits = (
         counted_commits
         if request.summary_kinds is None or changes is not None
-        else sized_by_kinds(
+        else count_by_kinds(
             counted_commits, partial(stages.ask, "folders", code.churn), repos=request.repos, **request.dates
         )
     )
-    commits = one_name_each(commits_frame(sized_commits, by), contributors_frame, join_addresses=request.join_addresses)
+    commits = unify_names(commits_frame(sized_commits, by), contributors_frame, join_addresses=request.join_addresses)
     commits = with_organizations(commits)
     names = _names(commits)
     people, sources = contributors_frame, {"commits": commits}
     if changes is None:
         changed_lines = lines_by_place(code, stages, request, notices)
     else:
-        sources["changes"] = with_authors(changes[changes["path"].map(request.paths)], commits)
+        sources["changes"] = add_authors(changes[changes["path"].map(request.paths)], commits)
         people = people_of(commits, sources["changes"], contributors_frame)
         changed_lines = lines_of_changes(sources["changes"], commits, request)
     newest = newest_date(code, stages, request)
@@ -226,8 +226,8 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
     answers = [
         without_notices(f, _SAID) for f in (all_commits, contributors_frame, *changed_lines.answers) if f is not None
     ]
-    answers += about("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owners])
-    limits = [*notices, *limited(answers)]
+    answers += name_subject("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owners])
+    limits = [*notices, *limited_notices(answers)]
     if not ownership:
         notices.append("Ownership was not asked for.")
     if people is not None:
@@ -238,7 +238,7 @@ def _made(code: Client, stages: ReportProgress, request: Request, by: str, title
         tuple(_summary(commits, people, changed_lines, owners, request, comparison)),
         tuple(section for section in sections if section.tables or section.figures),
         sources,
-        tuple(dict.fromkeys([*notices, *said(answers)])),
+        tuple(dict.fromkeys([*notices, *notices_of(answers)])),
         tuple(dict.fromkeys(limits)),
         tuple(lead(names, commits, people, changed_lines.files, comparison, newest, whole=request.after is None)),
     )
@@ -261,7 +261,7 @@ def _asked(request: Request, commits: Frame, names: list[str], newest: Any) -> t
         ("repositories", repositories),
         ("after", _shown(request.after) or "the beginning"),
         ("before", _shown(request.before) or "now"),
-        *((("newest commit", day(newest)),) if newest is not None else ()),
+        *((("newest commit", date_text(newest)),) if newest is not None else ()),
         *request.paths.parameters,
     )
 

@@ -124,7 +124,7 @@ def check_other_files(call: str, other_files: str) -> None:
         )
 
 
-def sized_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any) -> Frame:
+def count_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any) -> Frame:
     """Commits with the files and lines of `WRITTEN` alone; `churn` asks the client, `arguments` are its arguments."""
     sizes = churn(by=_COMMIT_KEYS, file_kinds=list(WRITTEN), **arguments)
     columns = sizes[[*_COMMIT_KEYS, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
@@ -137,7 +137,7 @@ def sized_by_kinds(commits: Frame, churn: Callable[..., Frame], **arguments: Any
     return frame
 
 
-def with_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: str, head: str) -> Frame:
+def add_file_kinds(diffs: Frame, churn: Callable[..., Frame], repo: str, base: str, head: str) -> Frame:
     """Files that differ with the column ``file_kind``.
 
     Where the client can't tell the kinds of changed files, and for files that merges alone changed, paths decide.
@@ -183,7 +183,7 @@ def others_text(diffs: Frame) -> str:
 _COMMIT_KEYS = ["repository", "commit"]
 
 
-def with_authors(changes: Frame, commits: Frame) -> Frame:
+def add_authors(changes: Frame, commits: Frame) -> Frame:
     """Changed files of these commits with the author of each: ``author``, ``author_email``, ``person``."""
     rows = changes.drop(columns=["author", "author_email"], errors="ignore").astype(dict.fromkeys(_COMMIT_KEYS, "str"))
     people = commits[[*_COMMIT_KEYS, "author", "author_email", "person"]].astype(dict.fromkeys(_COMMIT_KEYS, "str"))

@@ -66,7 +66,7 @@ def line_metrics(frame: Frame, counted: str) -> list[Metric]:
     return metrics
 
 
-def offered(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | None:
+def call_if_supported(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | None:
     """What a client answers; None, with a notice, where its service can't."""
     try:
         return ask()
@@ -75,12 +75,12 @@ def offered(ask: Callable[[], Frame], what: str, notices: list[str]) -> Frame | 
         return None
 
 
-def behind(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
+def drill_down_of(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
     """The way from a row of an analysis to its commits."""
     return (lambda row: code.drill_down(frame, row, progress=False)) if "drill_down" in frame.attrs else None
 
 
-def narrowed(commits: Frame, changes: Frame) -> Frame:
+def limit_to_changes(commits: Frame, changes: Frame) -> Frame:
     """Commits that have one of these changes, with their lines and files alone; `changes` has a row a changed file."""
     keys = ["repository", "commit"]
     rows = changes[[*keys, "path", "additions", "deletions"]].astype(dict.fromkeys(keys, "str"))
@@ -95,7 +95,7 @@ def narrowed(commits: Frame, changes: Frame) -> Frame:
     return frame
 
 
-def no_commits(commits: Frame) -> tuple[Metric, ...]:
+def empty_metrics(commits: Frame) -> tuple[Metric, ...]:
     """The numbers of a report without any commit."""
     return (
         Metric("commits", len(commits), "Commits that the report counts.", "", "commits"),
@@ -161,7 +161,7 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
     period = next((name for name in longer_periods if days / _DAYS[name] <= _MAX_STEPS), "year")
     top = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
     top = top.sort_values("commits", ascending=False, kind="stable").head(_MAX_SERIES - 1)
-    names = dict(zip(top["person"], told_apart(top), strict=True))
+    names = dict(zip(top["person"], distinct_names(top), strict=True))
     counts = pd.crosstab(dates.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
     if len(counts):
         counts = counts.reindex(
@@ -246,7 +246,7 @@ def repositories_text(names: Sequence[str], commits_by_name: Mapping[str, Any]) 
     return ", ".join(texts) or "none"
 
 
-def said(frames: Sequence[Frame | None]) -> list[str]:
+def notices_of(frames: Sequence[Frame | None]) -> list[str]:
     """Notices of answers, each once, in order."""
     notices: dict[str, None] = {}
     for frame in frames:
@@ -255,7 +255,7 @@ def said(frames: Sequence[Frame | None]) -> list[str]:
     return list(notices)
 
 
-def about(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
+def name_subject(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
     """Answers about one subject, whose notices name it: what they say is not true of the whole report."""
     renamed = []
     for frame in frames:
@@ -276,12 +276,12 @@ def _with_notices(frame: Frame, notices: list[str]) -> Frame:
     return bare
 
 
-def limited(frames: Sequence[Frame | None]) -> list[str]:
+def limited_notices(frames: Sequence[Frame | None]) -> list[str]:
     """Notices of those answers that are not all there is."""
-    return said([frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"])
+    return notices_of([frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"])
 
 
-def told_apart(people: Frame) -> list[str]:
+def distinct_names(people: Frame) -> list[str]:
     """Names of authors for a figure, with the address where two have the same."""
     names, addresses = people["author"].astype("str"), people["author_email"].astype("str")
     twice = names.duplicated(keep=False)

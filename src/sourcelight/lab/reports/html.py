@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core.markup import escape, link, one_line
-from sourcelight.display.frames.export import harmless
+from sourcelight.display.frames.export import escape_formula
 from sourcelight.lab.plots.charts import svg_element
 from sourcelight.lab.plots.themes import theme_variables
 from sourcelight.lab.reports.model import (
@@ -23,7 +23,7 @@ from sourcelight.lab.reports.model import (
     excludes_note,
     incomplete_text,
 )
-from sourcelight.lab.reports.text import heading, how_many, is_number, shown_rows, stays_whole, written
+from sourcelight.lab.reports.text import format_cell, heading, is_number, is_unbroken, row_count_text, shown_rows
 
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title"})
 _SHORT = 18
@@ -95,7 +95,7 @@ def _mark(notes: Footnotes, text: str) -> str:
 
 
 def _metric(metric: Metric, notes: Footnotes) -> str:
-    value = "not known" if metric.value is None else written(metric.value, metric.name)
+    value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
     return (
         f'<li title="{escape(metric.counts)}">{escape(metric.name)}{_mark(notes, excludes_note(metric.excludes))}'
         f"<b>{escape(value)}</b></li>"
@@ -136,11 +136,11 @@ def _linked(html: str, url: str) -> str:
 
 def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
     if not table.shown and len(table.frame):
-        about = f"Table {table.name}: {table.counts} {how_many(table)}"
+        about = f"Table {table.name}: {table.counts} {row_count_text(table)}"
         return f'<p class="sl-about">{escape(about)}{_mark(notes, excludes_note(table.excludes))}</p>'
     columns, rows = shown_rows(table)
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
-    about = " ".join(part for part in (table.counts, how_many(table)) if part)
+    about = " ".join(part for part in (table.counts, row_count_text(table)) if part)
     above = (
         f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, excludes_note(table.excludes))}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
@@ -156,10 +156,10 @@ def _table(table: ReportTable, level: int, notes: Footnotes) -> str:
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
     value = row[column]
-    text = written(value, column)
+    text = format_cell(value, column)
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
-        text = harmless(text)
-    text = escape(text) if stays_whole(value, column) else _broken(text)
+        text = escape_formula(text)
+    text = escape(text) if is_unbroken(value, column) else _broken(text)
     url = table.link(column, row) if table.link is not None and text else ""
     return f"<td{_class(value, column)}>{_linked(text, url) if url else text}</td>"
 
@@ -178,7 +178,7 @@ def _aligned(number: bool) -> str:  # noqa: FBT001 - one of two ways to set a ce
 def _class(value: object, column: str) -> str:
     if is_number(value):
         return _aligned(number=True)
-    if stays_whole(value, column):
+    if is_unbroken(value, column):
         return ' class="sl-w"'
     return ' class="sl-p"' if column in _LONG and len(str(value)) > _SHORT else ""
 

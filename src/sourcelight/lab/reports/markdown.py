@@ -28,7 +28,7 @@ from sourcelight.lab.reports.model import (
     excludes_note,
     incomplete_text,
 )
-from sourcelight.lab.reports.text import MAX_CHARS, heading, how_many, is_number, shown_rows, written
+from sourcelight.lab.reports.text import MAX_CHARS, format_cell, heading, is_number, row_count_text, shown_rows
 
 # What Markdown gives a meaning anywhere in a line; a dollar sign starts a formula in notebooks, and `<` a tag.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
@@ -54,7 +54,7 @@ def document(report: ReportContent, figures: Mapping[str, str] | None) -> str:
     if report.metrics:
         lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
     for metric in report.metrics:
-        value = "not known" if metric.value is None else written(metric.value, metric.name)
+        value = "not known" if metric.value is None else format_cell(metric.value, metric.name)
         name = f"{literal(metric.name)}{_mark(notes, excludes_note(metric.excludes))}"
         lines.append(f"| {name} | {literal(value)} | {literal(metric.counts)} |")
     for section in report.sections:
@@ -120,14 +120,14 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
 
 def _table(table: ReportTable, notes: Footnotes) -> list[str]:
     if not table.shown and len(table.frame):
-        about = literal(f"Table {table.name}: {table.counts} {how_many(table)}")
+        about = literal(f"Table {table.name}: {table.counts} {row_count_text(table)}")
         return [f"{about}{_mark(notes, excludes_note(table.excludes))}"]
     columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
     above = [
         f"### {literal(table.title)}{_mark(notes, excludes_note(table.excludes))}",
         "",
-        literal(f"{table.counts} {how_many(table)}".strip()),
+        literal(f"{table.counts} {row_count_text(table)}".strip()),
     ]
     if not rows:
         return above
@@ -141,7 +141,7 @@ def _table(table: ReportTable, notes: Footnotes) -> list[str]:
 
 
 def _cell(table: ReportTable, row: Mapping[str, Any], column: str) -> str:
-    text = literal(written(row[column], column))
+    text = literal(format_cell(row[column], column))
     return _linked(text, table.link(column, row)) if text and table.link is not None else text
 
 

@@ -13,7 +13,7 @@ from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import count_of
 from sourcelight.lab.reports.model import Frame, LinkOf, Metric, ReportTable, Section
-from sourcelight.lab.reports.text import day, length
+from sourcelight.lab.reports.text import date_text, duration_text
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -27,7 +27,7 @@ CO_AUTHORS = "People whom a Co-authored-by trailer of these commits names and wh
 BOTS = "Authors of at least one of these commits that are programs, by their name or address."
 
 
-def one_name_each(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:
+def unify_names(commits: Frame, people: Frame | None, *, join_addresses: bool) -> Frame:
     """Commits under the names that `people`, an answer of `Client.contributors`, has for their authors.
 
     Adds no rows; changes ``author``, ``author_email``, ``person`` and ``bot``. Without `people`, identities with one
@@ -174,8 +174,8 @@ def _people(commits: Frame) -> Frame:
 
 def turnover_section(comparison: Turnover, link: LinkOf | None) -> Section:
     """Two tables: who joined, and who left."""
-    time = length(comparison.days)
-    span = f"{day(comparison.start)} to {day(comparison.end)}"
+    time = duration_text(comparison.days)
+    span = f"{date_text(comparison.start)} to {date_text(comparison.end)}"
     keys = ("author", "author_email")
     of_joined = f"Authors of a commit from {span} with none before; commits and dates are of this time."
     of_left = f"Authors of a commit in the {time} before with none since; commits and dates are of that time."

@@ -22,7 +22,7 @@ _USUAL = {"exact": True}  # of columns of yes and no: the value that is no excep
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
 
 
-def written(value: Any, column: str = "") -> str:
+def format_cell(value: Any, column: str = "") -> str:
     """A value as one line of visible text: numbers with separators, times to the minute, nothing for null.
 
     A fraction is a percentage where the column is named a share, a commit its first digits, and the ends of a time
@@ -71,7 +71,7 @@ def _says_something(values: Any, column: str) -> bool:
     return True
 
 
-def how_many(table: ReportTable) -> str:
+def row_count_text(table: ReportTable) -> str:
     """What a page says where it shows but a part of a table's rows; empty where it shows all."""
     total = len(table.frame)
     if total <= table.shown:
@@ -80,7 +80,7 @@ def how_many(table: ReportTable) -> str:
     return f"{shown}; the table and its file have all of them."
 
 
-def stays_whole(value: Any, column: str = "") -> bool:
+def is_unbroken(value: Any, column: str = "") -> bool:
     """Whether a value is never broken across lines: numbers, times, yes and no, commits, names of usual length."""
     if column in _NAMES and isinstance(value, str) and len(value) <= _USUAL_NAME:
         return True
@@ -101,14 +101,14 @@ def heading(column: str) -> str:
     return column.replace("_", " ")
 
 
-def day(value: Any) -> str:
+def date_text(value: Any) -> str:
     """A day as ``6 December 2024``; empty where it is not known."""
     import pandas as pd
 
     return "" if value is None or pd.isna(value) else f"{value.day} {value.strftime('%B %Y')}"
 
 
-def length(days: float) -> str:
+def duration_text(days: float) -> str:
     """A length of time in the unit that a reader thinks in."""
     if days < 60:
         return count_of(max(round(days), 1), "day")
@@ -118,7 +118,7 @@ def length(days: float) -> str:
     return f"{days / 365.25:.1f} years".replace(".0 ", " ")
 
 
-def against(count: int, earlier_count: int) -> str:
+def compare_counts(count: int, earlier_count: int) -> str:
     """A number against that of the period before, which is not 0: ``12% more than``, ``as many as``."""
     if count == earlier_count:
         return "as many as"
@@ -128,7 +128,7 @@ def against(count: int, earlier_count: int) -> str:
     return f"{change:.0%} {'more' if count > earlier_count else 'fewer'} than"
 
 
-def shares(names: Sequence[str], amounts: Sequence[float], total: float, shown: int = 3) -> str:
+def shares_text(names: Sequence[str], amounts: Sequence[float], total: float, shown: int = 3) -> str:
     """The largest parts of a total with their shares: ``src/ (60%) and tests/ (30%)``; empty for no total."""
     ordered = sorted(zip(names, amounts, strict=True), key=lambda pair: -pair[1])[:shown]
     return join_words([f"{name} ({amount / total:.0%})" for name, amount in ordered if amount]) if total else ""
