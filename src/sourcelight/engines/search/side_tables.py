@@ -8,8 +8,6 @@ id: the table of a rewritten shard takes over the definitions that older tables 
 from __future__ import annotations
 
 import gc
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.arrays import BoolArray, UInt8Array
+from sourcelight.core.caching import LruCache
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import IndexFolder, IndexManifest
 from sourcelight.engines.search.index.shard import LooseShard, Shard
@@ -177,8 +176,7 @@ class SideTables:
     """The open definition tables of a store. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[tuple[str, str], SymbolTable] = OrderedDict()
-        self._guard = threading.Lock()
+        self._open: LruCache[tuple[str, str], SymbolTable | None] = LruCache(_MAX_OPEN_TABLES)
 
     def tables(self, folder: IndexFolder, shards: Iterable[Shard]) -> list[SymbolTable | None]:
         """Open the table of each shard; None where there is no usable one."""
@@ -187,22 +185,10 @@ class SideTables:
 
     def forget(self, folder: IndexFolder) -> None:
         """Close the tables of a folder."""
-        with self._guard:
-            for key in [key for key in self._open if key[0] == str(folder.path)]:
-                del self._open[key]
+        path = str(folder.path)
+        self._open.discard_where(lambda key: key[0] == path)
 
     def _table(self, folder: IndexFolder, name: str, shard: Shard) -> SymbolTable | None:
         key = str(folder.path), name
-        with self._guard:
-            table = self._open.get(key)
-            if table is not None:
-                self._open.move_to_end(key)
-        if table is None:
-            table = open_table(folder, name)
-            if table is None:
-                return None
-            with self._guard:
-                self._open[key] = table
-                if len(self._open) > _MAX_OPEN_TABLES:
-                    self._open.popitem(last=False)
-        return table if table.documents == shard.documents else None
+        table = self._open.get_or_make(key, lambda: open_table(folder, name), keep=lambda table: table is not None)
+        return table if table is not None and table.documents == shard.documents else None

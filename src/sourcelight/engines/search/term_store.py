@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.index.folder import IndexFolder
@@ -29,8 +28,7 @@ class TermStore:
     """The term tables of all repositories of an index. Safe to share between threads."""
 
     store: IndexStore
-    _open: OrderedDict[tuple[str, str], TermTable] = field(default_factory=OrderedDict)
-    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _open: LruCache[tuple[str, str], TermTable | None] = field(default_factory=lambda: LruCache(_MAX_OPEN_TABLES))
 
     def open(self, target: Target) -> OpenedTerms:
         """Open a target; raises as `IndexStore.open` does."""
@@ -42,19 +40,8 @@ class TermStore:
 
     def _table(self, folder: IndexFolder, name: str, shard: Shard) -> TermTable | None:
         key = str(folder.path), name
-        with self._guard:
-            table = self._open.get(key)
-            if table is not None:
-                self._open.move_to_end(key)
-        if table is None:
-            table = open_terms(folder, name)
-            if table is None:
-                return None
-            with self._guard:
-                self._open[key] = table
-                if len(self._open) > _MAX_OPEN_TABLES:
-                    self._open.popitem(last=False)
-        return table if table.documents == shard.documents else None
+        table = self._open.get_or_make(key, lambda: open_terms(folder, name), keep=lambda table: table is not None)
+        return table if table is not None and table.documents == shard.documents else None
 
     def is_current(self, target: Target) -> bool:
         """Return whether the term tables of a target are complete; False also when its text is not indexed."""

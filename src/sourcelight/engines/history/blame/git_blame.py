@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
 
 from sourcelight.core.batches.diff_text import unquote_name
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setting
@@ -57,32 +56,10 @@ class FileBlame:
     line_number: list[int] = field(default_factory=list)
 
 
-class _BlameCache:
-    """Blames by repository, commit and path, within a number of lines; the newest last."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._found: OrderedDict[tuple[str, str, bytes], FileBlame] = OrderedDict()
-        self._lines = 0
-
-    def get(self, key: tuple[str, str, bytes]) -> FileBlame | None:
-        with self._lock:
-            cached = self._found.get(key)
-            if cached is not None:
-                self._found.move_to_end(key)
-            return cached
-
-    def put(self, key: tuple[str, str, bytes], blame: FileBlame) -> None:
-        with self._lock:
-            if key not in self._found:
-                self._found[key] = blame
-                self._lines += len(blame.commit)
-            while self._lines > _MAX_CACHED_LINES and len(self._found) > 1:
-                _, oldest = self._found.popitem(last=False)
-                self._lines -= len(oldest.commit)
-
-
-_blame_cache = _BlameCache()
+_blame_cache: LruCache[tuple[str, str, bytes], FileBlame] = LruCache(
+    _MAX_CACHED_LINES, weigh=lambda blame: len(blame.commit)
+)
+"""Blames by repository, commit and path."""
 
 
 def blame_file(

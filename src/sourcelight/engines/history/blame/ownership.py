@@ -6,15 +6,14 @@ The result is stored beside the history, so that no other process replays it, an
 from __future__ import annotations
 
 import contextlib
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 
 from sourcelight.core.arrays import BoolArray
+from sourcelight.core.caching import LruCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.history.blame.line_origins import MAX_FILE_BYTES, LineResolver, is_binary_text, line_count
@@ -116,8 +115,7 @@ _MAX_EXACT_CHANGES = 4_000
 """Changed files of a history up to which git compares all contents anew unasked: about half a second."""
 
 
-_cache: OrderedDict[tuple[str, str], Ownership] = OrderedDict()
-_lock = Lock()
+_cache: LruCache[tuple[str, str], Ownership] = LruCache(_MAX_CACHED)
 
 
 def line_ownership(
@@ -167,10 +165,7 @@ def line_ownership(
     if exact is None:
         exact = len(history.changes) <= _MAX_EXACT_CHANGES
     key = repository.key, commit
-    with _lock:
-        cached = _cache.get(key)
-        if cached is not None:
-            _cache.move_to_end(key)
+    cached = _cache.get(key)
     ownership = cached if cached is not None else load_ownership(history, commit)
     if ownership is None or (exact and not ownership.thorough):
         previous = None if history.shallow else ownership or newest_ownership(history)
@@ -184,10 +179,7 @@ def line_ownership(
         # What a clone lacks may be there another time.
         if not repository.incomplete:
             save_ownership(history, ownership)
-    with _lock:
-        _cache[key] = ownership
-        while len(_cache) > _MAX_CACHED:
-            _cache.popitem(last=False)
+    _cache.put(key, ownership)
     return ownership
 
 
