@@ -33,7 +33,7 @@ answer
 answer.citations[["repository", "path", "start_line", "end_line", "role", "status"]]
 
 # %%
-answer.followups
+answer.follow_ups
 
 # %% [markdown]
 # ## Who, when and why?

@@ -189,7 +189,7 @@ def test_an_answer_without_a_conversation_says_so() -> None:
     answer = DeepSearchAnswer({"status": "interrupted", "questions": []})
     with pytest.raises(ToolError, match="conversation of this answer is not known"):
         answer.ask("And?")
-    assert (answer.text, answer.followups, answer.stats, answer.tables) == ("", [], {}, {})
+    assert (answer.text, answer.follow_ups, answer.stats, answer.tables) == ("", [], {}, {})
     assert list(answer.citations.columns) == list(answer.sources.columns)
 
 

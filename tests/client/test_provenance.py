@@ -96,7 +96,7 @@ def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client
         check(frame, code)
         assert frame.attrs["call"]
     told = code.deepsearch("where are things counted?", cache=False)
-    for frame in (told.sources, told.citations, told.turns):
+    for frame in (told.sources, told.citations, told.steps):
         assert backend_of({str(k): v for k, v in frame.attrs.items()}) is code.backend
 
 

@@ -26,7 +26,7 @@ def test_both_give_the_same_answer(
     assert here.text == there.text
     assert repr(here) == repr(there)
     assert_frame_equal(here.sources, there.sources)
-    assert here.followups == there.followups
+    assert here.follow_ups == there.follow_ups
     assert list(here.tables) == list(there.tables)
     for title, table in here.tables.items():
         assert_frame_equal(table, there.tables[title])

@@ -18,6 +18,7 @@ from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ToolError
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.tools.catalog import COLUMNS, table_of
 from sourcelight.display.notebook.answer_html import AnswerView, answer_html, answer_markdown, answer_page, answer_text
 from sourcelight.display.notebook.frame_views import places_of
@@ -45,6 +46,7 @@ class Asker(Protocol):
         """Change a conversation."""
 
 
+@refuses_former_names("DeepSearchAnswer")
 class DeepSearchAnswer:
     """An answer of deep search, or a whole conversation; made by a client, never by hand.
 
@@ -102,7 +104,7 @@ class DeepSearchAnswer:
         return str(self._facts.get("read_token") or self.url)
 
     @property
-    def followups(self) -> list[str]:
+    def follow_ups(self) -> list[str]:
         """Questions that could be asked next."""
         return [str(one) for question in self.questions[-1:] for one in question.get("suggested_followups") or ()]
 
@@ -142,11 +144,11 @@ class DeepSearchAnswer:
         return {str(table.get("title")): counted_frame(table, self._source) for table in held}
 
     @property
-    def turns(self) -> DataFrame:
-        """DataFrame of what was done on the way, as far as it was followed: columns ``step`` and ``about``."""
+    def steps(self) -> DataFrame:
+        """DataFrame of the research steps that were observed: columns ``step`` and ``detail``."""
         from sourcelight.display.frames.facts import counted_frame
 
-        frame: DataFrame = counted_frame({"columns": ("step", "about"), "rows": self._turns}, self._source)
+        frame: DataFrame = counted_frame({"columns": ("step", "detail"), "rows": self._turns}, self._source)
         return frame
 
     @property

@@ -60,6 +60,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.search": _SEARCH,
     "Client.search_many": {"at_once": "concurrency", **_SEARCH},
     "Client.stream": _SEARCH,
+    "DeepSearchAnswer": {"followups": "follow_ups", "turns": "steps"},
     "ToolError": {"call": "tool"},
     "changes": {"by": "period", "code": "client"},
     "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},
