@@ -78,26 +78,26 @@ def in_parts(call: ClusterToolCall, tool: Tool[Any], split: Split[Any], needed: 
     messages = wait_for(call.engine, asking.each(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
     complete_names = [name for name in asking.order.names if name not in skipped]
-    part = tools.PartialResult.joined(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
+    part = tools.PartialResult.merge(complete_names, [message["answer"]["attributes"]["part"] for message in messages])
     part.check_revisions()
     for name, reason in skipped.items():
-        part.lack("answer", name, reason)
+        part.omit("answer", name, reason)
     return accounted(split.combine(tool.parse(call.arguments), call.context, part), skipped)
 
 
 def ranked(call: ClusterToolCall) -> ToolResult:
     """Rank for a question over all workers; raises `NoWorkerAnswered` when none answers for any repository."""
-    from sourcelight.engines.tools.search import answer_of_parts, ranked_answer
+    from sourcelight.engines.tools.search import combine_ranked, rank_chunks
 
     text = call.arguments["query"]
     names = chosen(call, text)
     if not names:
-        return ranked_answer(text, call.nowhere())
+        return rank_chunks(text, call.nowhere())
     asking = call.holders(names, RANK)
     messages = wait_for(call.engine, asking.together(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
-    return accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
+    return accounted(combine_ranked(text, parts, skipped, call.context), skipped)
 
 
 def chosen(call: ClusterToolCall, text: str) -> list[str]:

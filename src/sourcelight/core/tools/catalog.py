@@ -59,18 +59,18 @@ def table_of(name: str, rows: int, **values: Any) -> Any:
         kind = arrow_type(column.type)
         value = values.get(column.name)
         if isinstance(value, list):
-            made = (
+            array = (
                 pa.array(value, pa.string()).dictionary_encode().cast(kind) if _coded(kind) else pa.array(value, kind)
             )
         elif value is None:
-            made = pa.nulls(rows, kind)
+            array = pa.nulls(rows, kind)
         elif _coded(kind):
             codes = pa.array([0], kind.index_type).take(pa.array([0] * rows, pa.int32()))
-            made = pa.DictionaryArray.from_arrays(codes, pa.array([value], pa.string()))
+            array = pa.DictionaryArray.from_arrays(codes, pa.array([value], pa.string()))
         else:
-            made = pa.array([value] * rows, kind)
+            array = pa.array([value] * rows, kind)
         fields.append(pa.field(column.name, kind))
-        columns.append(made)
+        columns.append(array)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 

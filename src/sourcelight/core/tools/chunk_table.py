@@ -51,21 +51,21 @@ def _columns(batch: Any, schema: Any) -> Any:
     columns: dict[str, Any] = {name: rows.column(name).take(take).cast(schema.field(name).type) for name in _PLACE}
     line = rows.column("chunk_start_line").take(take).cast(pa.int32())
     chunk = rows.column("chunk").take(take).cast(pa.string())
-    within = pc.count_substring(chunk, "\n")
-    places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
+    extra_lines = pc.count_substring(chunk, "\n")
+    locations = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
     urls: dict[tuple[str | None, ...], str] = {}
-    for place in places:
-        if place not in urls:
-            urls[place] = file_url("", *(part or "" for part in place))  # type: ignore[arg-type]  # three of them
-    places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
+    for location in locations:
+        if location not in urls:
+            urls[location] = file_url("", *(part or "" for part in location))  # type: ignore[arg-type]  # three of them
+    locations = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
     columns |= {
         "start_line": line,
-        "end_line": pc.add(line, within),
+        "end_line": pc.add(line, extra_lines),
         "chunk": chunk,
         "match_count": pa.array(np.add.reduceat(rows.numbers("match_count"), heads), pa.int32()),
         "score": pa.nulls(len(heads), pa.float64()),
         "truncated": pa.array(np.zeros(len(heads), np.bool_)),
         "chunks_left_out": pa.array(np.zeros(len(heads), np.int32)),
-        "url": pa.array([urls[place] for place in places], pa.string()),
+        "url": pa.array([urls[location] for location in locations], pa.string()),
     }
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)

@@ -78,16 +78,16 @@ def joined(parts: Parts, key: Sequence[str]) -> MergedTable:
     from sourcelight.core.batches.columns import add_service
 
     seen: set[tuple[Any, ...]] = set()
-    kept, duplicates = [], {}
+    tables, duplicates = [], {}
     for name, table in parts:
         columns = [table.column(column).to_pylist() for column in key]
         keys = list(zip(*columns, strict=True))
         keys = [(*one, name) if "commit" in key and one[key.index("commit")] is None else one for one in keys]
-        fresh = [one not in seen for one in keys]
+        is_new = [one not in seen for one in keys]
         seen.update(keys)
-        duplicates[name] = len(fresh) - sum(fresh)
-        kept.append(add_service(table if all(fresh) else table.filter(pa.array(fresh, pa.bool_())), name))
-    return MergedTable(pa.concat_tables(kept).unify_dictionaries(), duplicates)
+        duplicates[name] = len(is_new) - sum(is_new)
+        tables.append(add_service(table if all(is_new) else table.filter(pa.array(is_new, pa.bool_())), name))
+    return MergedTable(pa.concat_tables(tables).unify_dictionaries(), duplicates)
 
 
 def _places(column: Any, arguments: Arguments) -> Numbers:
@@ -122,10 +122,10 @@ def commits(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable
     del columns
     import numpy as np
 
-    made = joined(parts, ("repository", "commit"))
-    table = made.table
+    union = joined(parts, ("repository", "commit"))
+    table = union.table
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments), -_times(table)))
-    return MergedTable(*_with(_taken(table, order, arguments.get("count")), made))
+    return MergedTable(*_with(_taken(table, order, arguments.get("count")), union))
 
 
 def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -134,8 +134,8 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
     import numpy as np
     import pyarrow as pa
 
-    made = joined(parts, ("repository", "commit", "path", "old_path", "side", "line_number"))
-    table, count, cut = made.table, arguments.get("count"), False
+    union = joined(parts, ("repository", "commit", "path", "old_path", "side", "line_number"))
+    table, count, cut = union.table, arguments.get("count"), False
     if count is not None:
         pairs = list(zip(table["repository"].to_pylist(), table["commit"].to_pylist(), strict=True))
         order = np.lexsort((np.arange(len(pairs)), _places(table["repository"], arguments), -_times(table)))
@@ -143,7 +143,7 @@ def diff_lines(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTa
         cut, chosen = len(ranked) > count, set(ranked[:count])
         table = table.filter(pa.array([pair in chosen for pair in pairs], pa.bool_()))
     order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments)))
-    return MergedTable(table.take(pa.array(order)), made.duplicates, cut)
+    return MergedTable(table.take(pa.array(order)), union.duplicates, cut)
 
 
 def contributor_repositories(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -151,10 +151,10 @@ def contributor_repositories(parts: Parts, arguments: Arguments, columns: Column
     del columns
     import numpy as np
 
-    made = joined(parts, ("repository",))
-    counts = np.asarray(made.table["commits"].to_numpy(), np.int64)
-    order = group_order((-counts,), columns_of(made.table)).to_numpy()
-    return MergedTable(*_with(_taken(made.table, order, arguments.get("limit")), made))
+    union = joined(parts, ("repository",))
+    counts = np.asarray(union.table["commits"].to_numpy(), np.int64)
+    order = group_order((-counts,), columns_of(union.table)).to_numpy()
+    return MergedTable(*_with(_taken(union.table, order, arguments.get("limit")), union))
 
 
 def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -163,18 +163,18 @@ def found_chunks(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     import pyarrow as pa
 
     del arguments, columns
-    made = joined(parts, ("repository", "commit", "path", "start_line", "end_line"))
+    union = joined(parts, ("repository", "commit", "path", "start_line", "end_line"))
     ranks, order_of = {}, {name: at for at, (name, _) in enumerate(parts)}
     for name, table in parts:
         places: dict[tuple[str, str], int] = {}
         for place in zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True):
             ranks[name, place] = places.setdefault(place, len(places))
-    table = made.table
+    table = union.table
     owners = table[SERVICE.name].to_pylist()
     files = list(zip(table["repository"].to_pylist(), table["path"].to_pylist(), strict=True))
     rank = np.array([ranks[owner, file] for owner, file in zip(owners, files, strict=True)], np.int64)
     owner = np.array([order_of[name] for name in owners], np.int64)
-    return MergedTable(table.take(pa.array(np.lexsort((np.arange(len(table)), owner, rank)))), made.duplicates)
+    return MergedTable(table.take(pa.array(np.lexsort((np.arange(len(table)), owner, rank)))), union.duplicates)
 
 
 def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -183,14 +183,14 @@ def hotspots(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
     import numpy as np
     import pyarrow as pa
 
-    made = joined(parts, ("repository", "path"))
-    lines = np.asarray(made.table["lines"].fill_null(0).to_numpy(), np.int64)
-    weights = np.asarray(made.table["commits"].to_numpy(), np.int64) * np.log1p(lines)
-    most = float(weights.max()) if len(weights) and weights.max() > 0 else 1.0
-    at = made.table.schema.get_field_index("score")
-    table = made.table.set_column(at, made.table.schema.field(at), pa.array(weights / most))
+    union = joined(parts, ("repository", "path"))
+    lines = np.asarray(union.table["lines"].fill_null(0).to_numpy(), np.int64)
+    weights = np.asarray(union.table["commits"].to_numpy(), np.int64) * np.log1p(lines)
+    max_weight = float(weights.max()) if len(weights) and weights.max() > 0 else 1.0
+    column_index = union.table.schema.get_field_index("score")
+    table = union.table.set_column(column_index, union.table.schema.field(column_index), pa.array(weights / max_weight))
     order = group_order((-weights,), columns_of(table)).to_numpy()
-    return MergedTable(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
+    return MergedTable(_taken(table, order, arguments.get("limit"))[0], union.duplicates)
 
 
 def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -198,11 +198,11 @@ def coupling(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTabl
     del columns
     import numpy as np
 
-    made = joined(parts, ("repository", "path", "other_path"))
-    table = made.table
+    union = joined(parts, ("repository", "path", "other_path"))
+    table = union.table
     strength = np.asarray(table["shared_commits"].to_numpy(), np.float64) * np.asarray(table["degree"].to_numpy())
     order = group_order((-strength,), columns_of(table)).to_numpy()
-    return MergedTable(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
+    return MergedTable(_taken(table, order, arguments.get("limit"))[0], union.duplicates)
 
 
 def dependencies(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
@@ -211,8 +211,8 @@ def dependencies(parts: Parts, arguments: Arguments, columns: Columns) -> Merged
     return joined(parts, ("source", "target", "module"))
 
 
-def _with(taken: tuple[Any, bool], made: MergedTable) -> tuple[Any, Mapping[str, int], bool]:
-    return taken[0], made.duplicates, taken[1]
+def _with(taken: tuple[Any, bool], union: MergedTable) -> tuple[Any, Mapping[str, int], bool]:
+    return taken[0], union.duplicates, taken[1]
 
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
@@ -239,7 +239,7 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
     shown = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
     if all(pair == other for pair, other in shown.items()):
         return parts
-    made = []
+    renamed_parts = []
     for service, table in parts:
         pairs = zip(*(table[column].to_pylist() for column in _PERSON), strict=True)
         people = [shown.get(pair, pair) for pair in pairs]
@@ -247,26 +247,26 @@ def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
             place = table.schema.get_field_index(column)
             values = pa.array([person[at] for person in people], pa.string()).dictionary_encode()
             table = table.set_column(place, table.schema.field(place), values.cast(table.schema.field(place).type))  # noqa: PLW2901 - a column after the other
-        made.append((service, table))
-    return made
+        renamed_parts.append((service, table))
+    return renamed_parts
 
 
 def _grouped(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
     """Rows with equal keys as one, in the order of their first; the names of their services joined."""
-    found: dict[tuple[Any, ...], _Row] = {}
+    groups: dict[tuple[Any, ...], _Row] = {}
     for name, table in parts:
         for row in table.to_pylist():
             key = tuple(row[column] for column in keys)
-            held = found.get(key)
-            if held is None:
-                found[key] = {**row, SERVICE.name: [name]}
+            group = groups.get(key)
+            if group is None:
+                groups[key] = {**row, SERVICE.name: [name]}
                 continue
-            if name not in held[SERVICE.name]:
-                held[SERVICE.name].append(name)
+            if name not in group[SERVICE.name]:
+                group[SERVICE.name].append(name)
             for column, fold in folds.items():
-                values = [value for value in (held[column], row[column]) if value is not None]
-                held[column] = fold(*values) if len(values) == 2 else next(iter(values), None)
-    return list(found.values())
+                values = [value for value in (group[column], row[column]) if value is not None]
+                group[column] = fold(*values) if len(values) == 2 else next(iter(values), None)
+    return list(groups.values())
 
 
 def _table(columns: Columns, rows: Sequence[_Row]) -> MergedTable:
@@ -317,7 +317,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     """Groups by period, most changed lines first."""
     by = list(arguments.get("by") or ["directory"])
     parts = _one_name_each(parts, arguments)
-    told = ("additions", "deletions", "changes", "commits")
+    counts = ("additions", "deletions", "changes", "commits")
     people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
     keys = (
         "repository",
@@ -332,7 +332,7 @@ def churn(parts: Parts, arguments: Arguments, columns: Columns) -> MergedTable:
     for _, table in parts:
         for row in table.to_pylist():
             people.setdefault(tuple(row[key] for key in keys), set()).add((row["author"], row["author_email"]))
-    rows = _grouped(parts, keys, dict.fromkeys(told, operator.add))
+    rows = _grouped(parts, keys, dict.fromkeys(counts, operator.add))
     for row in rows:
         if not {"author", "repository"} & set(by):
             row["authors"] = len(people[tuple(row[key] for key in keys)])
@@ -376,8 +376,8 @@ def identity_suggestions(parts: Parts, arguments: Arguments, columns: Columns) -
     rows: list[_Row] = []
     for name, table in parts:
         before = 1 + max((row["group"] for row in rows), default=-1)
-        found = table.to_pylist()
-        least = min((row["group"] for row in found), default=0)
-        base = before - least if rows else 0
-        rows += [{**row, "group": row["group"] + base, SERVICE.name: [name]} for row in found]
+        suggestions = table.to_pylist()
+        lowest_group = min((row["group"] for row in suggestions), default=0)
+        base = before - lowest_group if rows else 0
+        rows += [{**row, "group": row["group"] + base, SERVICE.name: [name]} for row in suggestions]
     return _table(columns, rows)

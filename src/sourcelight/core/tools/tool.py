@@ -170,12 +170,12 @@ class Tool(Generic[A]):
 def _parts(arguments: type[Arguments]) -> tuple[tuple[str, bool], ...]:
     """Wire names of the arguments that ask for a part of the rows, and whether each is a cursor."""
     hints = get_type_hints(arguments, include_extras=True)
-    found = []
+    parts = []
     for name in msgspec.structs.fields(arguments):
         extra = _Shape.of(hints[name.name]).extra
         if "part" in extra:
-            found.append((name.encode_name, "cursor" in extra))
-    return tuple(found)
+            parts.append((name.encode_name, "cursor" in extra))
+    return tuple(parts)
 
 
 @cache

@@ -114,7 +114,7 @@ _ELSEWHERE = {
     "project": "repo",
 }
 """What other tools call a filter."""
-_MOST = 20
+_MAX_ADVICE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def advise(query: Query) -> tuple[Advice, ...]:
     found: dict[tuple[str, str], Advice] = {}
     for advice in _all(query):
         found.setdefault((advice.kind, advice.message), advice)
-        if len(found) == _MOST:
+        if len(found) == _MAX_ADVICE:
             break
     return tuple(found.values())
 

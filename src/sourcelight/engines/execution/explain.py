@@ -24,7 +24,7 @@ from sourcelight.engines.search.model import prepare as numbered
 if TYPE_CHECKING:
     from sourcelight.engines.execution.local import LocalEngine
 
-MOST_NAMES = 20
+MAX_NAMES = 20
 LOOK_S = 3.0
 _FIXED = {
     "type": "which kinds of results", "select": "what results are turned into", "count": "matches after which to stop",
@@ -212,7 +212,7 @@ def _summed(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
     return replace(
         first,
         **sums,
-        names=tuple(sorted(name for part in parts for name in part.names)[:MOST_NAMES]),
+        names=tuple(sorted(name for part in parts for name in part.names)[:MAX_NAMES]),
         filters=filters,
         patterns=tuple(patterns),
         without_index=tuple(dict.fromkeys(name for part in parts for name in part.without_index)),
@@ -262,7 +262,7 @@ def _alternative(
         filters=tuple(_filters(alternative, sums, len(names))),
         patterns=patterns,
         repositories=len(names),
-        names=tuple(names[:MOST_NAMES]),
+        names=tuple(names[:MAX_NAMES]),
         forks_left_out=len(plan.selection.forks_left_out),
         archived_left_out=len(plan.selection.archived_left_out),
         repository_hits=len(plan.repository_hits),

@@ -100,7 +100,7 @@ RETRY_S = 30.0
 
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
-_MOST_READ = 64
+_MAX_CACHED_QUERIES = 64
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 
@@ -368,7 +368,7 @@ class LocalEngine:
         found = self._check(query, request), self._scoped(query)
         if len(request.query) <= _SHORT and [id(item.alternative) for item in found[1]] == [*map(id, query.plan)]:
             # No context stood for what may change.
-            if len(self._read) >= _MOST_READ:
+            if len(self._read) >= _MAX_CACHED_QUERIES:
                 self._read.clear()
             self._read[id(query)] = found
         return found

@@ -22,8 +22,8 @@ from sourcelight.engines.execution.protocol import amount, names
 from sourcelight.engines.search import IndexProgress, Target
 from sourcelight.repos import SkippedRepository
 
-_MOST_LISTED = 10
-_MOST_IN_TITLE = 2
+_MAX_LISTED = 10
+_MAX_IN_TITLE = 2
 _LONGEST_IN_TITLE = 160
 
 
@@ -35,7 +35,7 @@ def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories or revisions that the query asked for and that are not there, or can't be indexed."""
-    shown = [f"{name}: {why}" for name, why in sorted(places.items())[:_MOST_IN_TITLE]]
+    shown = [f"{name}: {why}" for name, why in sorted(places.items())[:_MAX_IN_TITLE]]
     more = ["…"] if len(places) > len(shown) else []
     for item in _told("repository-missing", "missing", "These were asked for and not searched", places):
         title = f"{item.title} ({'; '.join([*shown, *more])})"
@@ -45,7 +45,7 @@ def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
 def _told(reason: str, what: str, said: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
     """How many are `what`, and some of them, each with the reason; nothing for none."""
     if of_names:
-        listed = [f"- `{name}`: {why}" for name, why in sorted(of_names.items())[:_MOST_LISTED]]
+        listed = [f"- `{name}`: {why}" for name, why in sorted(of_names.items())[:_MAX_LISTED]]
         yield Skipped(reason, f"{amount(len(of_names))} {what}", "\n".join([f"{said}:", *listed]), "warn")
 
 
@@ -86,7 +86,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
         total = sum(count for count, _ in commits.values())
         listed = [
             f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
-            for name, (count, oids) in sorted(commits.items())[:_MOST_LISTED]
+            for name, (count, oids) in sorted(commits.items())[:_MAX_LISTED]
         ]
         yield Skipped(
             reason="history-incomplete",
@@ -95,7 +95,7 @@ def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator
                 [
                     f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:",
                     *listed,
-                    *(["- ..."] if len(commits) > _MOST_LISTED else []),
+                    *(["- ..."] if len(commits) > _MAX_LISTED else []),
                 ]
             ),
             severity="warn",
@@ -135,7 +135,7 @@ def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
             reason="repository-unreadable",
             title=f"{amount(len(faulty))} unreadable",
             message="These folders could not be searched:\n"
-            + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MOST_LISTED]),
+            + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MAX_LISTED]),
             severity="warn",
         )
     if empty:
@@ -196,9 +196,9 @@ def named_only(
             message = f"Files that {why}{tail}: {files:,}, in\n{names(where)}"
             if key == "missing" and missing:
                 named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
-                title += f": {', '.join(_short(text) for text in named[:_MOST_IN_TITLE])}"
-                title += f" and {amount(files - _MOST_IN_TITLE)} more" if files > _MOST_IN_TITLE else ""
-                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in named[:_MOST_LISTED])
+                title += f": {', '.join(_short(text) for text in named[:_MAX_IN_TITLE])}"
+                title += f" and {amount(files - _MAX_IN_TITLE)} more" if files > _MAX_IN_TITLE else ""
+                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in named[:_MAX_LISTED])
             yield Skipped(reason=reason, title=title, message=message, severity=severity)
 
 
@@ -207,7 +207,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_IN_TITLE else f"\u2026{text[1 - _LONGEST_IN_TITLE :]}"
 
 
-MOST_PROPOSED = 3
+MAX_PROPOSED = 3
 TRY_S = 0.3
 """Seconds that one proposed query may take to show that it finds something."""
 LONGEST = 2_000
@@ -233,7 +233,7 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
     for text, why in _candidates(query, found):
         if finds(text):
             proposed.append(ProposedQuery(text, why))
-        if len(proposed) == MOST_PROPOSED:
+        if len(proposed) == MAX_PROPOSED:
             break
     if not said and not proposed:
         return None
@@ -363,5 +363,5 @@ def _proposals(query: Query, wanted: Iterable[tuple[str, str, str]]) -> tuple[Pr
 
 
 def _listed(reasons: Mapping[str, str]) -> str:
-    lines = [f"- `{name}`: {why}" for name, why in sorted(reasons.items())[:_MOST_LISTED]]
-    return "\n".join(lines + (["- ..."] if len(reasons) > _MOST_LISTED else []))
+    lines = [f"- `{name}`: {why}" for name, why in sorted(reasons.items())[:_MAX_LISTED]]
+    return "\n".join(lines + (["- ..."] if len(reasons) > _MAX_LISTED else []))

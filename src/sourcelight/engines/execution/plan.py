@@ -275,7 +275,7 @@ def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(kept)
 
 
-_MOST = 64
+_MAX_CACHED_PLANS = 64
 
 T = TypeVar("T")
 _Key: TypeAlias = tuple[tuple[int, ...], Viewer]
@@ -364,7 +364,7 @@ class Kept(Generic[T]):
         """Keep it, and the alternatives that it is known by."""
         with self._guard:
             self._known[_key(scopes, viewer)] = scopes, repositories, found
-            if len(self._known) > _MOST:
+            if len(self._known) > _MAX_CACHED_PLANS:
                 self._known.popitem(last=False)
 
     def clear(self) -> None:

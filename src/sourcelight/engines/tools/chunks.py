@@ -22,10 +22,10 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 
-MOST_FILES = 15
-MOST_CHUNKS = 3
-MOST_CHUNK_CHARACTERS = 1024
-MOST_LINE_CHARACTERS = 256
+MAX_FILES = 15
+MAX_CHUNKS = 3
+MAX_CHUNK_CHARACTERS = 1024
+MAX_LINE_CHARACTERS = 256
 _CUT = "…"
 _PLACE = ("repository", "revision", "commit", "path")
 
@@ -63,7 +63,7 @@ class ResultChunk:
         return self.first_line + self.text.count("\n")
 
 
-def keyword_answer(text: str, context: ToolContext) -> ToolResult:
+def search_chunks(text: str, context: ToolContext) -> ToolResult:
     """Find the files that satisfy a keyword query.
 
     Raises
@@ -75,23 +75,23 @@ def keyword_answer(text: str, context: ToolContext) -> ToolResult:
     """
     query = files_query(text, everything=not context.served)
     request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
-    found = _ChunkResult(context)
+    chunks = _ChunkResult(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)
     with closing(events):  # type: ignore[type-var]  # the engine gives a generator
         for event in events:
             if isinstance(event, MatchBatch):
-                found.batches.append(event.batch)
-                found.files += len(MatchRows(event.batch).files())
-                if context.served and found.files > MOST_FILES:
+                chunks.batches.append(event.batch)
+                chunks.files += len(MatchRows(event.batch).files())
+                if context.served and chunks.files > MAX_FILES:
                     break
             elif isinstance(event, Progress):
-                found.tell(event)
+                chunks.tell(event)
             elif isinstance(event, Alert):
-                found.notices.append(f"{event.title}: {event.description}".rstrip(": "))
+                chunks.notices.append(f"{event.title}: {event.description}".rstrip(": "))
     context.cancellation.check()
     if not context.served:
-        return found.everything(text)
-    return served_answer(text, found.chunks(), found.notices, whole=found.whole and found.files <= MOST_FILES)
+        return chunks.everything(text)
+    return shortened_answer(text, chunks.chunks(), chunks.notices, whole=chunks.whole and chunks.files <= MAX_FILES)
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
     firsts, texts = rows.numbers("chunk_start_line"), rows.texts("chunk", heads)
     lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
     words, counts = rows.texts("line"), rows.numbers("match_count")
-    for at, (low, high) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
+    for at, (start, end) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
         repository, revision, commit, path = (value or "" for value in where[at])
         text = texts[at]
         if text is None:
@@ -146,7 +146,7 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
             continue
         found: dict[int, int] = {}
         terms: set[str] = set()
-        for row in range(low, high):
+        for row in range(start, end):
             spans = list(zip(starts[row] or (), ends[row] or (), strict=True))
             if spans:
                 found[lines[row]] = spans[0][0]
@@ -156,15 +156,15 @@ def chunks_of(batch: Any) -> Iterator[ResultChunk]:
             revision,
             commit,
             path,
-            int(firsts[low]),
+            int(firsts[start]),
             text,
-            int(counts[low:high].sum()),
+            int(counts[start:end].sum()),
             len(terms),
             found_at=found,
         )
 
 
-def served_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequence[str], *, whole: bool) -> ToolResult:
+def shortened_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequence[str], *, whole: bool) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
 
     Parameters
@@ -178,52 +178,52 @@ def served_answer(query: str, chunks: Iterable[ResultChunk], notices: Sequence[s
     whole
         Whether `chunks` are all there are.
     """
-    kept: list[ResultChunk] = []
+    chunks_kept: list[ResultChunk] = []
     files = left_out = 0
     for _, group in groupby(chunks, key=lambda chunk: chunk.file):
-        if files == MOST_FILES:
+        if files == MAX_FILES:
             whole = False
             break
         files += 1
         # Chunks that hold more of the different terms come first, then those with more matches.
         of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
-        best = of_file[:MOST_CHUNKS]
+        best = of_file[:MAX_CHUNKS]
         left_out += len(of_file) - len(best)
         for chunk in best:
             _cut_chunk(chunk)
             chunk.left_out = len(of_file) - len(best)
-        kept += best
+        chunks_kept += best
     said = list(notices)
-    if not whole and files == MOST_FILES:
-        said.append(f"Only the best {MOST_FILES} files are shown; more match. Narrow the query to see others.")
+    if not whole and files == MAX_FILES:
+        said.append(f"Only the best {MAX_FILES} files are shown; more match. Narrow the query to see others.")
     if left_out:
         said.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
-    facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in kept), "files": files}
-    cut = left_out > 0 or any(chunk.truncated for chunk in kept)
-    return ToolResult("found_chunks", chunk_table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
+    facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in chunks_kept), "files": files}
+    cut = left_out > 0 or any(chunk.truncated for chunk in chunks_kept)
+    return ToolResult("found_chunks", chunk_table(chunks_kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
 
 
 def _cut_chunk(chunk: ResultChunk) -> None:
     """Bring the text of a chunk within the limits of lines and chunks."""
     lines = chunk.text.split("\n")
-    shown: list[str] = []
-    room = MOST_CHUNK_CHARACTERS
+    lines_shown: list[str] = []
+    room = MAX_CHUNK_CHARACTERS
     for number, line in enumerate(lines, chunk.first_line):
         cut = _cut_line(line, chunk.found_at.get(number, 0))
         room -= len(cut) + 1
-        if room < 0 and shown:
+        if room < 0 and lines_shown:
             break
-        shown.append(cut)
-    text = "\n".join(shown)
+        lines_shown.append(cut)
+    text = "\n".join(lines_shown)
     chunk.truncated = text != chunk.text
     chunk.text = text
 
 
 def _cut_line(line: str, match_at: int) -> str:
     """A line cut to the limit, so that it shows its first match."""
-    if len(line) <= MOST_LINE_CHARACTERS:
+    if len(line) <= MAX_LINE_CHARACTERS:
         return line
-    inner = MOST_LINE_CHARACTERS - 2 * len(_CUT)
+    inner = MAX_LINE_CHARACTERS - 2 * len(_CUT)
     begin = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
     piece = line[begin : begin + inner]
     return f"{_CUT if begin else ''}{piece}{_CUT if begin + inner < len(line) else ''}"

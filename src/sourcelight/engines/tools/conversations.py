@@ -29,7 +29,7 @@ from sourcelight.core.tools.conversations import (
 from sourcelight.engines.tools.context import Conversations, ToolContext
 from sourcelight.engines.tools.handler import Handler, Rendered, tail, with_notices
 
-_MOST_ROWS = 1_000
+_MAX_ROWS = 1_000
 """Rows of a counted table that one call gives."""
 
 
@@ -62,20 +62,20 @@ def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _beside(facts: Mapping[str, Any]) -> dict[str, Any]:
     """What we say beside the known keys: who answered, of which commits, the tables, and what went wrong."""
-    found = {name: facts.get(name) for name in ("tables", "pins", "researcher", "model", "error", "state")}
-    found["tables"] = [
-        {**table, "rows": list(table["rows"])[:_MOST_ROWS], "truncated": len(table["rows"]) > _MOST_ROWS}
+    extras = {name: facts.get(name) for name in ("tables", "pins", "researcher", "model", "error", "state")}
+    extras["tables"] = [
+        {**table, "rows": list(table["rows"])[:_MAX_ROWS], "truncated": len(table["rows"]) > _MAX_ROWS}
         for table in facts.get("tables") or ()
     ]
-    found["rejected"] = _sources(facts.get("rejected", ()))
-    return {name: value for name, value in found.items() if value}
+    extras["rejected"] = _sources(facts.get("rejected", ()))
+    return {name: value for name, value in extras.items() if value}
 
 
 def _source_lines(facts: Mapping[str, Any]) -> str:
-    lines = "".join(f"- [{one.get('label', '')}]({one.get('link', '')})\n" for one in facts.get("sources", ()))
-    taken_out = "".join(f"- {code(str(one.get('label', '')))}\n" for one in facts.get("rejected", ()))
-    shown = f"\n## Sources\n\n{lines}" if lines else ""
-    return f"{shown}\n## Citations taken out\n\n{taken_out}" if taken_out else shown
+    lines = "".join(f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in facts.get("sources", ()))
+    rejected = "".join(f"- {code(str(source.get('label', '')))}\n" for source in facts.get("rejected", ()))
+    section = f"\n## Sources\n\n{lines}" if lines else ""
+    return f"{section}\n## Citations taken out\n\n{rejected}" if rejected else section
 
 
 def _render_asked(answer: ToolResult, context: ToolContext) -> Rendered:
@@ -133,8 +133,8 @@ def _render_read(answer: ToolResult, context: ToolContext) -> Rendered:
     )
     parts = [f"---\n{head}---\n"]
     for question in questions:
-        told = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
-        parts.append(f"# {_one_line(question['question'])}\n\n{told}\n{_source_lines(question)}")
+        reply = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
+        parts.append(f"# {_one_line(question['question'])}\n\n{reply}\n{_source_lines(question)}")
     return payload, with_notices("\n".join(parts), answer)
 
 

@@ -28,20 +28,20 @@ from sourcelight.repos.objects import MAX_CONTENT_BYTES
 
 
 def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResult:
-    wanted = arguments.query.strip().casefold()
-    found = sorted(
-        (r for r in context.engine.catalog.visible(context.viewer) if wanted in r.facts.name.casefold()),
+    fragment = arguments.query.strip().casefold()
+    matches = sorted(
+        (r for r in context.engine.catalog.visible(context.viewer) if fragment in r.facts.name.casefold()),
         key=lambda r: r.facts.name,
     )
-    names = [repository.facts.name for repository in found]
+    names = [repository.facts.name for repository in matches]
     after, before = _name_of(arguments.after, "after"), _name_of(arguments.before, "before")
-    low = 0 if after is None else bisect_right(names, after)
-    high = len(names) if before is None else max(bisect_left(names, before), low)
+    start = 0 if after is None else bisect_right(names, after)
+    end = len(names) if before is None else max(bisect_left(names, before), start)
     limit = arguments.limit or (DEFAULT_PAGE if context.served else None)
-    if limit is not None and high - low > limit:
+    if limit is not None and end - start > limit:
         # Without `after`, `before` asks for the page that ends there.
-        low, high = (high - limit, high) if before is not None and after is None else (low, low + limit)
-    page = [repository.facts for repository in found[low:high]]
+        start, end = (end - limit, end) if before is not None and after is None else (start, start + limit)
+    page = [repository.facts for repository in matches[start:end]]
     table = table_of(
         "repository_list",
         len(page),
@@ -53,19 +53,19 @@ def _list_repos(arguments: ListReposArguments, context: ToolContext) -> ToolResu
         archived=[facts.archived for facts in page],
         url=[repository_url(context.base_url, facts.name) for facts in page],
     )
-    more = high < len(names)
+    has_next_page = end < len(names)
     notices: tuple[str, ...] = ()
-    if more and limit is not None:
+    if has_next_page and limit is not None:
         notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
     facts = {
         "query": arguments.query,
         "total": len(names),
         "start_cursor": _cursor(page[0].name) if page else None,
         "end_cursor": _cursor(page[-1].name) if page else None,
-        "has_previous_page": low > 0,
-        "has_next_page": more,
+        "has_previous_page": start > 0,
+        "has_next_page": has_next_page,
     }
-    return ToolResult("repository_list", table, facts, not more and not low, notices)
+    return ToolResult("repository_list", table, facts, not has_next_page and not start, notices)
 
 
 def _cursor(name: str) -> str:
@@ -130,13 +130,13 @@ def _repository_line(row: Mapping[str, Any]) -> str:
     return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
 
 
-MOST_BYTES = 131_072
+MAX_SERVED_BYTES = 131_072
 """Bytes of text that one served call of `read_file` gives."""
-_MOST_ENTRIES = 1_000
+_MAX_ENTRIES = 1_000
 
 
 def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
-    place = place_of(context, arguments.repo, arguments.revision or "")
+    target = place_of(context, arguments.repo, arguments.revision or "")
     path = clean_path(arguments.path)
     first, last = arguments.start_line, arguments.end_line
     if first is not None and last is not None and last < first:
@@ -145,17 +145,17 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
             tool="read_file",
             argument="endLine",
         )
-    with ObjectReader(place.repository) as reader:
-        entry = find_entry(reader, place.commit, path, place.revision)
+    with ObjectReader(target.repository) as reader:
+        entry = find_entry(reader, target.commit, path, target.revision)
         if entry.kind == "directory":
             raise ToolError(
                 f"read_file: {path or '/'} is a folder; list_files lists it", tool="read_file", argument="path"
             )
         if entry.kind == "submodule":
             raise _submodule("read_file", entry)
-        whole = first is None and last is None
+        is_whole_file = first is None and last is None
         size = reader.size(entry.object_id)
-        if context.served and whole and size is not None and size > MOST_BYTES:
+        if context.served and is_whole_file and size is not None and size > MAX_SERVED_BYTES:
             raise ToolError(_too_large(path, f"the file has {size:,} bytes"), tool="read_file", argument="startLine")
         begin = first or 1
         selected = read_lines(reader, entry.object_id, begin, last, context.cancellation)
@@ -163,7 +163,7 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
         missing = "this clone does not hold the content of the file, or it can't be read"
         if size is not None and size > MAX_CONTENT_BYTES:
             missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
-        raise PathNotFound(place.name, place.revision, path, missing)
+        raise PathNotFound(target.name, target.revision, path, missing)
     if selected.is_binary:
         raise ToolError(f"read_file: {path} holds no text: it is a binary file of {size:,} bytes", tool="read_file")
     total = selected.total_lines
@@ -175,43 +175,43 @@ def _read_file(arguments: ReadFileArguments, context: ToolContext) -> ToolResult
             argument="startLine",
         )
     chosen = selected.lines
-    if selected.range_bytes > (MOST_BYTES if context.served else MAX_RANGE_BYTES):
-        limit = MOST_BYTES if context.served else MAX_RANGE_BYTES
+    if selected.range_bytes > (MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES):
+        limit = MAX_SERVED_BYTES if context.served else MAX_RANGE_BYTES
         what = f"lines {begin} to {stop} have {selected.range_bytes:,} bytes"
         raise ToolError(_too_large(path, what, chosen, begin, limit=limit), tool="read_file", argument="endLine")
     texts = [line.decode("utf-8", "replace") for line in chosen]
     table = table_of(
         "file_lines",
         len(texts),
-        repository=place.name,
-        revision=place.revision,
-        commit=place.commit,
+        repository=target.name,
+        revision=target.revision,
+        commit=target.commit,
         path=entry.path,
         line_number=list(range(begin, begin + len(texts))),
         line=texts,
     )
     facts = {
-        "repository": place.name,
-        "revision": place.revision,
-        "commit": place.commit,
+        "repository": target.name,
+        "revision": target.revision,
+        "commit": target.commit,
         "path": entry.path,
         "start_line": begin,
         "end_line": begin + len(texts) - 1,
         "total_lines": total,
-        "whole": whole,
+        "whole": is_whole_file,
     }
     notices = ("This is a symbolic link; the text is where it leads.",) if entry.kind == "symlink" else ()
     return ToolResult("file_lines", table, facts, notices=notices)
 
 
 def _too_large(
-    path: str, what: str, lines: list[bytes] | None = None, begin: int = 1, *, limit: int = MOST_BYTES
+    path: str, what: str, lines: list[bytes] | None = None, begin: int = 1, *, limit: int = MAX_SERVED_BYTES
 ) -> str:
     """Why a text is not given, and what to ask in its place."""
-    fitting = room = 0
+    fitting = size_bytes = 0
     for line in lines or ():
-        room += len(line) + 1
-        if room > limit:
+        size_bytes += len(line) + 1
+        if size_bytes > limit:
             break
         fitting += 1
     fits = f" (lines {begin} to {begin + fitting - 1} fit)" if fitting else ""
@@ -251,39 +251,39 @@ def _render_file(answer: ToolResult, context: ToolContext) -> Rendered:
 
 
 def _list_files(arguments: ListFilesArguments, context: ToolContext) -> ToolResult:
-    place = place_of(context, arguments.repo, arguments.revision or "")
+    target = place_of(context, arguments.repo, arguments.revision or "")
     path = clean_path(arguments.path or "")
-    with ObjectReader(place.repository) as reader:
-        entry = find_entry(reader, place.commit, path, place.revision)
+    with ObjectReader(target.repository) as reader:
+        entry = find_entry(reader, target.commit, path, target.revision)
         if entry.kind == "submodule":
             raise _submodule("list_files", entry)
         if entry.kind != "directory":
             raise ToolError(
                 f"list_files: {path} is a {entry.kind}; read_file reads it", tool="list_files", argument="path"
             )
-        entries = list_folder(reader, place.commit, entry, place.revision)
+        entries = list_folder(reader, target.commit, entry, target.revision)
     total = len(entries)
     notices: tuple[str, ...] = ()
-    if context.served and total > _MOST_ENTRIES:
-        entries = entries[:_MOST_ENTRIES]
+    if context.served and total > _MAX_ENTRIES:
+        entries = entries[:_MAX_ENTRIES]
         notices = (
-            f"The first {_MOST_ENTRIES:,} of {total:,} entries are shown; keyword_search with file: finds others.",
+            f"The first {_MAX_ENTRIES:,} of {total:,} entries are shown; keyword_search with file: finds others.",
         )
     folders = [each.kind in {"directory", "submodule"} for each in entries]
     table = table_of(
         "files",
         len(entries),
-        repository=place.name,
-        revision=place.revision,
-        commit=place.commit,
+        repository=target.name,
+        revision=target.revision,
+        commit=target.commit,
         path=[each.path + ("/" if folder else "") for each, folder in zip(entries, folders, strict=True)],
         is_directory=folders,
         kind=[each.kind for each in entries],
     )
     facts = {
-        "repository": place.name,
-        "revision": place.revision,
-        "commit": place.commit,
+        "repository": target.name,
+        "revision": target.revision,
+        "commit": target.commit,
         "path": entry.path,
         "total": total,
     }

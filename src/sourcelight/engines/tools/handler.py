@@ -32,73 +32,73 @@ class Omission:
 
 @dataclass(slots=True)
 class PartialResult:
-    """What some repositories gave for a call; it travels between processes as it is.
+    """Results of some repositories for one call; workers of a cluster send it as it is.
 
     Attributes
     ----------
-    asked
+    repositories
         Names of the repositories, in the order of the call.
-    found
-        What was found in each that has something to say: numbers and Arrow tables.
-    echoed
-        How dates were understood.
-    absent
-        How many of `asked` do not have a revision.
-    lacks
+    results
+        By name, the result of each repository that has one: numbers and Arrow tables.
+    dates
+        Dates of the call as the moments that they mean.
+    missing_revisions
+        How many of `repositories` lack a revision.
+    omissions
         What makes the answer less than whole.
     """
 
-    asked: tuple[str, ...]
-    found: dict[str, Any] = field(default_factory=dict)
-    echoed: dict[str, str] = field(default_factory=dict)
-    absent: dict[str, int] = field(default_factory=dict)
-    lacks: list[Omission] = field(default_factory=list)
+    repositories: tuple[str, ...]
+    results: dict[str, Any] = field(default_factory=dict)
+    dates: dict[str, str] = field(default_factory=dict)
+    missing_revisions: dict[str, int] = field(default_factory=dict)
+    omissions: list[Omission] = field(default_factory=list)
 
     @classmethod
-    def joined(cls, asked: Sequence[str], parts: Iterable[PartialResult]) -> PartialResult:
-        """One part of several, in the order of `asked`."""
-        whole = cls(tuple(asked))
-        found: dict[str, Any] = {}
+    def merge(cls, repositories: Sequence[str], parts: Iterable[PartialResult]) -> PartialResult:
+        """Make one partial result of several, in the order of `repositories`."""
+        merged = cls(tuple(repositories))
+        results: dict[str, Any] = {}
         for part in parts:
-            found |= part.found
-            whole.echoed = whole.echoed or part.echoed
-            whole.lacks += part.lacks
-            for revision, count in part.absent.items():
-                whole.absent[revision] = whole.absent.get(revision, 0) + count
-        whole.found = {name: found[name] for name in asked if name in found}
-        place = {name: at for at, name in enumerate(asked)}
-        whole.lacks.sort(key=lambda lack: (_STAGES.index(lack.stage), place.get(lack.repository, -1)))
-        return whole
+            results |= part.results
+            merged.dates = merged.dates or part.dates
+            merged.omissions += part.omissions
+            for revision, count in part.missing_revisions.items():
+                merged.missing_revisions[revision] = merged.missing_revisions.get(revision, 0) + count
+        merged.results = {name: results[name] for name in repositories if name in results}
+        order = {name: position for position, name in enumerate(repositories)}
+        merged.omissions.sort(key=lambda omission: (_STAGES.index(omission.stage), order.get(omission.repository, -1)))
+        return merged
 
     @property
     def names(self) -> list[str]:
-        """Repositories that have something to say."""
-        return list(self.found)
+        """Repositories that have a result."""
+        return list(self.results)
 
     @property
     def notices(self) -> list[str]:
-        """What the reader has to know about repositories that are missing or not whole, one sentence each."""
+        """Sentences about repositories that are missing or not whole."""
         revisions = [
-            f"{count} of {len(self.asked)} repositories have no revision {revision}."
-            for revision, count in self.absent.items()
+            f"{count} of {len(self.repositories)} repositories have no revision {revision}."
+            for revision, count in self.missing_revisions.items()
         ]
-        first = [lack.sentence for lack in self.lacks if lack.stage == "kind"]
-        return [*first, *revisions, *(lack.sentence for lack in self.lacks if lack.stage != "kind")]
+        kinds = [omission.sentence for omission in self.omissions if omission.stage == "kind"]
+        return [*kinds, *revisions, *(omission.sentence for omission in self.omissions if omission.stage != "kind")]
 
     @property
     def complete(self) -> bool:
         """Whether nothing is missing."""
-        return not self.lacks
+        return not self.omissions
 
-    def lack(self, stage: str, repository: str, sentence: str) -> None:
-        """Note something that makes the answer less than whole, and at which stage: kind, update, open or answer."""
-        self.lacks.append(Omission(stage, repository, sentence))
+    def omit(self, stage: str, repository: str, sentence: str) -> None:
+        """Note what makes the answer less than whole, and at which stage: kind, update, open or answer."""
+        self.omissions.append(Omission(stage, repository, sentence))
 
     def check_revisions(self) -> None:
         """Raise `RevisionNotFound` for a revision that no repository has."""
-        for revision, count in self.absent.items():
-            if count == len(self.asked):
-                raise RevisionNotFound(self.asked[0], revision)
+        for revision, count in self.missing_revisions.items():
+            if count == len(self.repositories):
+                raise RevisionNotFound(self.repositories[0], revision)
 
 
 @dataclass(frozen=True, slots=True)

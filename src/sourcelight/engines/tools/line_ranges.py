@@ -70,39 +70,39 @@ def read_lines(
 
 def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineRange:
     """Take the lines `first` to `last` (from 1, both included; None: to the end) of a content that comes in pieces."""
-    found = LineRange()
-    held = 0
+    selection = LineRange()
+    kept_bytes = 0
     line: list[bytes] = []
     number = 1
     ends_open = False
     for chunk in chunks:
-        found.total_bytes += len(chunk)
+        selection.total_bytes += len(chunk)
         if b"\0" in chunk:
-            found.is_binary = True
+            selection.is_binary = True
             break
         after = number + chunk.count(b"\n")
         if after >= first and (last is None or number <= last):
-            *whole, rest = chunk.split(b"\n")
-            for at, part in enumerate(whole, number):
-                if first <= at and (last is None or at <= last):
-                    found.range_bytes += len(part) + 1
-                    held += len(part)
-                    if held <= MAX_RANGE_BYTES:
-                        found.lines.append(b"".join([*line, part]))
+            *complete_lines, remainder = chunk.split(b"\n")
+            for line_number, piece in enumerate(complete_lines, number):
+                if first <= line_number and (last is None or line_number <= last):
+                    selection.range_bytes += len(piece) + 1
+                    kept_bytes += len(piece)
+                    if kept_bytes <= MAX_RANGE_BYTES:
+                        selection.lines.append(b"".join([*line, piece]))
                     line = []
-            if rest and first <= after and (last is None or after <= last):
-                found.range_bytes += len(rest)
-                held += len(rest)
-                if held <= MAX_RANGE_BYTES:
-                    line.append(rest)
+            if remainder and first <= after and (last is None or after <= last):
+                selection.range_bytes += len(remainder)
+                kept_bytes += len(remainder)
+                if kept_bytes <= MAX_RANGE_BYTES:
+                    line.append(remainder)
         number = after
         ends_open = not chunk.endswith(b"\n")
-    found.total_lines = number if ends_open else number - 1
+    selection.total_lines = number if ends_open else number - 1
     if ends_open and first <= number and (last is None or number <= last):
-        found.range_bytes += 1
-        if held <= MAX_RANGE_BYTES:
-            found.lines.append(b"".join(line))
-    return found
+        selection.range_bytes += 1
+        if kept_bytes <= MAX_RANGE_BYTES:
+            selection.lines.append(b"".join(line))
+    return selection
 
 
 def _cut(data: bytes) -> Iterator[bytes]:

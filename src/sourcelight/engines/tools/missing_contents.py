@@ -30,17 +30,17 @@ def missing_contents(
                 yield " ".join(item.message.split())
     if not tool.reads:
         return
-    wanted = None if over_all else _concerned(result, arguments)
+    concerned = None if over_all else _concerned(result, arguments)
     path = str(arguments.get("path") or "") if tool.reads == "path" else ""
     for repository in context.engine.catalog.visible(context.viewer):
-        if wanted is None or repository.name in wanted:
-            named = [text for text in _missing(repository, arguments, context) if _within(text, path)]
-            if named:
-                files = "1 file" if len(named) == 1 else f"{len(named):,} files"
-                more = f" and {len(named) - _MAX_NAMED:,} more" if len(named) > _MAX_NAMED else ""
+        if concerned is None or repository.name in concerned:
+            paths = [text for text in _missing(repository, arguments, context) if _within(text, path)]
+            if paths:
+                files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
+                suffix = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
                 yield (
                     f"{repository.name}: the content of {files} is not in this clone and was not read: "
-                    f"{', '.join(named[:_MAX_NAMED])}{more}."
+                    f"{', '.join(paths[:_MAX_NAMED])}{suffix}."
                 )
 
 

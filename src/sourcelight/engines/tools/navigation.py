@@ -35,7 +35,7 @@ SERVED_REFERENCES = 100
 SERVED_SECONDS = 30.0
 """Time that a served call may take."""
 
-_TELL_S = 0.1
+_REPORT_EVERY_S = 0.1
 _ABOVE, _BELOW = 4, 2
 # What payloads carry beside places and code, so that a remote client makes the same rows.
 _CAMEL = {"start_line": "beginLine", "end_line": "endLine"}
@@ -66,20 +66,22 @@ def document_of(call: str, arguments: FileArguments, workspace: Workspace) -> Do
     revision = arguments.revision or ""
     path = clean_path(arguments.path)
     project = workspace.project(arguments.repo.strip("/"), revision)
-    found = project.document(path.encode())
-    if found is None:
+    document = project.document(path.encode())
+    if document is None:
         if path.encode() in project.directories():
             raise ToolError(f"{call}: {path} is a folder; a file is needed", tool=call, argument="path")
         raise PathNotFound(project.name, revision, path)
-    return found
+    return document
 
 
-def begin(context: ToolContext, document: Document) -> None:
+def start_definitions(context: ToolContext, document: Document) -> None:
     """Let missing tables of definitions be found behind this call."""
     context.engine.definitions.start([document.project.target])
 
 
-def asked_of(call: str, arguments: SymbolArguments, document: Document, column: int | None = None) -> SymbolQuery:
+def symbol_query_of(
+    call: str, arguments: SymbolArguments, document: Document, column: int | None = None
+) -> SymbolQuery:
     """Read what a call asks for; raises `ToolError` for what names no symbol."""
     from sourcelight.engines.navigation.definitions import SymbolQuery
 
@@ -94,14 +96,14 @@ def asked_of(call: str, arguments: SymbolArguments, document: Document, column: 
     return SymbolQuery(document, symbol, line, column)
 
 
-def _facts(asked: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
-    project = asked.document.project
+def _facts(query: SymbolQuery, arguments: SymbolArguments) -> dict[str, Any]:
+    project = query.document.project
     return {
         "repository": project.name,
         "revision": arguments.revision or "",
         "commit": project.commit,
-        "path": asked.document.shown_path,
-        "symbol": asked.name,
+        "path": query.document.shown_path,
+        "symbol": query.name,
     }
 
 
@@ -121,16 +123,16 @@ def _go_to_definition(arguments: GoToDefinitionArguments, context: ToolContext) 
 
     workspace = workspace_of(context)
     document = document_of("go_to_definition", arguments, workspace)
-    begin(context, document)
-    asked = asked_of("go_to_definition", arguments, document, arguments.column)
-    found = definitions_of(asked, workspace)
+    start_definitions(context, document)
+    query = symbol_query_of("go_to_definition", arguments, document, arguments.column)
+    definitions = definitions_of(query, workspace)
     revisions = {document.project.key: arguments.revision or ""}
-    rows = definition_rows(asked.name, found, workspace, revisions)
+    rows = definition_rows(query.name, definitions, workspace, revisions)
     if not rows or any(row["how"] == "name" for row in rows):
         workspace.note_missing_anywhere()  # what the name means may be defined there
     notices = notices_of(workspace)
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
-    return ToolResult("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
+    return ToolResult("definitions", table("definitions", rows), _facts(query, arguments), complete, notices)
 
 
 def _render_definitions(answer: ToolResult, context: ToolContext) -> Rendered:
@@ -161,34 +163,36 @@ def _find_references(arguments: FindReferencesArguments, context: ToolContext) -
 
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
-    begin(context, document)
-    asked = asked_of("find_references", arguments, document, arguments.column)
+    start_definitions(context, document)
+    query = symbol_query_of("find_references", arguments, document, arguments.column)
     limit = arguments.limit or (SERVED_REFERENCES if context.served else None)
-    key = question_key(asked, arguments.revision or "", workspace)
-    kept = workspace.navigator.answers.get(key)
+    key = question_key(query, arguments.revision or "", workspace)
+    cached = workspace.navigator.answers.get(key)
     complete = True
-    if kept is not None:
-        workspace.notices.update(kept.notices)
+    if cached is not None:
+        workspace.notices.update(cached.notices)
         if context.observer is not None:
-            _Telling(context, limit).end(kept.first(limit))
+            _ReferenceReporter(context, limit).end(cached.first(limit))
     else:
-        kept, complete = _references(asked, arguments, context, workspace, limit)
+        cached, complete = _references(query, arguments, context, workspace, limit)
         workspace.note_missing_anywhere()
         if complete and is_lasting(workspace):
-            kept = CachedReferences(kept.table, kept.order, kept.definitions, kept.left_out, dict(workspace.notices))
-            workspace.navigator.answers.put(key, kept)
-    table = kept.first(limit)
+            cached = CachedReferences(
+                cached.table, cached.order, cached.definitions, cached.left_out, dict(workspace.notices)
+            )
+            workspace.navigator.answers.put(key, cached)
+    table = cached.first(limit)
     if limit is not None and table.num_rows >= limit:
-        complete = complete and table.num_rows == kept.table.num_rows
+        complete = complete and table.num_rows == cached.table.num_rows
         if not complete:
             workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
-    facts = {**_facts(asked, arguments), "definitions": kept.definitions, "left_out": kept.left_out}
+    facts = {**_facts(query, arguments), "definitions": cached.definitions, "left_out": cached.left_out}
     complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
     return ToolResult("references", table, facts, complete, notices_of(workspace))
 
 
 def _references(
-    asked: SymbolQuery,
+    query: SymbolQuery,
     arguments: FindReferencesArguments,
     context: ToolContext,
     workspace: Workspace,
@@ -201,34 +205,34 @@ def _references(
     from sourcelight.engines.navigation.references import References
     from sourcelight.engines.navigation.workspace import CachedReferences
 
-    project = asked.document.project
-    search = References(asked, workspace)
+    project = query.document.project
+    search = References(query, workspace)
     revisions = {project.key: arguments.revision or ""}
     rows: list[dict[str, Any]] = []
-    complete, telling = True, _Telling(context, limit)
+    complete, reporter = True, _ReferenceReporter(context, limit)
     for file_count, found in enumerate(search.batches(), 1):
-        rows += reference_rows(asked.name, found if limit is None else found[: limit - len(rows)], workspace, revisions)
-        telling.tell(file_count, rows)
+        rows += reference_rows(query.name, found if limit is None else found[: limit - len(rows)], workspace, revisions)
+        reporter.report(file_count, rows)
         if limit is not None and len(rows) >= limit:
             complete = False
             break
     if context.observer is not None:
-        telling.end(table("references", rows[telling.told : limit]))
+        reporter.end(table("references", rows[reporter.reported : limit]))
     if search.left_out:
         workspace.notice(
             "left-out",
-            f"{search.left_out:,} further places with the name {asked.name} were left out: "
+            f"{search.left_out:,} further places with the name {query.name} were left out: "
             "what stands before the dot there is not known.",
         )
     if not search.definitions:
-        workspace.notice("not-found", f"Symbol not found: {asked.name} is not defined in {asked.document.shown_path}.")
+        workspace.notice("not-found", f"Symbol not found: {query.name} is not defined in {query.document.shown_path}.")
     shown = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
     order = np.array(sorted(range(len(rows)), key=shown.__getitem__), dtype=np.int64)
-    kept = CachedReferences(table("references", rows), order, len(search.definitions), search.left_out, {})
-    return kept, complete and search.complete
+    references = CachedReferences(table("references", rows), order, len(search.definitions), search.left_out, {})
+    return references, complete and search.complete
 
 
-class _Telling:
+class _ReferenceReporter:
     """Tells the rows of an answer as they are found, those of the first file at once, then ten times a second."""
 
     def __init__(self, context: ToolContext, limit: int | None) -> None:
@@ -236,25 +240,25 @@ class _Telling:
         self._limit = limit
         self._last = 0.0
         self._files = 0
-        self.told = 0
+        self.reported = 0
 
-    def tell(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    def report(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Tell what is new among all rows so far, if it is time to."""
         from sourcelight.engines.navigation.locations import table
 
         self._files = files
-        if self._observer is not None and time.monotonic() - self._last > _TELL_S:
-            self._tell(table("references", rows[self.told : self._limit]), len(rows))
+        if self._observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:
+            self._report(table("references", rows[self.reported : self._limit]), len(rows))
             self._last = time.monotonic()
 
     def end(self, rest: Any) -> None:
         """Tell the rows that were not told yet."""
         if self._observer is not None and rest.num_rows:
-            self._tell(rest, self.told + rest.num_rows)
+            self._report(rest, self.reported + rest.num_rows)
 
-    def _tell(self, rows: Any, count: int) -> None:
+    def _report(self, rows: Any, count: int) -> None:
         assert self._observer is not None  # noqa: S101 - narrows for the type checker
-        self.told += rows.num_rows
+        self.reported += rows.num_rows
         self._observer(ToolProgress("finding references", self._files, 0, f"{count:,} found", rows))
 
 
@@ -263,14 +267,14 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     workspace = workspace_of(context)
     references, texts = [], []
     for (name, commit, path), grouped in groupby(rows, key=itemgetter("repository", "commit", "path")):
-        held = list(grouped)
+        group = list(grouped)
         text = _text_of(context, workspace, name, commit, path)
         chunks = []
-        for row in held:
+        for row in group:
             number = row["line_number"]
             first = max(1, number - _ABOVE) if text else number
-            around = text[first - 1 : number + _BELOW]
-            lines = _shortened(around, number - first, row["line"]) if text else [row["line"]]
+            context_lines = text[first - 1 : number + _BELOW]
+            lines = _shortened(context_lines, number - first, row["line"]) if text else [row["line"]]
             span = {"line": number, "start": row["start"], "end": row["end"]}
             chunks.append(
                 {
@@ -288,12 +292,14 @@ def _render_references(answer: ToolResult, context: ToolContext) -> Rendered:
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
 
 
-def _shortened(lines: list[str], own: int, line: str) -> list[str]:
+def _shortened(lines: list[str], own_index: int, line: str) -> list[str]:
     """Cut lines of generated files as rows have them: of the place's own, what stands around it."""
     from sourcelight.engines.navigation.locations import MAX_LINE_BYTES
 
-    shown = [one[:MAX_LINE_BYTES] for one in lines]
-    return [line if at == own and len(one) > len(line) else shown[at] for at, one in enumerate(lines)]
+    shortened = [text[:MAX_LINE_BYTES] for text in lines]
+    return [
+        line if index == own_index and len(text) > len(line) else shortened[index] for index, text in enumerate(lines)
+    ]
 
 
 def _text_of(context: ToolContext, workspace: Workspace, name: str, commit: str, path: str) -> list[str]:

@@ -26,26 +26,32 @@ from sourcelight.core.tools.navigation import (
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
-from sourcelight.engines.tools.navigation import asked_of, begin, document_of, notices_of, workspace_of
+from sourcelight.engines.tools.navigation import (
+    document_of,
+    notices_of,
+    start_definitions,
+    symbol_query_of,
+    workspace_of,
+)
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace
     from sourcelight.engines.navigation.graphs import CallSite
 
-_TELL_S = 0.1
+_REPORT_EVERY_S = 0.1
 _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed", "missing"})
 
 
-class _Teller:
+class _StageReporter:
     """Tells the observer now and then."""
 
     def __init__(self, context: ToolContext, stage: str, total: int = 0) -> None:
         self._context, self._stage, self._total = context, stage, total
         self._last = 0.0
 
-    def tell(self, done: int, detail: str = "") -> None:
+    def report(self, done: int, detail: str = "") -> None:
         observer = self._context.observer
-        if observer is not None and time.monotonic() - self._last > _TELL_S:
+        if observer is not None and time.monotonic() - self._last > _REPORT_EVERY_S:
             self._last = time.monotonic()
             observer(ToolProgress(self._stage, done, self._total, detail))
 
@@ -80,9 +86,9 @@ def _where(project: Project, revision: str | None) -> dict[str, Any]:
 def _documents(project: Project, prefix: str) -> list[Document]:
     from sourcelight.engines.symbols import LANGUAGES
 
-    wanted = prefix.strip("/").encode()
-    found = [project.document_at(number) for number, path in enumerate(project.paths) if _below(path, wanted)]
-    return [document for document in found if document.language in LANGUAGES]
+    directory = prefix.strip("/").encode()
+    documents = [project.document_at(number) for number, path in enumerate(project.paths) if _below(path, directory)]
+    return [document for document in documents if document.language in LANGUAGES]
 
 
 def _below(path: bytes, folder: bytes) -> bool:
@@ -102,13 +108,13 @@ def _symbols(arguments: SymbolsArguments, context: ToolContext) -> ToolResult:
     workspace = workspace_of(context)
     project = _project_of(arguments.repo, arguments.revision, context, workspace)
     documents = _documents(project, arguments.path or "")
-    teller = _Teller(context, "reading definitions", len(documents))
+    reporter = _StageReporter(context, "reading definitions", len(documents))
     rows: list[dict[str, Any]] = []
     for number, document in enumerate(documents):
         workspace.budget.check()
-        found = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
-        rows += [row for row in found if not codes or row["kind"] in codes]
-        teller.tell(number, f"{len(rows):,} definitions")
+        file_rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
+        rows += [row for row in file_rows if not codes or row["kind"] in codes]
+        reporter.report(number, f"{len(rows):,} definitions")
     workspace.note_missing([project], (arguments.path or "").strip("/").encode())
     facts = {**_where(project, arguments.revision), "kind": sorted(codes), "path": arguments.path or ""}
     return _answer("symbols", rows, facts, workspace)
@@ -120,7 +126,7 @@ def _outline(arguments: OutlineArguments, context: ToolContext) -> ToolResult:
 
     workspace = workspace_of(context)
     document = document_of("outline", arguments, workspace)
-    begin(context, document)
+    start_definitions(context, document)
     rows = symbol_rows(document, outline_of(document, workspace), arguments.revision or "")
     workspace.note_missing([document.project], document.path)
     facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "language": document.language}
@@ -133,27 +139,27 @@ def _imports(arguments: ImportsArguments, context: ToolContext) -> ToolResult:
 
     workspace = workspace_of(context)
     project = _project_of(arguments.repo, arguments.revision, context, workspace)
-    wanted = (arguments.path or "").strip("/").encode()
-    teller = _Teller(context, "reading imports")
+    directory = (arguments.path or "").strip("/").encode()
+    reporter = _StageReporter(context, "reading imports")
     rows: list[dict[str, Any]] = []
-    for number, found in enumerate(imports_in(project, workspace)):
-        if not _below(found[0].document.path, wanted):
+    for number, file_imports in enumerate(imports_in(project, workspace)):
+        if not _below(file_imports[0].document.path, directory):
             continue
-        where = file_columns(found[0].document, arguments.revision or "")
+        where = file_columns(file_imports[0].document, arguments.revision or "")
         rows += [
             {
                 **where,
-                "line_number": one.statement.line,
-                "module": one.statement.module,
-                "member": one.statement.member,
-                "alias": one.statement.alias,
-                "target_repository": one.target.project.name if one.target is not None else None,
-                "target_path": one.target.shown_path if one.target is not None else None,
+                "line_number": import_.statement.line,
+                "module": import_.statement.module,
+                "member": import_.statement.member,
+                "alias": import_.statement.alias,
+                "target_repository": import_.target.project.name if import_.target is not None else None,
+                "target_path": import_.target.shown_path if import_.target is not None else None,
             }
-            for one in found
+            for import_ in file_imports
         ]
-        teller.tell(number, f"{len(rows):,} imports")
-    workspace.note_missing([project], wanted)
+        reporter.report(number, f"{len(rows):,} imports")
+    workspace.note_missing([project], directory)
     return _answer("imports", rows, {**_where(project, arguments.revision), "path": arguments.path or ""}, workspace)
 
 
@@ -164,7 +170,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
     names = list(arguments.repos or ()) or [repository.name for repository in workspace.repositories]
     projects = [workspace.project(name.strip("/")) for name in dict.fromkeys(names)]
     _wait(context, projects, workspace)
-    teller = _Teller(context, "reading imports", len(projects))
+    reporter = _StageReporter(context, "reading imports", len(projects))
     rows: list[dict[str, Any]] = []
     for number, edges in enumerate(edges_of(projects, workspace), 1):
         rows += [
@@ -179,7 +185,7 @@ def _dependency_graph(arguments: DependencyGraphArguments, context: ToolContext)
             for edge in edges
             if arguments.external is not False or not edge.external
         ]
-        teller.tell(number, edges[0].source if edges else "")
+        reporter.report(number, edges[0].source if edges else "")
     workspace.note_missing(projects)
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
@@ -210,42 +216,42 @@ def _calls(name: str, arguments: CallGraphArguments, context: ToolContext) -> To
 
     workspace = workspace_of(context)
     document = document_of(name, arguments, workspace)
-    begin(context, document)
-    asked = asked_of(name, arguments, document)
+    start_definitions(context, document)
+    query = symbol_query_of(name, arguments, document)
     find = callers if name == "callers" else callees
-    teller = _Teller(context, f"finding {name}")
+    reporter = _StageReporter(context, f"finding {name}")
     rows: list[dict[str, Any]] = []
-    for one in find(asked, arguments.depth or 1, workspace):
-        rows.append(_call_row(one))
-        teller.tell(len(rows))
+    for call_site in find(query, arguments.depth or 1, workspace):
+        rows.append(_call_row(call_site))
+        reporter.report(len(rows))
     workspace.note_missing_anywhere()
     if not rows:
-        workspace.notice("none", f"No {name} of {asked.name} were found.")
-    facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "symbol": asked.name}
+        workspace.notice("none", f"No {name} of {query.name} were found.")
+    facts = {**_where(document.project, arguments.revision), "path": document.shown_path, "symbol": query.name}
     return _answer("calls", rows, {**facts, "depth": arguments.depth or 1}, workspace)
 
 
-def _call_row(one: CallSite) -> dict[str, Any]:
+def _call_row(call_site: CallSite) -> dict[str, Any]:
     from sourcelight.engines.navigation.locations import line_of, name_of, place_of
 
-    place = place_of(one.document.text, one.occurrence.start, one.occurrence.end)
-    caller, callee = one.caller, one.callee
+    location = place_of(call_site.document.text, call_site.occurrence.start, call_site.occurrence.end)
+    caller, callee = call_site.caller, call_site.callee
     return {
-        "depth": one.depth,
+        "depth": call_site.depth,
         "caller": name_of(caller.document, caller.start, caller.end) if caller is not None else "",
         "caller_kind": caller.kind if caller is not None else None,
-        "caller_repository": one.document.project.name,
-        "caller_path": one.document.shown_path,
+        "caller_repository": call_site.document.project.name,
+        "caller_path": call_site.document.shown_path,
         "caller_line": caller.line if caller is not None else None,
         "callee": name_of(callee.document, callee.start, callee.end),
         "callee_kind": callee.kind,
         "callee_repository": callee.document.project.name,
         "callee_path": callee.document.shown_path,
         "callee_line": line_of(callee.document.text, callee.start),
-        "line_number": place.line_number,
-        "line": place.line,
-        "how": one.how,
-        "score": one.score,
+        "line_number": location.line_number,
+        "line": location.line,
+        "how": call_site.how,
+        "score": call_site.score,
     }
 
 

@@ -13,13 +13,13 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
 from sourcelight.engines.search.ranking.model import LOCAL_ONLY, StatsExchange, join_rankings
 from sourcelight.engines.tools.chunks import (
-    MOST_CHUNKS,
-    MOST_FILES,
+    MAX_CHUNKS,
+    MAX_FILES,
     ResultChunk,
     chunk_table,
-    keyword_answer,
     render_found,
-    served_answer,
+    search_chunks,
+    shortened_answer,
 )
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler
@@ -35,7 +35,7 @@ class RankedPartial:
     texts: list[str]
 
 
-def ranked_answer(text: str, context: ToolContext) -> ToolResult:
+def rank_chunks(text: str, context: ToolContext) -> ToolResult:
     """Find the chunks that fit a description best.
 
     Raises
@@ -47,21 +47,21 @@ def ranked_answer(text: str, context: ToolContext) -> ToolResult:
     return _answer(text, ranking, _with_text(ranking.chunks, context), context)
 
 
-def ranked_part(text: str, context: ToolContext, exchange: StatsExchange) -> RankedPartial:
-    """Rank what is here as a part of all that is asked; raises what `ranked_answer` raises."""
+def gather_ranked(text: str, context: ToolContext, exchange: StatsExchange) -> RankedPartial:
+    """Rank what is here as a part of all that is asked; raises what `rank_chunks` raises."""
     ranking = _rank(text, context, exchange)
     return RankedPartial(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
 
 
-def answer_of_parts(
+def combine_ranked(
     text: str, parts: Sequence[RankedPartial], missing: Mapping[str, str], context: ToolContext
 ) -> ToolResult:
     """Make one answer of parts that exchanged their numbers; `missing` are repositories without one, and why."""
-    files, per_file = (MOST_FILES, MOST_CHUNKS) if context.served else (None, None)
+    files, per_file = (MAX_FILES, MAX_CHUNKS) if context.served else (None, None)
     rankings = [part.ranking for part in parts]
-    ranking, places = join_rankings(rankings[0].question, rankings, files, per_file)
+    ranking, positions = join_rankings(rankings[0].question, rankings, files, per_file)
     ranking = replace(ranking, failed={**ranking.failed, **missing})
-    texts = [parts[part].texts[place] for part, place in places]
+    texts = [parts[part].texts[position] for part, position in positions]
     chunks = [_chunk(chunk, lines) for chunk, lines in zip(ranking.chunks, texts, strict=True)]
     return _answer(text, ranking, chunks, context)
 
@@ -69,21 +69,21 @@ def answer_of_parts(
 def _rank(text: str, context: ToolContext, exchange: StatsExchange) -> Ranking:
     request = natural_language.RankedSearch(text, exchange=exchange)
     if context.served:
-        request = replace(request, files=MOST_FILES, per_file=MOST_CHUNKS)
+        request = replace(request, files=MAX_FILES, per_file=MAX_CHUNKS)
     return natural_language.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
 
 
 def _answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context: ToolContext) -> ToolResult:
     notices = _notices(ranking)
-    whole = not ranking.failed
+    is_complete = not ranking.failed
     if context.served:
         pairs = zip(ranking.chunks, chunks, strict=True)
         best_first = sorted(pairs, key=lambda pair: (pair[0].file, -pair[0].score))
-        if ranking.matched_files > MOST_FILES:
-            whole = False
-            told = f"{ranking.matched_files:,} files share a word with the query; the best {MOST_FILES} are shown."
-            notices = [*notices, told]
-        return served_answer(text, [chunk for _, chunk in best_first], notices, whole=whole)
+        if ranking.matched_files > MAX_FILES:
+            is_complete = False
+            message = f"{ranking.matched_files:,} files share a word with the query; the best {MAX_FILES} are shown."
+            notices = [*notices, message]
+        return shortened_answer(text, [chunk for _, chunk in best_first], notices, whole=is_complete)
     facts = {
         "query": text,
         "coverage": ranking.coverage,
@@ -91,11 +91,11 @@ def _answer(text: str, ranking: Ranking, chunks: Sequence[ResultChunk], context:
         "searched_files": ranking.searched_files,
         "unknown": list(ranking.unknown),
     }
-    return ToolResult("found_chunks", chunk_table(chunks), facts, whole, tuple(notices))
+    return ToolResult("found_chunks", chunk_table(chunks), facts, is_complete, tuple(notices))
 
 
 def _notices(ranking: Ranking) -> list[str]:
-    notices = [f"{name} was not searched in full: {why}" for name, why in sorted(ranking.failed.items())]
+    notices = [f"{name} was not searched in full: {reason}" for name, reason in sorted(ranking.failed.items())]
     if ranking.unknown:
         notices.append(f"No file has these words: {', '.join(ranking.unknown)}.")
     if ranking.chunks and ranking.coverage < _WEAK:
@@ -105,7 +105,7 @@ def _notices(ranking: Ranking) -> list[str]:
 
 def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[ResultChunk]:
     """The chunks with their lines; a file is read once for all of its chunks that stand together."""
-    found: list[ResultChunk] = []
+    chunks: list[ResultChunk] = []
     last: tuple[Target, str] | None = None
     lines: list[bytes] = []
     for chunk in ranked:
@@ -113,9 +113,9 @@ def _with_text(ranked: Sequence[RankedChunk], context: ToolContext) -> list[Resu
         if last is None or last[0] is not chunk.target or last[1] != chunk.path:
             last = chunk.target, chunk.path
             lines = (context.engine.store.read(chunk.target, chunk.path) or b"").split(b"\n")
-        shown = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
-        found.append(_chunk(chunk, shown.decode("utf-8", "replace")))
-    return found
+        text = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
+        chunks.append(_chunk(chunk, text.decode("utf-8", "replace")))
+    return chunks
 
 
 def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
@@ -133,11 +133,11 @@ def _chunk(ranked: RankedChunk, text: str) -> ResultChunk:
 
 
 def _keyword_search(arguments: KeywordSearchArguments, context: ToolContext) -> ToolResult:
-    return keyword_answer(arguments.query, context)
+    return search_chunks(arguments.query, context)
 
 
 def _nls_search(arguments: NlsSearchArguments, context: ToolContext) -> ToolResult:
-    return ranked_answer(arguments.query, context)
+    return rank_chunks(arguments.query, context)
 
 
 HANDLERS: tuple[Handler[Any], ...] = (

@@ -168,13 +168,13 @@ def _part(
 def _ranked(
     order: WorkerRequest, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: StatsMailbox
 ) -> ToolResult:
-    from sourcelight.engines.tools.search import ranked_part
+    from sourcelight.engines.tools.search import gather_ranked
 
     if missing:
         return _carried("ranked", None)  # all begin again without these, or with another worker's copy
     meeting = StatsBarrier(lambda said: outbox.put(said, urgent=True), posts.open(order.token), context.cancellation)
     try:
-        return _carried("ranked", ranked_part(order.arguments["query"], context, meeting))
+        return _carried("ranked", gather_ranked(order.arguments["query"], context, meeting))
     finally:
         posts.close(order.token)
 

@@ -41,8 +41,8 @@ from sourcelight.engines.search.scan.chunks import truncate_line
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 """Where such a file is looked for; the first that is there counts."""
 
-_MOST_RULES = 20_000
-_MOST_MEMORY = 64 * 1024 * 1024
+_MAX_RULES = 20_000
+_MAX_MEMORY_BYTES = 64 * 1024 * 1024
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s.*)?)\Z")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _PIECE = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
@@ -78,7 +78,7 @@ class CodeOwners:
         self._rules = _rules(text)
         options = re2.Options()
         options.log_errors = False
-        options.max_mem = _MOST_MEMORY
+        options.max_mem = _MAX_MEMORY_BYTES
         self._set = re2.Set.FullMatchSet(options)
         for rule in self._rules:
             self._set.Add(rule.pattern)
@@ -125,7 +125,7 @@ def _rules(text: str) -> list[_Rule]:
         excluded = words[0].startswith("!")
         owners = _owners(number, found[1:]) or (default if section else ())
         rules.append(_Rule(_regexp(words[0].removeprefix("!")), () if excluded else owners, section))
-        if len(rules) == _MOST_RULES:
+        if len(rules) == _MAX_RULES:
             break
     return rules
 

@@ -45,7 +45,7 @@ SCORE = "score"
 """Column of the scores of files that another process ranks."""
 
 _RANKED = frozenset({"content", "path", "symbol"})
-_MOST_OF_ONE_BATCH = 1024
+_MAX_OF_ONE_BATCH = 1024
 _TEST = re.compile(r"(^|/)(tests?|testing|testdata|__tests__|spec|fixtures)/|(^|/)test_[^/]*$|[_.-](test|spec)\.\w+$")
 _VENDORED = re.compile(r"(^|/)(vendor|node_modules|third[_-]?party|external|deps)/")
 _GENERATED = re.compile(
@@ -344,7 +344,7 @@ def _taken(
     at = 0
     while at < len(lengths):
         done = int(ends[at - 1]) if at else 0
-        last = max(int(np.searchsorted(ends, done + _MOST_OF_ONE_BATCH, side="right")), at + 1)
+        last = max(int(np.searchsorted(ends, done + _MAX_OF_ONE_BATCH, side="right")), at + 1)
         taken = table.take(pa.array(rows[done : int(ends[last - 1])])).combine_chunks()
         yield from taken.to_batches()
         at = last

@@ -82,7 +82,7 @@ class CommitCounts:
                 yield SuggestedFilter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
 
 
-MOST_FILTERS = 1000
+MAX_FILTERS = 1000
 _TYPES = {
     "content": ("type:file", "Code"),
     "path": ("type:path", "Paths"),
@@ -186,12 +186,12 @@ class Tally:
             SuggestedFilter(
                 f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo"
             )
-            for (name, rev), n in most_frequent(self._by_place, MOST_FILTERS)
+            for (name, rev), n in most_frequent(self._by_place, MAX_FILTERS)
             if n
         ]
         rest += [
             SuggestedFilter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
-            for name, n in most_frequent(self._by_language, MOST_FILTERS)
+            for name, n in most_frequent(self._by_language, MAX_FILTERS)
             if n and name
         ]
         rest += [
@@ -201,11 +201,11 @@ class Tally:
         ]
         rest += [
             SuggestedFilter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
-            for kind, n in most_frequent(self._by_kind, MOST_FILTERS)
+            for kind, n in most_frequent(self._by_kind, MAX_FILTERS)
             if n
         ]
         if self._commits is not None:
-            rest += self._commits.filters(MOST_FILTERS, exhaustive=exhaustive)
+            rest += self._commits.filters(MAX_FILTERS, exhaustive=exhaustive)
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
 
 

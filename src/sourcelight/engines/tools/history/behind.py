@@ -19,7 +19,7 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history.commits import commits_answer, newest_commits
 from sourcelight.engines.tools.history.contributions import changes_of_row, chosen
-from sourcelight.engines.tools.history.histories import dates_of, one_of, open_histories, revisions_of
+from sourcelight.engines.tools.history.histories import any_of, dates_of, open_histories, revisions_of
 from sourcelight.engines.tools.history.hotspots import hot_commits, paired_commits
 
 CALL = "commits_behind"
@@ -28,20 +28,20 @@ _ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_o
 
 def _gather(arguments: CommitsBehindArguments, context: ToolContext) -> PartialResult:
     after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
-    which = CommitFilter(authors=one_of(CALL, "authors", arguments.authors, regexp=False, one_line=True))
+    commit_filter = CommitFilter(authors=any_of(CALL, "authors", arguments.authors, regexp=False, one_line=True))
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    found = []
+    matches = []
     for opened in histories.opened:
         context.cancellation.check()
         mask: NDArray[np.bool_] = np.zeros(len(opened.history.commits), np.bool_)
         mask[_ROWS[arguments.of](opened, arguments, (after, before), context)] = True
         try:
-            mask &= filter_commits(opened.history, which, lambda: context.cancellation.cancelled)
+            mask &= filter_commits(opened.history, commit_filter, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
-        found.append((opened, newest_first(opened.history, np.flatnonzero(mask & chosen(opened, after, before)))))
-    return histories.part(newest_commits(found, None), echoed)
+        matches.append((opened, newest_first(opened.history, np.flatnonzero(mask & chosen(opened, after, before)))))
+    return histories.part(newest_commits(matches, None), echoed)
 
 
 def _combine(arguments: CommitsBehindArguments, context: ToolContext, part: PartialResult) -> ToolResult:

@@ -26,7 +26,7 @@ from sourcelight.engines.history.people import BOT_RULE, is_bot
 from sourcelight.engines.tools.context import ToolContext, clean_path
 from sourcelight.engines.tools.handler import Handler
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.file_kinds import kept_kinds, kind_notices, kinds_of
+from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, selected_kinds
 from sourcelight.engines.tools.history.histories import OpenedHistories, OpenedHistory, open_histories
 from sourcelight.engines.tools.history.people import PersonNumbers, text_of
 from sourcelight.engines.tools.history.tables import Numbers, bounds, directories, group, total
@@ -73,9 +73,9 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
         if observer is not None:
             observer(ToolProgress("blaming", done, of, path))
 
-    found = blame_file(repository, commit, raw, len(lines), progress=tell, cancellation=context.cancellation)
-    commits = found.commits
-    codes = np.array(found.commit, np.int64)
+    blame = blame_file(repository, commit, raw, len(lines), progress=tell, cancellation=context.cancellation)
+    commits = blame.commits
+    codes = np.array(blame.commit, np.int64)
     people = [(each.author, each.author_email) for each in commits]
     table = tables.table(
         "blame_lines",
@@ -91,8 +91,8 @@ def _blame(arguments: BlameArguments, context: ToolContext) -> ToolResult:
             "author_date": tables.times([each.author_time for each in commits]).take(pa.array(codes)),
             "commit_date": tables.times([each.commit_time for each in commits]).take(pa.array(codes)),
             "subject": tables.coded([each.summary for each in commits], codes),
-            "original_path": [each.decode("utf-8", "replace") for each in found.path],
-            "original_line_number": found.line_number,
+            "original_path": [each.decode("utf-8", "replace") for each in blame.path],
+            "original_line_number": blame.line_number,
             "boundary": pa.array(np.array([each.boundary for each in commits] or [False], np.bool_)[codes]),
             "bot": pa.array(np.array([is_bot(*person) for person in people] or [False], np.bool_)[codes]),
         },
@@ -136,11 +136,13 @@ class _Selected:
 
 
 def _selected(arguments: OwnershipArguments | BusFactorArguments) -> _Selected:
-    return _Selected(clean_path(arguments.path or ""), kept_kinds(arguments.file_kinds), exact=bool(arguments.exact))
+    return _Selected(
+        clean_path(arguments.path or ""), selected_kinds(arguments.file_kinds), exact=bool(arguments.exact)
+    )
 
 
 @dataclass(slots=True)
-class _Owned:
+class _OwnedLines:
     """Lines of the files of some histories, a row each run of lines that one commit brought to a file.
 
     Arrays: history, file (number in `names`), person, seconds of the commit, lines, whether exact.
@@ -157,13 +159,13 @@ class _Owned:
     inexact: int
 
 
-def _owned(
+def _owned_lines(
     call: str,
     selected: _Selected,
     context: ToolContext,
     histories: OpenedHistories,
     people: PersonNumbers,
-) -> _Owned:
+) -> _OwnedLines:
     path = selected.path
     parts: list[list[Any]] = []
     names: list[str] = []
@@ -192,7 +194,7 @@ def _owned(
         raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 6
     history, place, person, time, lines, exact = merged
-    return _Owned(names, history, place, person, time, lines, exact.astype(np.bool_), left_out, inexact)
+    return _OwnedLines(names, history, place, person, time, lines, exact.astype(np.bool_), left_out, inexact)
 
 
 def _files(
@@ -264,7 +266,7 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
     call = "ownership"
     histories = _opened(call, arguments.repo, arguments.revision, context)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
-    owned = _owned(call, _selected(arguments), context, histories, people)
+    owned = _owned_lines(call, _selected(arguments), context, histories, people)
     by = arguments.by or "total"
     depth = arguments.depth or 1
     top = clean_path(arguments.path or "")
@@ -299,14 +301,14 @@ def _ownership(arguments: OwnershipArguments, context: ToolContext) -> ToolResul
 
 def _ranks(people: PersonNumbers) -> Numbers:
     """The place of each person by name and address: their numbers depend on the order in which commits were read."""
-    shown = people.shown
-    ranks = np.zeros(max(1, len(shown)), np.int64)
-    by_name = sorted(range(len(shown)), key=shown.__getitem__)
+    people_pairs = people.shown
+    ranks = np.zeros(max(1, len(people_pairs)), np.int64)
+    by_name = sorted(range(len(people_pairs)), key=people_pairs.__getitem__)
     ranks[by_name] = np.arange(len(by_name))
     return ranks
 
 
-def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Numbers]:
+def _places(owned: _OwnedLines, by: str, depth: int, top: str) -> tuple[list[str], Numbers]:
     """What each file is counted under."""
     if by == "file":
         shown = owned.names
@@ -314,9 +316,9 @@ def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Nu
         shown = directories(owned.names, depth)
     else:
         shown = [top] * len(owned.names)
-    known: dict[str, int] = {}
-    place = np.array([known.setdefault(name, len(known)) for name in shown] or [0], np.int64)
-    return list(known), place
+    numbers: dict[str, int] = {}
+    place = np.array([numbers.setdefault(name, len(numbers)) for name in shown] or [0], np.int64)
+    return list(numbers), place
 
 
 def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResult:
@@ -324,7 +326,7 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
     call = "bus_factor"
     histories = _opened(call, arguments.repo, arguments.revision, context)
     people = PersonNumbers(call, arguments.mailmap, join_addresses=arguments.join_addresses)
-    owned = _owned(call, _selected(arguments), context, histories, people)
+    owned = _owned_lines(call, _selected(arguments), context, histories, people)
     depth = arguments.depth or 1
     below, at_depth = _places(owned, "directory", depth, "/")
     top = clean_path(arguments.path or "")
@@ -338,24 +340,24 @@ def _bus_factor(arguments: BusFactorArguments, context: ToolContext) -> ToolResu
         places = at_depth[owned.file[of_history]]
         for at in np.unique(places).tolist():
             folders.setdefault(below[at], of_history[places == at])
-        for folder, chosen in folders.items():
-            codes, found = group([owned.person[chosen]])
-            lines = total(codes, owned.lines[chosen], len(found[0]))
-            order = np.lexsort((ranks[found[0]], -lines))
+        for folder, rows_of_folder in folders.items():
+            codes, persons = group([owned.person[rows_of_folder]])
+            lines = total(codes, owned.lines[rows_of_folder], len(persons[0]))
+            order = np.lexsort((ranks[persons[0]], -lines))
             running = np.cumsum(lines[order])
-            whole = int(running[-1]) if len(running) else 0
-            factor = int(np.searchsorted(running, whole / 2, side="right")) + 1 if whole else 0
-            owners = found[0][order[:factor]].tolist()
+            line_count = int(running[-1]) if len(running) else 0
+            factor = int(np.searchsorted(running, line_count / 2, side="right")) + 1 if line_count else 0
+            owners = persons[0][order[:factor]].tolist()
             rows.append(
                 {
                     "repository": opened.name,
                     "path": folder,
                     "bus_factor": factor,
-                    "lines": whole,
+                    "lines": line_count,
                     "authors": len(order),
                     "owners": [text_of(shown[at]) for at in owners],
-                    "share": float(running[factor - 1] / whole) if factor else 0.0,
-                    "exact": bool(owned.exact[chosen].all()),
+                    "share": float(running[factor - 1] / line_count) if factor else 0.0,
+                    "exact": bool(owned.exact[rows_of_folder].all()),
                 }
             )
     rows.sort(
@@ -385,7 +387,7 @@ def _survival(arguments: SurvivalArguments, context: ToolContext) -> ToolResult:
     histories = _opened(call, arguments.repo, arguments.revision, context)
     people = PersonNumbers(call)
     top = clean_path(arguments.path or "")
-    owned = _owned(call, _Selected(top, exact=bool(arguments.exact)), context, histories, people)
+    owned = _owned_lines(call, _Selected(top, exact=bool(arguments.exact)), context, histories, people)
     rows: list[tuple[Any, ...]] = []
     for number, opened in enumerate(histories.opened):
         own_rows = owned.history == number
@@ -433,13 +435,13 @@ def _facts(histories: OpenedHistories, people: PersonNumbers) -> dict[str, Any]:
     return facts | ({"aliases": aliases} if aliases else {})
 
 
-def _said(owned: _Owned) -> list[str]:
-    said = []
+def _said(owned: _OwnedLines) -> list[str]:
+    notices = []
     if owned.left_out:
-        said.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")
+        notices.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")
     if owned.inexact:
-        said.append(f"{_files_are(owned.inexact)} not proven to be as git blame has them; exact=True proves it.")
-    return said
+        notices.append(f"{_files_are(owned.inexact)} not proven to be as git blame has them; exact=True proves it.")
+    return notices
 
 
 def _files_are(count: int) -> str:

@@ -29,9 +29,9 @@ from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.histories import (
     OpenedHistory,
+    any_of,
     dates_of,
     files_of,
-    one_of,
     open_histories,
     revisions_of,
 )
@@ -53,19 +53,19 @@ class _CommitMatches:
 def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> PartialResult:
     regexp = bool(arguments.use_regex)
     after, before, echoed = dates_of(CALL, arguments.after, arguments.before)
-    which = CommitFilter(
-        authors=one_of(CALL, "authors", arguments.authors, regexp=regexp, one_line=True),
-        messages=one_of(CALL, "messageTerms", arguments.message_terms, regexp=regexp),
+    commit_filter = CommitFilter(
+        authors=any_of(CALL, "authors", arguments.authors, regexp=regexp, one_line=True),
+        messages=any_of(CALL, "messageTerms", arguments.message_terms, regexp=regexp),
         after=after,
         before=before,
     )
     query = CommitQuery(
-        which,
+        commit_filter,
         files=files_of(CALL, arguments.files, regexp=regexp),
-        changed=one_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
+        changed=any_of(CALL, "contentTerms", arguments.content_terms, regexp=regexp, one_line=True),
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    found: list[tuple[OpenedHistory, Int64Array]] = []
+    matches: list[tuple[OpenedHistory, Int64Array]] = []
     for opened in histories.opened:
         try:
             layout = opened.layout(context) if query.files.paths else None
@@ -73,8 +73,8 @@ def _gather_commits(arguments: CommitSearchArguments, context: ToolContext) -> P
         except ScanStopped:
             context.cancellation.check()
             raise
-        found.append((opened, numbers[opened.mask[numbers]]))
-    return histories.part(newest_commits(found, limit_of(arguments.limit, context, DEFAULT_COUNT)), echoed)
+        matches.append((opened, numbers[opened.mask[numbers]]))
+    return histories.part(newest_commits(matches, limit_of(arguments.limit, context, DEFAULT_COUNT)), echoed)
 
 
 def newest_commits(found: Sequence[tuple[OpenedHistory, Int64Array]], limit: int | None) -> dict[str, _CommitMatches]:
@@ -93,12 +93,12 @@ def _combine_commits(arguments: CommitSearchArguments, context: ToolContext, par
 
 def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
     """Make the table ``commits`` of what `newest_commits` gave: newest first over all repositories."""
-    found: list[_CommitMatches] = list(part.found.values())
-    total = sum(each.total for each in found)
-    stamps = [each.rows.column("commit_date").cast(pa.int64()).to_numpy() for each in found]
+    matches: list[_CommitMatches] = list(part.results.values())
+    total = sum(match.total for match in matches)
+    stamps = [match.rows.column("commit_date").cast(pa.int64()).to_numpy() for match in matches]
     counts = newest(stamps, limit)
-    table = columns.joined("commits", [_first(each.rows, n) for each, n in zip(found, counts, strict=True)])
-    if len(found) > 1:
+    table = columns.joined("commits", [_first(match.rows, n) for match, n in zip(matches, counts, strict=True)])
+    if len(matches) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
     notices, cut = part.notices, table.num_rows < total
@@ -107,8 +107,8 @@ def commits_answer(part: PartialResult, limit: int | None) -> ToolResult:
     facts = {
         "repositories": part.names,
         "total": total,
-        "commits": {name: each.commits for name, each in part.found.items()},
-        **part.echoed,
+        "commits": {name: match.commits for name, match in part.results.items()},
+        **part.dates,
     }
     return ToolResult("commits", table, facts, part.complete and not cut, tuple(notices))
 
@@ -124,34 +124,34 @@ def limit_of(limit: int | None, context: ToolContext, default: int) -> int | Non
 
 def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
     """How many commits of each repository are among the `limit` newest of all; `stamps` are newest first in each."""
-    counts = [len(each) for each in stamps]
+    counts = [len(times) for times in stamps]
     if limit is None or sum(counts) <= limit:
         return counts
     owners = np.repeat(np.arange(len(stamps)), counts)
-    chosen = owners[np.argsort(-np.concatenate(stamps), kind="stable")[:limit]]
-    kept: list[int] = np.bincount(chosen, minlength=len(stamps)).tolist()
-    return kept
+    newest_owners = owners[np.argsort(-np.concatenate(stamps), kind="stable")[:limit]]
+    kept_counts: list[int] = np.bincount(newest_owners, minlength=len(stamps)).tolist()
+    return kept_counts
 
 
 def commit_rows(opened: OpenedHistory, numbers: Int64Array) -> Any:
     """Rows of the table ``commits`` for commits of one repository."""
     history = opened.history
     batch = change_tables.commit_batch(history, numbers)
-    made = dict(zip(batch.schema.names, batch.columns, strict=True))
-    made["co_authors"] = change_tables.co_author_texts(history, numbers)
-    made["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
+    values = dict(zip(batch.schema.names, batch.columns, strict=True))
+    values["co_authors"] = change_tables.co_author_texts(history, numbers)
+    values["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
     prefix = f"{repository_url('', opened.name)}/-/commit/"
-    made["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
-    return columns.table("commits", made, len(numbers))
+    values["url"] = change_tables.prefixed_oids(prefix, history.commits.oid[numbers])
+    return columns.table("commits", values, len(numbers))
 
 
 def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
     """Commits as objects, and as headings with their messages."""
     rows = answer.table.to_pylist()
-    found, text = [], []
+    objects, text = [], []
     for row in rows:
         subject, body = row["subject"], _body(row["message"])
-        found.append(
+        objects.append(
             {
                 "repo": row["repository"],
                 "oid": row["commit"],
@@ -176,7 +176,7 @@ def _render_commits(answer: ToolResult, context: ToolContext) -> Rendered:
             }
         )
         text.append(heading(row) + (f"\n{_shortened(body)}\n" if body else ""))
-    payload = {"commits": found, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
+    payload = {"commits": objects, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
 
 
@@ -219,24 +219,24 @@ def _shortened(body: str) -> str:
 
 REPOSITORIES_CALL = "get_contributor_repos"
 DEFAULT_LIMIT = 20
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 
 
 def _gather_repositories(arguments: GetContributorReposArguments, context: ToolContext) -> PartialResult:
     authors = _authors(arguments)
-    (wanted,) = one_of(REPOSITORIES_CALL, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
+    (pattern,) = any_of(REPOSITORIES_CALL, "author", authors, regexp=bool(arguments.use_regex), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     if not names:
         return PartialResult(())
     histories = open_histories(REPOSITORIES_CALL, context, names)
-    found: dict[str, tuple[int, int, int, list[str]]] = {}
+    contributions: dict[str, tuple[int, int, int, list[str]]] = {}
     for opened in histories.opened:
         context.cancellation.check()
-        chosen = np.flatnonzero(filter_people(opened.history, wanted)[opened.history.commits.author] & opened.mask)
-        if len(chosen) and len(chosen) >= (arguments.min_commits or 1):
-            times = opened.history.commits.commit_time[chosen]
-            found[opened.name] = len(chosen), int(times.min()), int(times.max()), _who(opened, chosen)
-    return histories.part(found)
+        commits = np.flatnonzero(filter_people(opened.history, pattern)[opened.history.commits.author] & opened.mask)
+        if len(commits) and len(commits) >= (arguments.min_commits or 1):
+            times = opened.history.commits.commit_time[commits]
+            contributions[opened.name] = len(commits), int(times.min()), int(times.max()), _who(opened, commits)
+    return histories.part(contributions)
 
 
 def _authors(arguments: GetContributorReposArguments) -> list[str]:
@@ -250,24 +250,24 @@ def _combine_repositories(
     arguments: GetContributorReposArguments, context: ToolContext, part: PartialResult
 ) -> ToolResult:
     authors = _authors(arguments)
-    found = [(count, name, first, last, who) for name, (count, first, last, who) in part.found.items()]
-    found.sort(key=lambda item: (-item[0], item[1]))
-    total = len(found)
+    contributions = [(count, name, first, last, who) for name, (count, first, last, who) in part.results.items()]
+    contributions.sort(key=lambda item: (-item[0], item[1]))
+    total = len(contributions)
     limit = limit_of(arguments.limit, context, DEFAULT_LIMIT)
-    found = found if limit is None else found[:limit]
+    contributions = contributions if limit is None else contributions[:limit]
     notices = part.notices
-    if len(found) < total:
-        notices.append(f"Only {len(found):,} of {total:,} repositories are shown; raise limit.")
+    if len(contributions) < total:
+        notices.append(f"Only {len(contributions):,} of {total:,} repositories are shown; raise limit.")
     table = tables.table(
         "contributor_repositories",
         {
-            "repository": [name for _, name, *_ in found],
-            "commits": [commits for commits, *_ in found],
-            "first_date": tables.times([first for _, _, first, _, _ in found]),
-            "last_date": tables.times([last for _, _, _, last, _ in found]),
-            "authors": [people for *_, people in found],
+            "repository": [name for _, name, *_ in contributions],
+            "commits": [commits for commits, *_ in contributions],
+            "first_date": tables.times([first for _, _, first, _, _ in contributions]),
+            "last_date": tables.times([last for _, _, _, last, _ in contributions]),
+            "authors": [people for *_, people in contributions],
         },
-        len(found),
+        len(contributions),
     )
     facts = {
         "authors": authors,
@@ -278,16 +278,16 @@ def _combine_repositories(
             "columns": {"repos": "repository"},
         },
     }
-    whole = len(found) == total and part.complete
-    return ToolResult("contributor_repositories", table, facts, whole, tuple(notices))
+    is_complete = len(contributions) == total and part.complete
+    return ToolResult("contributor_repositories", table, facts, is_complete, tuple(notices))
 
 
 def _who(opened: OpenedHistory, chosen: Any) -> list[str]:
-    known = opened.history.identities
-    persons, counts = np.unique(known.person[opened.history.commits.author[chosen]], return_counts=True)
+    identities = opened.history.identities
+    persons, counts = np.unique(identities.person[opened.history.commits.author[chosen]], return_counts=True)
     # The numbers of persons depend on the order in which commits were read.
-    people = [f"{known.person_names[at]} <{known.person_emails[at]}>" for at in persons.tolist()]
-    return [who for _, who in sorted(zip((-counts).tolist(), people, strict=True))]
+    people = [f"{identities.person_names[at]} <{identities.person_emails[at]}>" for at in persons.tolist()]
+    return [person for _, person in sorted(zip((-counts).tolist(), people, strict=True))]
 
 
 def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rendered:  # noqa: ARG001
@@ -295,15 +295,17 @@ def _render_contributor_repos(answer: ToolResult, context: ToolContext) -> Rende
     repos, text = [], []
     for row in answer.table.to_pylist():
         first, last = stamp(row["first_date"]), stamp(row["last_date"])
-        shown = row["authors"][:_MOST_SHOWN]
+        authors = row["authors"][:_MAX_SHOWN]
         repos.append(
             {
                 "name": row["repository"],
                 "commits": row["commits"],
                 "firstCommit": first,
                 "lastCommit": last,
-                "authors": shown,
-                **({"authorsLeftOut": len(row["authors"]) - len(shown)} if len(shown) < len(row["authors"]) else {}),
+                "authors": authors,
+                **(
+                    {"authorsLeftOut": len(row["authors"]) - len(authors)} if len(authors) < len(row["authors"]) else {}
+                ),
             }
         )
         noun = "commit" if row["commits"] == 1 else "commits"

@@ -34,11 +34,11 @@ CALL = "compare_revisions"
 DEFAULT_FIRST = 50
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name for a tree without files: as the base, everything that the head holds is new."""
-_MOST_PATCH = 100_000
-_MOST_PAGE = 400_000
-_MOST_SOURCE = 1 << 20
+_MAX_PATCH_BYTES = 100_000
+_MAX_PAGE_BYTES = 400_000
+_MAX_SOURCE_BYTES = 1 << 20
 """Bytes of both contents of a file above which a page has no patch of it."""
-_TELL_EVERY = 20
+_REPORT_EVERY = 20
 
 
 def _compare_revisions(arguments: CompareRevisionsArguments, context: ToolContext) -> ToolResult:
@@ -106,24 +106,24 @@ def _kept_history(repository: Repository, context: ToolContext) -> History | Non
 
 
 def _told(diffs: Iterable[FileDiff], total: int, context: ToolContext) -> list[FileDiff]:
-    found = []
+    reported = []
     for diff in diffs:
-        found.append(diff)
-        if context.observer is not None and len(found) % _TELL_EVERY == 0:
-            context.observer(ToolProgress("comparing", len(found), total, "files"))
-    return found
+        reported.append(diff)
+        if context.observer is not None and len(reported) % _REPORT_EVERY == 0:
+            context.observer(ToolProgress("comparing", len(reported), total, "files"))
+    return reported
 
 
 def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
     """As many diffs as a served page holds, at least one, and which of their patches have to be cut."""
-    room = _MOST_PAGE
-    kept: list[FileDiff] = []
+    remaining_bytes = _MAX_PAGE_BYTES
+    fitting: list[FileDiff] = []
     for diff in diffs:
-        room -= min(len(diff.patch or b""), _MOST_PATCH)
-        if kept and room < 0:
+        remaining_bytes -= min(len(diff.patch or b""), _MAX_PATCH_BYTES)
+        if fitting and remaining_bytes < 0:
             break
-        kept.append(diff)
-    return kept, [len(diff.patch or b"") > _MOST_PATCH for diff in kept]
+        fitting.append(diff)
+    return fitting, [len(diff.patch or b"") > _MAX_PATCH_BYTES for diff in fitting]
 
 
 def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[bool]) -> Any:
@@ -159,7 +159,7 @@ def _text(patch: bytes | None, *, cut: bool) -> str | None:
     if patch is None:
         return None
     if cut:
-        patch = patch[: patch.rfind(b"\n", 0, _MOST_PATCH) + 1] or patch[:_MOST_PATCH]
+        patch = patch[: patch.rfind(b"\n", 0, _MAX_PATCH_BYTES) + 1] or patch[:_MAX_PATCH_BYTES]
     return patch.decode("utf-8", "replace")
 
 
@@ -251,13 +251,13 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Too
         paths[changes.path[at]]: (int(changes.additions[at]), int(changes.deletions[at]), bool(changes.binary[at]))
         for at in np.flatnonzero(changes.commit == number).tolist()
     }
-    room = _MOST_PAGE
+    room = _MAX_PAGE_BYTES
     with ObjectReader(comparison.repository) as reader:
         for change in comparison.changes:
             contents = [name for name in (change.object_id, change.old_object_id) if name.strip("0")]
             size = sum(reader.size(bytes.fromhex(name)) or 0 for name in contents)
             unchanged = change.object_id == change.old_object_id  # its patch is a header alone
-            if unchanged or (room > 0 and size <= _MOST_SOURCE):
+            if unchanged or (room > 0 and size <= _MAX_SOURCE_BYTES):
                 (diff,) = comparison.diffs([change], context.cancellation)
                 room -= len(diff.patch or b"")
                 yield diff

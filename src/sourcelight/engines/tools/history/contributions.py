@@ -27,7 +27,7 @@ from sourcelight.core.tools.analyses import (
 from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
-from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, of_kinds
+from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers, PersonSet
 from sourcelight.engines.tools.history.tables import (
@@ -68,7 +68,7 @@ class GroupSums:
     touched: int = 0
 
 
-def keyed(person: Numbers, time: Numbers, period: str | None, place: Numbers | None = None) -> tuple[Numbers, Any]:
+def group_rows(person: Numbers, time: Numbers, period: str | None, place: Numbers | None = None) -> tuple[Numbers, Any]:
     """Group rows by person, period and place; gives the group of each row, and the keys of each group."""
     nothing = np.zeros(len(person), np.int64)
     starts = periods(time, period)[0] if period else nothing
@@ -88,24 +88,24 @@ class JoinedGroups:
     places: list[str]
 
 
-def together(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
+def join_groups(part: PartialResult, people: PersonNumbers) -> JoinedGroups:
     """Put the sums of all repositories one behind the other."""
     places: dict[str, int] = {}
-    found: list[list[Numbers]] = []
+    keys: list[list[Numbers]] = []
     values: dict[str, list[Numbers]] = {}
-    for number, sums in enumerate(part.found.values()):
+    for number, sums in enumerate(part.results.values()):
         of_person = people.take(sums.met)
         of_place = np.array([places.setdefault(name, len(places)) for name in sums.places] or [0], np.int64)
         person, start, place = sums.keys
         owner = np.full(len(person), number)
-        found.append([of_person[person] if len(person) else person, start, of_place[place], owner])
-        for name, each in sums.values.items():
-            values.setdefault(name, []).append(each)
+        keys.append([of_person[person] if len(person) else person, start, of_place[place], owner])
+        for name, array in sums.values.items():
+            values.setdefault(name, []).append(array)
     nothing = np.zeros(0, np.int64)
-    columns_of = [np.concatenate(column) for column in zip(*found, strict=True)] if found else [nothing] * 4
+    columns_of = [np.concatenate(column) for column in zip(*keys, strict=True)] if keys else [nothing] * 4
     person, start, place, owner = columns_of
     return JoinedGroups(
-        person, start, place, owner, {name: np.concatenate(each) for name, each in values.items()}, list(places)
+        person, start, place, owner, {name: np.concatenate(array) for name, array in values.items()}, list(places)
     )
 
 
@@ -134,12 +134,12 @@ def facts_of(
     drill: dict[str, str],
 ) -> dict[str, Any]:
     """What was asked, and how a row leads to its commits."""
-    fixed: dict[str, Any] = {"repos": part.names, **part.echoed}
+    fixed: dict[str, Any] = {"repos": part.names, **part.dates}
     if revisions:
         fixed["revisions"] = list(revisions)
     drill |= {"repos": "repository"} if "repository" in by else {}
     drill |= {"after": "period", "before": "period_end"} if period else {}
-    facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.echoed}
+    facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.dates}
     aliases = people.aliases
     if aliases:
         facts["aliases"] = aliases
@@ -168,26 +168,26 @@ def _sums(opened: OpenedHistory, arguments: ChurnArguments, dates: Dates, contex
     history = opened.history
     commits, changes = history.commits, history.changes
     layout = opened.layout(context)
-    kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
-    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments.file_kinds, context)]
-    of = changes.commit[kept].astype(np.int64)
+    changes_kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
+    changes_kept = changes_kept[are_of_kinds(opened, layout, layout.path[changes_kept], arguments.file_kinds, context)]
+    of = changes.commit[changes_kept].astype(np.int64)
     persons = people.of_identities(opened)[commits.author[of]]
     place, places = None, [""]
     if _PLACES & set(by):
-        place, places = _places(opened, layout.path[kept], by, arguments.depth, context)
+        place, places = _places(opened, layout.path[changes_kept], by, arguments.depth, context)
     if "commit" in by:
         place, places = _of_commits(opened, of, place, places)
-    codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
+    codes, keys = group_rows(persons, commits.commit_time[of], period_of(CALL, by), place)
     count = len(keys[0])
-    renamed = kept[changes.status[kept] == ord("R")]
-    touched = len(np.unique(np.concatenate((changes.path[kept], changes.old_path[renamed]))))
+    renamed = changes_kept[changes.status[changes_kept] == ord("R")]
+    touched = len(np.unique(np.concatenate((changes.path[changes_kept], changes.old_path[renamed]))))
     values = {
-        "additions": total(codes, np.maximum(changes.additions[kept], 0), count),
-        "deletions": total(codes, np.maximum(changes.deletions[kept], 0), count),
+        "additions": total(codes, np.maximum(changes.additions[changes_kept], 0), count),
+        "deletions": total(codes, np.maximum(changes.deletions[changes_kept], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, of, count),
     }
-    return GroupSums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()), touched)
+    return GroupSums(people.met, keys, values, places, int((changes.additions[changes_kept] < 0).sum()), touched)
 
 
 def _places(
@@ -197,16 +197,18 @@ def _places(
     layout = opened.layout(context)
     used, which = np.unique(paths, return_inverse=True)
     texts = [layout.text(at) for at in used.tolist()]
-    shown = [""] * len(texts)
+    texts_shown = [""] * len(texts)
     if "path" in by:
-        shown = texts
+        texts_shown = texts
     elif "directory" in by:
-        shown = directories(texts, depth or 1)
+        texts_shown = directories(texts, depth or 1)
     kinds = [""] * len(texts)
     if "file_kind" in by:
         kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
     names: dict[str, int] = {}
-    of_used = [names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, shown, strict=True)]
+    of_used = [
+        names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, texts_shown, strict=True)
+    ]
     return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
 
 
@@ -216,7 +218,7 @@ def changes_of_row(
     """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
     layout = opened.layout(context)
     kept = np.flatnonzero(chosen(opened, *dates)[opened.history.changes.commit])
-    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments.file_kinds, context)]
+    kept = kept[are_of_kinds(opened, layout, layout.path[kept], arguments.file_kinds, context)]
     values = {"directory": arguments.directory, "path": arguments.path, "file_kind": arguments.file_kind}
     by = [name for name, value in values.items() if value is not None]
     if by:
@@ -239,8 +241,8 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     by = _by(arguments)
     period = period_of(CALL, by)
     people = PersonNumbers(CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-    rows = together(part, people)
-    unknown = sum(sums.unknown for sums in part.found.values())
+    rows = join_groups(part, people)
+    unknown = sum(sums.unknown for sums in part.results.values())
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
@@ -268,7 +270,7 @@ def _combine_churn(arguments: ChurnArguments, context: ToolContext, part: Partia
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     facts = facts_of(arguments.revisions, part, people, by, period, drill)
-    facts["changed_paths"] = {name: sums.touched for name, sums in part.found.items()}
+    facts["changed_paths"] = {name: sums.touched for name, sums in part.results.items()}
     # Services tell commits and not their files: what needs no files is asked of them as a search.
     if _PLACES & set(by) or arguments.file_kinds:
         given = arguments.to_wire()
@@ -319,13 +321,13 @@ def _contributor_sums(
     co_commits, co_people = co_commits[helped], co_people[helped]
     person = np.concatenate((people.of_identities(opened)[commits.author[kept]], co_people))
     time = np.concatenate((commits.commit_time[kept], commits.commit_time[co_commits]))
-    codes, keys = keyed(person, time, period)
+    codes, keys = group_rows(person, time, period)
     count, own = len(keys[0]), codes[: len(kept)]
     place = np.full(len(commits), -1, np.int64)
     place[kept] = own
     of = place[history.changes.commit]
     changed = np.flatnonzero(of >= 0)
-    changed = changed[of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
+    changed = changed[are_of_kinds(opened, layout, layout.path[changed], arguments.file_kinds, context)]
     of = of[changed]
     first, last = bounds(codes, time, count)
     values = {
@@ -345,10 +347,10 @@ def _combine_contributors(arguments: ContributorsArguments, context: ToolContext
     by = arguments.by or ()
     period = period_of(CONTRIBUTORS_CALL, by)
     people = PersonNumbers(CONTRIBUTORS_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-    rows = together(part, people)
+    rows = join_groups(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
-        return ToolResult("contributors", table, part.echoed, part.complete, tuple(part.notices))
+        return ToolResult("contributors", table, part.dates, part.complete, tuple(part.notices))
     keys = [rows.person]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []

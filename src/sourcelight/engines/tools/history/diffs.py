@@ -33,14 +33,21 @@ from sourcelight.engines.tools.handler import NOTHING, Handler, PartialResult, R
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history import tables as columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
-from sourcelight.engines.tools.history.contributions import GroupSums, chosen, facts_of, key_columns, keyed, together
+from sourcelight.engines.tools.history.contributions import (
+    GroupSums,
+    chosen,
+    facts_of,
+    group_rows,
+    join_groups,
+    key_columns,
+)
 from sourcelight.engines.tools.history.histories import (
     Dates,
     OpenedHistory,
+    any_of,
     dates_of,
     files_of,
     gather_dated,
-    one_of,
     open_histories,
     pattern_of,
     revisions_of,
@@ -77,7 +84,7 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
     authors = [*(arguments.authors or ()), *([arguments.author] if arguments.author else [])]
     query = DiffQuery(
         CommitFilter(
-            authors=one_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
+            authors=any_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before
         ),
         files_of(CALL, arguments.files, regexp=regexp),
         PatternTerm(pattern),
@@ -85,29 +92,29 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
         "count" if arguments.changes == "count" else "lines",
     )
     histories = open_histories(CALL, context, arguments.repos, *revisions_of(arguments.revisions))
-    found: list[tuple[OpenedHistory, DiffMatches, Int64Array]] = []
+    matches: list[tuple[OpenedHistory, DiffMatches, Int64Array]] = []
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
         except ScanStopped:
             context.cancellation.check()
             raise
-        found.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
+        matches.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
     limit = limit_of(arguments.limit, context, DEFAULT_COUNT)
-    counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in found], limit)
+    counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in matches], limit)
     of_each: dict[str, _DiffMatches] = {}
-    for (opened, hits, all_commits), count in zip(found, counts, strict=True):
+    for (opened, hits, all_commits), count in zip(matches, counts, strict=True):
         commits = all_commits[:count]
         kept = np.zeros(len(opened.history.commits), np.bool_)
         kept[commits] = True
-        own = kept[opened.history.changes.commit[hits.row_changes]]
-        rows, changes = hits.rows[own], hits.row_changes[own]
-        pieces = []
-        for low in range(0, len(rows), _ROWS_AT_ONCE):
-            piece = slice(low, low + _ROWS_AT_ONCE)
-            pieces.append(diff_rows(opened, rows[piece], changes[piece], hits.patterns))
+        is_kept = kept[opened.history.changes.commit[hits.row_changes]]
+        rows, changes = hits.rows[is_kept], hits.row_changes[is_kept]
+        batches = []
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            batch = slice(start, start + _ROWS_AT_ONCE)
+            batches.append(diff_rows(opened, rows[batch], changes[batch], hits.patterns))
         of_each[opened.name] = _DiffMatches(
-            columns.joined("diff_lines", pieces),
+            columns.joined("diff_lines", batches),
             [] if limit is None else columns.oids(opened.history, commits),
             opened.history.commits.commit_time[commits],
             len(all_commits),
@@ -117,33 +124,33 @@ def _gather_diffs(arguments: DiffSearchArguments, context: ToolContext) -> Parti
 
 
 def _combine_diffs(arguments: DiffSearchArguments, context: ToolContext, part: PartialResult) -> ToolResult:
-    found: list[_DiffMatches] = list(part.found.values())
-    counts = newest([each.stamps for each in found], limit_of(arguments.limit, context, DEFAULT_COUNT))
-    chosen = [_first(each, count) for each, count in zip(found, counts, strict=True)]
-    table = columns.joined("diff_lines", [each.rows for each in chosen])
-    notices, given, total = part.notices, sum(counts), sum(each.total for each in found)
+    matches: list[_DiffMatches] = list(part.results.values())
+    counts = newest([match.stamps for match in matches], limit_of(arguments.limit, context, DEFAULT_COUNT))
+    newest_matches = [_first(match, count) for match, count in zip(matches, counts, strict=True)]
+    table = columns.joined("diff_lines", [match.rows for match in newest_matches])
+    notices, given, total = part.notices, sum(counts), sum(match.total for match in matches)
     if given < total:
         notices.append(f"Only the newest {given:,} of {total:,} commits are shown; raise count or narrow the search.")
     facts: dict[str, Any] = {
         "pattern": arguments.pattern,
         "repositories": part.names,
         "total": total,
-        **part.echoed,
+        **part.dates,
     }
     if context.served:
-        facts["results"] = [result for each in chosen for result in each.results]
+        facts["results"] = [result for match in newest_matches for result in match.results]
     return ToolResult("diff_lines", table, facts, part.complete and given == total, tuple(notices))
 
 
-def _first(found: _DiffMatches, count: int) -> _DiffMatches:
+def _first(match: _DiffMatches, count: int) -> _DiffMatches:
     """What was found in the first `count` commits."""
-    if count == len(found.stamps):
-        return found
-    commits = set(found.commits[:count])
-    of_rows = found.rows.column("commit").cast(pa.string())
+    if count == len(match.stamps):
+        return match
+    commits = set(match.commits[:count])
+    of_rows = match.rows.column("commit").cast(pa.string())
     kept = pa.compute.is_in(of_rows, value_set=pa.array(sorted(commits), pa.string()))
-    results = [result for result in found.results if result["oid"] in commits]
-    return replace(found, rows=columns.compact(found.rows.filter(kept)), results=results)
+    results = [result for result in match.results if result["oid"] in commits]
+    return replace(match, rows=columns.compact(match.rows.filter(kept)), results=results)
 
 
 def diff_rows(
@@ -327,7 +334,7 @@ def _sums(opened: OpenedHistory, people: PersonNumbers, asked: _Asked, context: 
     _, gone = line_numbers(history, rows)
     persons = people.of_identities(opened)[history.commits.author[commit]]
     time = history.commits.commit_time[commit]
-    codes, keys = keyed(persons, time, asked.period)
+    codes, keys = group_rows(persons, time, asked.period)
     count = len(keys[0])
     first, last = bounds(codes, time, count)
     removed = total(codes, gone, count)
@@ -345,7 +352,7 @@ def _combine_pickaxe(arguments: PickaxeArguments, context: ToolContext, part: Pa
     by = _by(arguments)
     period = period_of(PICKAXE_CALL, by)
     people = PersonNumbers(PICKAXE_CALL, arguments.mailmap, join_addresses=arguments.join_addresses)
-    rows = together(part, people)
+    rows = join_groups(part, people)
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []

@@ -72,31 +72,31 @@ class FileKinds:
 
 def kinds_of(opened: OpenedHistory, paths: Iterable[bytes], context: ToolContext) -> list[str]:
     """The kind of each path of a repository; what is found out is kept as long as its snapshot."""
-    made = opened.history.remember(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
-    return made.of(paths, context.cancellation)
+    file_kinds = opened.history.remember(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
+    return file_kinds.of(paths, context.cancellation)
 
 
-def kept_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
+def selected_kinds(kinds: Sequence[str] | None) -> frozenset[str] | None:
     """The kinds of files that a call is about; None: all."""
     return None if not kinds or set(kinds) >= set(FILE_KINDS) else frozenset(kinds)
 
 
-def of_kinds(
+def are_of_kinds(
     opened: OpenedHistory, layout: Layout, paths: Numbers, file_kinds: Sequence[str] | None, context: ToolContext
 ) -> NDArray[np.bool_]:
     """Tell for numbers of paths in `layout` whether they are of the kinds that a call is about."""
-    kinds = kept_kinds(file_kinds)
+    kinds = selected_kinds(file_kinds)
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     used, which = np.unique(paths, return_inverse=True)
-    found = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
-    mask: NDArray[np.bool_] = np.array([kind in kinds for kind in found] or [False], np.bool_)[which]
+    path_kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
+    mask: NDArray[np.bool_] = np.array([kind in kinds for kind in path_kinds] or [False], np.bool_)[which]
     return mask
 
 
 def kind_notices(file_kinds: Sequence[str] | None) -> list[str]:
     """A notice on files that are left out by their kind."""
-    kinds = kept_kinds(file_kinds)
+    kinds = selected_kinds(file_kinds)
     if kinds is None:
         return []
     return [f"Only files of these kinds are counted: {', '.join(k for k in FILE_KINDS if k in kinds)}."]

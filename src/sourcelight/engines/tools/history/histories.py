@@ -57,7 +57,7 @@ def pattern_of(
     return pattern
 
 
-def one_of(
+def any_of(
     call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
 ) -> tuple[AnyPattern, ...]:
     """Any of some texts; nothing for no texts. `one_line` as for `pattern_of`."""
@@ -138,23 +138,23 @@ class OpenedHistory:
 class OpenedHistories:
     """Opened histories, and what the reader has to know about those that are missing or not whole."""
 
-    told: PartialResult
+    partial: PartialResult
     opened: list[OpenedHistory] = field(default_factory=list)
 
     @property
     def notices(self) -> list[str]:
         """What is missing or not whole, one sentence each."""
-        return self.told.notices
+        return self.partial.notices
 
     @property
     def complete(self) -> bool:
         """Whether all of them are here and whole."""
-        return self.told.complete
+        return self.partial.complete
 
-    def part(self, found: dict[str, Any], echoed: dict[str, str] | None = None) -> PartialResult:
-        """What was found in each of them, with what is missing or not whole."""
-        self.told.found, self.told.echoed = found, echoed or {}
-        return self.told
+    def part(self, results: dict[str, Any], dates: dict[str, str] | None = None) -> PartialResult:
+        """Return the results of each history, with what is missing or not whole."""
+        self.partial.results, self.partial.dates = results, dates or {}
+        return self.partial
 
 
 class DatedArguments(Protocol):
@@ -193,11 +193,11 @@ def gather_each(
     echoed: dict[str, str] | None = None,
 ) -> PartialResult:
     """Make a partial result of what `find` gives for each history."""
-    found = {}
+    results = {}
     for opened in histories.opened:
         context.cancellation.check()
-        found[opened.name] = find(opened)
-    return histories.part(found, echoed)
+        results[opened.name] = find(opened)
+    return histories.part(results, echoed)
 
 
 def revisions_of(revisions: Sequence[str] | None) -> tuple[list[str], list[str]]:
@@ -237,29 +237,30 @@ def open_histories(
     """
     if not repos and context.served:
         raise ToolError(f"{call}: repos is empty; name the repositories, list_repos finds them", tool=call)
-    repositories = asked_repositories(context, repos)
-    told = PartialResult(tuple(repository.name for repository in repositories))
-    found = OpenedHistories(told)
-    wanted: list[_Wanted] = []
-    alone = len(repositories) == 1 and not context.parted
+    repositories = named_repositories(context, repos)
+    partial = PartialResult(tuple(repository.name for repository in repositories))
+    histories = OpenedHistories(partial)
+    requests: list[_OpenRequest] = []
+    is_single = len(repositories) == 1 and not context.parted
     for repository in repositories:
         if repository.kind != "git":
-            told.lack("kind", repository.name, f"{repository.name} is a folder without git and has no history.")
+            partial.omit("kind", repository.name, f"{repository.name} is a folder without git and has no history.")
             continue
         commits, denied = (
-            _resolved(repository, named, told.absent, alone=alone) for named in (revisions or ("",), without)
+            _resolved(repository, named, partial.missing_revisions, is_single=is_single)
+            for named in (revisions or ("",), without)
         )
         if commits:
-            wanted.append(_Wanted(repository, commits, denied))
+            requests.append(_OpenRequest(repository, commits, denied))
     if not context.parted:
-        told.check_revisions()
-    _update(context, wanted, told)
-    for one in wanted:
-        _open(context, one, found)
-    return found
+        partial.check_revisions()
+    _update(context, requests, partial)
+    for request in requests:
+        _open(context, request, histories)
+    return histories
 
 
-def asked_repositories(context: ToolContext, repos: Sequence[str]) -> list[Repository]:
+def named_repositories(context: ToolContext, repos: Sequence[str]) -> list[Repository]:
     """The repositories of exact names, or all that the viewer may see; raises `RepositoryNotFound`."""
     catalog = context.engine.catalog
     names = dict.fromkeys(name.strip("/") for name in repos)
@@ -267,7 +268,7 @@ def asked_repositories(context: ToolContext, repos: Sequence[str]) -> list[Repos
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _OpenRequest:
     """A repository, and commits that count and that don't."""
 
     repository: Repository
@@ -276,7 +277,7 @@ class _Wanted:
 
 
 def _resolved(
-    repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, alone: bool
+    repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, is_single: bool
 ) -> tuple[str, ...]:
     """The commits of revisions; those that the repository has not got are counted, or raise where there is no other."""
     commits: dict[str, None] = {}
@@ -285,12 +286,12 @@ def _resolved(
             commits[resolve(repository, revision)] = None
         except RevisionNotFound:
             missing[revision] = missing.get(revision, 0) + 1
-            if alone:
+            if is_single:
                 raise
     return tuple(commits)
 
 
-def _update(context: ToolContext, wanted: Sequence[_Wanted], told: PartialResult) -> None:
+def _update(context: ToolContext, requests: Sequence[_OpenRequest], partial: PartialResult) -> None:
     store = context.engine.history
     observer = context.observer
 
@@ -300,17 +301,17 @@ def _update(context: ToolContext, wanted: Sequence[_Wanted], told: PartialResult
                 ToolProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
             )
 
-    for one in wanted:
+    for request in requests:
         context.cancellation.check()
-        repository = one.repository
-        stale = [commit for commit in (*one.commits, *one.without) if not _holds(store, repository, commit)]
+        repository = request.repository
+        stale = [commit for commit in (*request.commits, *request.without) if not _holds(store, repository, commit)]
         if not stale:
             continue
         refs = ("HEAD", *stale)
         report = store.update([repository], refs=refs, progress=tell, cancellation=context.cancellation)
         context.cancellation.check()
         for name, reason in report.failures.items():
-            told.lack("update", name, f"The history of {name} could not be brought up to date: {reason}.")
+            partial.omit("update", name, f"The history of {name} could not be brought up to date: {reason}.")
 
 
 def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
@@ -320,11 +321,11 @@ def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
         return False
 
 
-def _open(context: ToolContext, wanted: _Wanted, found: OpenedHistories) -> None:
-    repository, commits = wanted.repository, wanted.commits
+def _open(context: ToolContext, request: _OpenRequest, histories: OpenedHistories) -> None:
+    repository, commits = request.repository, request.commits
 
     def lack(sentence: str) -> None:
-        found.told.lack("open", repository.name, sentence)
+        histories.partial.omit("open", repository.name, sentence)
 
     try:
         history = context.engine.history.open(repository)
@@ -332,15 +333,16 @@ def _open(context: ToolContext, wanted: _Wanted, found: OpenedHistories) -> None
         lack(f"The history of {repository.name} can't be read: {fault.reason}.")
         return
     there, denied = (
-        tuple(commit for commit in named if history.position(commit) is not None) for named in (commits, wanted.without)
+        tuple(commit for commit in named if history.position(commit) is not None)
+        for named in (commits, request.without)
     )
-    lacking = len(commits) - len(there) + len(wanted.without) - len(denied)
+    lacking = len(commits) - len(there) + len(request.without) - len(denied)
     if lacking:
         lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
     if not there:
         return
     opened = OpenedHistory(repository, history, there, denied)
-    found.opened.append(opened)
+    histories.opened.append(opened)
     unread, names = history.unread(opened.mask)
     if unread:
         listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")

@@ -25,7 +25,7 @@ from sourcelight.engines.tools.context import ToolContext
 from sourcelight.engines.tools.handler import Handler, PartialResult, Split
 from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.contributions import chosen
-from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
+from sourcelight.engines.tools.history.file_kinds import are_of_kinds, kind_notices
 from sourcelight.engines.tools.history.histories import Dates, OpenedHistory, files_of, gather_dated
 from sourcelight.engines.tools.history.people import PersonNumbers
 from sourcelight.engines.tools.history.tables import Numbers, bounds, count_distinct, total
@@ -40,14 +40,14 @@ _NEVER = -(1 << 62)
 def _gather_hotspots(arguments: HotspotsArguments, context: ToolContext) -> PartialResult:
     wanted = files_of(HOTSPOTS, arguments.files, regexp=False)
 
-    def find(opened: OpenedHistory, dates: Dates) -> _Hot:
+    def find(opened: OpenedHistory, dates: Dates) -> _Hotspots:
         return _hot_files(opened, wanted, dates, arguments, context)
 
     return gather_dated(HOTSPOTS, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
-class _Hot:
+class _Hotspots:
     """Files of one repository with their scores, as many as can be asked for, and how many there are."""
 
     scores: Any
@@ -57,7 +57,7 @@ class _Hot:
 
 def _hot_files(
     opened: OpenedHistory, wanted: ChangedFileFilter, dates: Dates, arguments: HotspotsArguments, context: ToolContext
-) -> _Hot:
+) -> _Hotspots:
     limit: int | None = arguments.limit
     history = opened.history
     changes = history.changes
@@ -89,8 +89,8 @@ def _hot_files(
     )
     if limit and limit < count:
         best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
-        return _Hot(scores[best], tables.compact(rows.take(pa.array(best))), count)
-    return _Hot(scores, rows, count)
+        return _Hotspots(scores[best], tables.compact(rows.take(pa.array(best))), count)
+    return _Hotspots(scores, rows, count)
 
 
 def _counted(
@@ -106,7 +106,7 @@ def _counted(
     newest, tree, places = _today(opened, layout)
     passing = filter_changes(opened.history, wanted, layout=layout)
     kept = np.flatnonzero(mask if passing is None else mask & passing)
-    kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], file_kinds, context)]
+    kept = kept[are_of_kinds(opened, layout, newest[layout.path[kept]], file_kinds, context)]
     of = places[newest[layout.path[kept]]]
     return kept[of >= 0], of[of >= 0], tree
 
@@ -138,9 +138,9 @@ def _named(tree: CommitTree, path: str | None) -> list[int]:
 
 
 def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
-    found: list[_Hot] = list(part.found.values())
-    table = tables.joined("hotspots", [each.rows for each in found])
-    scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
+    partials: list[_Hotspots] = list(part.results.values())
+    table = tables.joined("hotspots", [each.rows for each in partials])
+    scores = np.concatenate([np.zeros(0), *(each.scores for each in partials)])
     most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     place = table.schema.get_field_index("score")
     table = table.set_column(place, table.schema.field(place), pa.array(scores / most))
@@ -148,7 +148,11 @@ def _combine_hotspots(arguments: HotspotsArguments, context: ToolContext, part: 
     limit = arguments.limit
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
     notices += kind_notices(arguments.file_kinds)
-    facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(HOTSPOTS, arguments, part)}
+    facts = {
+        **part.dates,
+        "total": sum(each.total for each in partials),
+        "drill_down": _drill(HOTSPOTS, arguments, part),
+    }
     table = table.take(order[:limit] if limit else order)
     return ToolResult("hotspots", table, facts, part.complete, tuple(notices))
 
@@ -172,7 +176,7 @@ def _pairs(
     times = history.commits.commit_time
     skipped = 0
     numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
-    counted = of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
+    counted = are_of_kinds(opened, layout, newest[layout.path], arguments.file_kinds, context)
     files = np.where(counted, places[newest[layout.path]], -1).tolist()
     sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
@@ -185,18 +189,18 @@ def _pairs(
             together[pair] += 1
             latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
     rows: list[tuple[Any, ...]] = []
-    for (one, other), count in together.items():
-        share = 2 * count / (alone[one] + alone[other])
+    for (first, other), count in together.items():
+        share = 2 * count / (alone[first] + alone[other])
         if count >= least and share >= degree:
-            pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (one, other)]
-            row = (opened.name, *pair_names, count, alone[one], alone[other], share, latest[one, other])
+            pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (first, other)]
+            row = (opened.name, *pair_names, count, alone[first], alone[other], share, latest[first, other])
             rows.append(row)
     return rows, skipped
 
 
 def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: PartialResult) -> ToolResult:  # noqa: ARG001 - as all of them
-    rows = [row for pairs, _ in part.found.values() for row in pairs]
-    skipped = sum(count for _, count in part.found.values())
+    rows = [row for pairs, _ in part.results.values() for row in pairs]
+    skipped = sum(count for _, count in part.results.values())
     rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
     total_rows = len(rows)
     rows = rows[: arguments.limit or total_rows]
@@ -210,7 +214,7 @@ def _combine_coupling(arguments: CouplingArguments, context: ToolContext, part: 
         f"{skipped:,} commits with more than {arguments.max_files or _LARGE} files count for no pair.",
     ]
     notices += kind_notices(arguments.file_kinds)
-    facts = {**part.echoed, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
+    facts = {**part.dates, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
     return ToolResult("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 
@@ -226,7 +230,7 @@ def _drill(call: str, arguments: Arguments, part: PartialResult) -> dict[str, An
     columns_by_argument |= {"otherPath": "other_path"} if call == COUPLING else {}
     return {
         "call": "commits_behind",
-        "arguments": {"of": call, **fixed, **part.echoed},
+        "arguments": {"of": call, **fixed, **part.dates},
         "columns": columns_by_argument,
     }
 

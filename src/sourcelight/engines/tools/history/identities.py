@@ -90,13 +90,13 @@ def _combine_identities(arguments: IdentitiesArguments, context: ToolContext, pa
         of_pair.setdefault(key[2:], key)
         return uses.setdefault(key, _Use())
 
-    for name, found in part.found.items():
-        for role, key, *numbers in found.roles:
+    for name, uses_found in part.results.items():
+        for role, key, *numbers in uses_found.roles:
             use = use_of(key)
             count = use.add(name, *numbers)
             use.commits += count if role == "author" else 0
             use.committed += count if role == "committer" else 0
-        for pair, *numbers in found.co_authors:
+        for pair, *numbers in uses_found.co_authors:
             use = use_of(of_pair.get(pair, (*pair, *pair)))
             use.co_authored += use.add(name, *numbers)
     rows = sorted(uses.items(), key=lambda item: (-item[1].commits, -item[1].committed, item[0]))
@@ -152,26 +152,26 @@ def _combine_suggestions(
     del context
     people = PersonNumbers(SUGGESTIONS, arguments.mailmap, join_addresses=arguments.join_addresses)
     counts: dict[int, tuple[int, int, int]] = {}
-    for usages in part.found.values():
+    for usages in part.results.values():
         numbers = people.take(usages.met)
         for person, *row in sorted((int(numbers[person]), *row) for person, *row in usages.rows):
             count, first, last = counts.get(person, (0, 1 << 62, 0))
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails
-    found = suggest_identities([IdentityUsage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
+    suggestions = suggest_identities([IdentityUsage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
     table = tables.table(
         "identity_suggestions",
         {
-            "group": [each.group for each in found],
-            "name": [each.usage.name for each in found],
-            "email": [each.usage.email for each in found],
-            "commits": [each.usage.commits for each in found],
-            "canonical_name": [each.proper.name for each in found],
-            "canonical_email": [each.proper.email for each in found],
-            "reason": [each.reason for each in found],
-            "mailmap_line": [each.mailmap_line for each in found],
+            "group": [suggestion.group for suggestion in suggestions],
+            "name": [suggestion.usage.name for suggestion in suggestions],
+            "email": [suggestion.usage.email for suggestion in suggestions],
+            "commits": [suggestion.usage.commits for suggestion in suggestions],
+            "canonical_name": [suggestion.proper.name for suggestion in suggestions],
+            "canonical_email": [suggestion.proper.email for suggestion in suggestions],
+            "reason": [suggestion.reason for suggestion in suggestions],
+            "mailmap_line": [suggestion.mailmap_line for suggestion in suggestions],
         },
-        len(found),
+        len(suggestions),
     )
     notices = (
         *part.notices,

@@ -144,17 +144,17 @@ class PersonNumbers:
     def of_identities(self, opened: OpenedHistory) -> Numbers:
         """The person of each identity that wrote one of the commits that count; -1 for others."""
         history = opened.history
-        found = self._of.get(id(history))
-        if found is None:
-            known = history.identities
-            authors = known.person[history.commits.author[opened.mask]]
-            commits = np.bincount(authors, minlength=len(known.person_names)).tolist()
+        numbers = self._of.get(id(history))
+        if numbers is None:
+            identities = history.identities
+            authors = identities.person[history.commits.author[opened.mask]]
+            commits = np.bincount(authors, minlength=len(identities.person_names)).tolist()
             # An index may hold other branches: who is in them alone has no say in what a person is called.
-            rows = zip(known.person_names, known.person_emails, commits, strict=True)
+            rows = zip(identities.person_names, identities.person_emails, commits, strict=True)
             persons = [self.number(*row) if row[2] else -1 for row in rows]
-            found = np.array(persons, np.int64)[known.person] if persons else np.zeros(0, np.int64)
-            self._of[id(history)] = found
-        return found
+            numbers = np.array(persons, np.int64)[identities.person] if persons else np.zeros(0, np.int64)
+            self._of[id(history)] = numbers
+        return numbers
 
     def co_authors(self, opened: OpenedHistory, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
@@ -165,7 +165,7 @@ class PersonNumbers:
         if not len(commits):
             return commits, places
         used, which = np.unique(places, return_inverse=True)
-        numbers = np.array([self.number(*found[at]) for at in used.tolist()], np.int64)[which]
+        numbers = np.array([self.number(*found[place]) for place in used.tolist()], np.int64)[which]
         kept = numbers != persons[opened.history.commits.author[commits]]
         pairs = np.unique(np.stack((commits[kept], numbers[kept]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
@@ -205,10 +205,10 @@ def _co_authored(opened: OpenedHistory, cancellation: Cancellation) -> tuple[Num
     history = opened.history
     commits: list[int] = []
     places: list[int] = []
-    known: dict[Pair, int] = {}
+    seen_people: dict[Pair, int] = {}
     for commit in commits_with_co_authors(history):
         for person in co_authors(history.message(commit)):
             commits.append(commit)
-            places.append(known.setdefault(person, len(known)))
-    mapped = check_mailmap(opened.repository.git_dir, list(known), cancellation)
+            places.append(seen_people.setdefault(person, len(seen_people)))
+    mapped = check_mailmap(opened.repository.git_dir, list(seen_people), cancellation)
     return np.array(commits, np.int64), np.array(places, np.int64), mapped

@@ -32,8 +32,8 @@ Array = Any
 def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
     """A table of `COLUMNS` from arrays, lists or one value for every row; a column that is not given is null."""
     count = rows if rows is not None else next(len(v) for v in columns.values() if not isinstance(v, str))
-    made = [_column(column, columns.get(column.name), count) for column in COLUMNS[name]]
-    return pa.Table.from_arrays(made, schema=_schema(name))
+    arrays = [_column(column, columns.get(column.name), count) for column in COLUMNS[name]]
+    return pa.Table.from_arrays(arrays, schema=_schema(name))
 
 
 @cache
@@ -72,13 +72,13 @@ def joined(name: str, parts: Sequence[Table]) -> Table:
 
 def compact(rows: Table) -> Table:
     """Some rows of a table, with the values that they use alone."""
-    made = [
+    arrays = [
         column.cast(column.type.value_type).dictionary_encode().cast(column.type)
         if pa.types.is_dictionary(column.type)
         else column
         for column in rows.columns
     ]
-    return pa.Table.from_arrays(made, schema=rows.schema)
+    return pa.Table.from_arrays(arrays, schema=rows.schema)
 
 
 def times(seconds: Any) -> Array:
@@ -110,10 +110,10 @@ def people(history: History, identities: Any) -> tuple[Array, Array, NDArray[np.
 def bots(history: History, identities: Any) -> NDArray[np.bool_]:
     """Tell for identities by number whether they are bots."""
     known = history.identities
-    found = history.remember("bots", lambda: np.array([
+    is_bot_person = history.remember("bots", lambda: np.array([
         is_bot(name, email) for name, email in zip(known.person_names, known.person_emails, strict=True)
     ] or [False], np.bool_))  # fmt: skip
-    of_each: NDArray[np.bool_] = found[known.person[identities]]
+    of_each: NDArray[np.bool_] = is_bot_person[known.person[identities]]
     return of_each
 
 
@@ -191,11 +191,11 @@ def total(codes: Numbers, weights: Any, groups: int) -> Numbers:
 
 def bounds(codes: Numbers, values: Any, groups: int) -> tuple[Numbers, Numbers]:
     """Least and greatest value of each group; there is one in each."""
-    low = np.full(groups, np.iinfo(np.int64).max)
-    high = np.full(groups, np.iinfo(np.int64).min)
-    np.minimum.at(low, codes, values)
-    np.maximum.at(high, codes, values)
-    return low, high
+    lowest = np.full(groups, np.iinfo(np.int64).max)
+    highest = np.full(groups, np.iinfo(np.int64).min)
+    np.minimum.at(lowest, codes, values)
+    np.maximum.at(highest, codes, values)
+    return lowest, highest
 
 
 def count_distinct(codes: Numbers, values: Numbers, groups: int) -> Numbers:
@@ -214,9 +214,9 @@ def directories(paths: Sequence[str], depth: int) -> list[str]:
     Of a directory less deep than that, ``src/*`` is its own files without those of directories in it, and ``/*`` is the
     files at the top: ``/`` is the whole repository.
     """
-    found = []
+    shown_directories = []
     for path in paths:
         names = path.split("/", depth)
-        inside, is_deep = names[:depth], len(names) > depth
-        found.append("/".join(inside) + "/" if is_deep else f"{path.rpartition('/')[0]}/*")
-    return found
+        parents, is_deep = names[:depth], len(names) > depth
+        shown_directories.append("/".join(parents) + "/" if is_deep else f"{path.rpartition('/')[0]}/*")
+    return shown_directories
