@@ -1,6 +1,8 @@
-"""A query's plan, its dispatch by result type, union, dedupe and limits.
+"""The engine: plans a query, runs it over repositories, and says what it left out.
 
-No scanning lives here (that is `search`), no protocol (that is `service`), and no table for people (that is `frames`).
+The scan is in `sourcelight.engines.search`, histories are in `sourcelight.engines.history`, and handlers of tools in
+`sourcelight.engines.tools`; tables for people are made in `sourcelight.display.frames`. Start at `local`, the engine of
+one machine, then at `run`, which has the order of a search's events.
 """
 
 from sourcelight.engines.execution.explain import Explanation

@@ -129,12 +129,12 @@ class Advice:
 
 def advise(query: Query) -> tuple[Advice, ...]:
     """Give what is worth a second look in `query`, without knowing any repository; at most twenty."""
-    found: dict[tuple[str, str], Advice] = {}
+    advice_by_key: dict[tuple[str, str], Advice] = {}
     for advice in _all(query):
-        found.setdefault((advice.kind, advice.message), advice)
-        if len(found) == _MAX_ADVICE:
+        advice_by_key.setdefault((advice.kind, advice.message), advice)
+        if len(advice_by_key) == _MAX_ADVICE:
             break
-    return tuple(found.values())
+    return tuple(advice_by_key.values())
 
 
 def _all(query: Query) -> Iterator[Advice]:
@@ -154,13 +154,13 @@ def _all(query: Query) -> Iterator[Advice]:
 
 def unknown_predicates(text: str) -> Iterator[Advice]:
     """What looks like a predicate in a query's text and is none, so that it is read as an expression."""
-    for found in _LIKE_PREDICATE.finditer(text):
-        on, name = ALIASES[found[1].lower()], found[2].lower()
+    for match in _LIKE_PREDICATE.finditer(text):
+        on, name = ALIASES[match[1].lower()], match[2].lower()
         if name not in PREDICATE_NAMES[on]:
             near = difflib.get_close_matches(name, PREDICATE_NAMES[on], 1, 0.5)
             yield Advice(
                 "predicate-as-regexp",
-                f"`{found[1]}:{found[2]}(` begins a regular expression: there is no predicate {on}:{name}()",
+                f"`{match[1]}:{match[2]}(` begins a regular expression: there is no predicate {on}:{name}()",
                 f"did you mean {on}:{near[0]}()?" if near else f"there are {', '.join(sorted(PREDICATE_NAMES[on]))}",
             )
 
@@ -239,14 +239,14 @@ def _operators(query: Query) -> Iterator[Advice]:
 
 def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
     languages = alternative.all("lang")
-    wanted = sorted({find_language(f.value) or f.value for f in languages if not f.negated and f.value})
-    if len(wanted) > 1:
-        together = " or ".join(f"lang:{quote_value(name)}" for name in wanted)
+    required_languages = sorted({find_language(f.value) or f.value for f in languages if not f.negated and f.value})
+    if len(required_languages) > 1:
+        alternatives = " or ".join(f"lang:{quote_value(name)}" for name in required_languages)
         yield Advice(
             "contradiction",
-            f"a file must be in all of {', '.join(wanted)}: several lang: filters are joined by AND",
-            f"write ({together})",
-            _with_choice(query, wanted),
+            f"a file must be in all of {', '.join(required_languages)}: several lang: filters are joined by AND",
+            f"write ({alternatives})",
+            _with_choice(query, required_languages),
         )
     for name in ("repo", "file", "lang"):
         values = alternative.all(name)
@@ -256,11 +256,11 @@ def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
                 "contradiction", f"{name}:{value} and -{name}:{value} exclude each other", "leave one of them out"
             )
     leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
-    for kind, what in (("path", "paths"), ("repo", "names of repositories")):
+    for kind, subject in (("path", "paths"), ("repo", "names of repositories")):
         if alternative.types == (kind,) and any(leaf.content for leaf in leaves):
             yield Advice(
                 "contradiction",
-                f"content: looks into files, but type:{kind} looks at {what} only",
+                f"content: looks into files, but type:{kind} looks at {subject} only",
                 f"leave type:{kind} out",
             )
     if leaves and all(leaf.negated for leaf in leaves) and alternative.types == ("symbol",):
@@ -278,9 +278,11 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
     """Kinds of results that the rest of an alternative never lets through."""
     types, select = set(alternative.types), alternative.select()
     if select and not types & _SELECTABLE[select[:2] if select[:2] == ("commit", "diff") else select[:1]]:
-        shown = ".".join(select)
-        what, fix = _SELECTED[select[0]]
-        yield Advice("contradiction", f"select:{shown} keeps only {what}, and none are searched for", f"add {fix}")
+        selector = ".".join(select)
+        subject, fix = _SELECTED[select[0]]
+        yield Advice(
+            "contradiction", f"select:{selector} keeps only {subject}, and none are searched for", f"add {fix}"
+        )
     files = [f"{name}:" for name in ("file", "lang") if alternative.all(name)]
     files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
     if types == {"repo"} and files:
@@ -311,12 +313,12 @@ def _values(alternative: Alternative) -> Iterator[Advice]:
     for item in alternative.filters:
         if not isinstance(item, Filter) or item.name not in {"repo", "file"} or not item.value:
             continue
-        shown = f"{'-' if item.negated else ''}{item.name}:{item.value}"
+        filter_text = f"{'-' if item.negated else ''}{item.name}:{item.value}"
         if _GLOB.search(item.value) and not item.value.endswith(".*"):
-            yield Advice("glob", f"{shown} is a regular expression, not a glob", r"write file:\.go$ for *.go")
+            yield Advice("glob", f"{filter_text} is a regular expression, not a glob", r"write file:\.go$ for *.go")
         escaped = _BARE_DOT.sub(r"\\.", item.value)
         if escaped != item.value and not (item.name == "repo" and "/" in item.value):
-            yield Advice("dot", f"a dot in {shown} stands for any character", f"write {item.name}:{escaped}")
+            yield Advice("dot", f"a dot in {filter_text} stands for any character", f"write {item.name}:{escaped}")
 
 
 def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice]:
@@ -334,20 +336,20 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
         )
     if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
         slashed = slash_regexp(leaf.value)
-        whole = _with_pattern(query, leaf, replace(leaf, kind="regexp"), leaf.value, slashed)
+        proposal = _with_pattern(query, leaf, replace(leaf, kind="regexp"), leaf.value, slashed)
         yield Advice(
             "regexp-as-text",
             f"{leaf.value} looks like a regular expression and is read as plain text",
             f"write {slashed}",
-            whole,
+            proposal,
         )
     for word in leaf.value.split():
-        found = _LIKE_FILTER.match(word)
-        if found is not None:
-            meant = _meant(found[1], found[2].lower(), found[3])
+        match = _LIKE_FILTER.match(word)
+        if match is not None:
+            meant = _meant(match[1], match[2].lower(), match[3])
             yield Advice(
                 "filter-as-text",
-                f"`{word}` is read as text: there is no filter {found[2]}:",
+                f"`{word}` is read as text: there is no filter {match[2]}:",
                 f"did you mean {meant}?" if meant else f'write "{word}" if the text is meant',
                 _with_filter(query, leaf, word, meant),
             )
@@ -383,12 +385,20 @@ def _with_filter(query: Query, leaf: Pattern, word: str, meant: str) -> str:
     filters: list[Node] = [node for node in nodes if isinstance(node, Filter)]
     names = [node.value for node in nodes if isinstance(node, Pattern)]
     # Words beside each other are one literal where there are no quotes.
-    rest = " ".join(text for each in leaf.value.split() for text in (names if each == word else [each]))
-    if not filters or (leaf.negated and (rest or len(filters) > 1)):
+    remaining_words = " ".join(
+        text
+        for word_of_pattern in leaf.value.split()
+        for text in (names if word_of_pattern == word else [word_of_pattern])
+    )
+    if not filters or (leaf.negated and (remaining_words or len(filters) > 1)):
         return ""
     if leaf.negated:
-        filters = [replace(one, negated=not one.negated) for one in filters if isinstance(one, Filter)]
-    node = combine("and", [*filters, *([replace(leaf, value=rest)] if rest else [])])
+        filters = [
+            replace(node_filter, negated=not node_filter.negated)
+            for node_filter in filters
+            if isinstance(node_filter, Filter)
+        ]
+    node = combine("and", [*filters, *([replace(leaf, value=remaining_words)] if remaining_words else [])])
     return _with_pattern(query, leaf, node, word, meant)
 
 
@@ -415,18 +425,20 @@ def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
         pattern = compile_pattern(leaf.value, kind="regexp", case_sensitive=sensitive)
     except PatternError:
         return
-    shown = f"/{leaf.value}/"
+    quoted = f"/{leaf.value}/"
     if pattern.required == NEVER:
-        yield Advice("never", f"{shown} can't match any text", "check its character classes and anchors")
+        yield Advice("never", f"{quoted} can't match any text", "check its character classes and anchors")
     elif pattern.matches_empty:
         yield Advice(
-            "empty", f"{shown} matches the empty text, so every file has it", "use + in place of *, or add a word"
+            "empty", f"{quoted} matches the empty text, so every file has it", "use + in place of *, or add a word"
         )
     elif pattern.required == ALWAYS:
-        yield Advice("unindexed", f"{shown} has no text that every match holds: all files are read", "add a word to it")
+        yield Advice(
+            "unindexed", f"{quoted} has no text that every match holds: all files are read", "add a word to it"
+        )
     elif _BARE_DOT.search(leaf.value):
         escaped = _BARE_DOT.sub(r"\\.", leaf.value)
-        yield Advice("dot", f"a dot in {shown} stands for any character", f"write /{escaped}/")
+        yield Advice("dot", f"a dot in {quoted} stands for any character", f"write /{escaped}/")
 
 
 def _other_type(query: Query) -> Iterator[Advice]:

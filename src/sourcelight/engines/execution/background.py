@@ -57,11 +57,11 @@ class HistoryUpdater:
 
     def start(self, wanted: Sequence[HistoryRequest]) -> list[HistoryRequest]:
         """Begin with what is missing; give what is not ready. What failed before is tried again."""
-        stale = [one for one in wanted if not self.ready(one)]
+        stale = [request for request in wanted if not self.ready(request)]
         with self._changed:
-            for one in stale:
-                self._failed.pop(one.key, None)
-                self._waiting[one.key] = one
+            for request in stale:
+                self._failed.pop(request.key, None)
+                self._waiting[request.key] = request
             if self._waiting and not self._running:
                 self._running = True
                 threading.Thread(target=self._work, name="sourcelight-history", daemon=True).start()
@@ -82,11 +82,11 @@ class HistoryUpdater:
             yield self._item(missing)
             with self._changed:
                 self._changed.wait(_STEP_S)
-                missing = [one for one in missing if one.key in self._waiting]
+                missing = [request for request in missing if request.key in self._waiting]
 
     def failures(self, wanted: Sequence[HistoryRequest]) -> Mapping[str, str]:
         """Name the repositories whose history could not be had, and why."""
-        return {one.repository.name: self._failed[one.key] for one in wanted if one.key in self._failed}
+        return {request.repository.name: self._failed[request.key] for request in wanted if request.key in self._failed}
 
     def stop(self, wait_s: float = 2.0) -> None:
         """End the work at its next check, and wait so long for that; what is ready stays, and `start` begins again."""
@@ -105,7 +105,7 @@ class HistoryUpdater:
             reason="history-indexing",
             title=f"{amount(len(missing))} reading history",
             message=f"The history of these repositories is read for the first time, or what is new in it{far}:\n"
-            + names([one.repository.name for one in missing]),
+            + names([request.repository.name for request in missing]),
         )
 
     def _note(self, progress: HistoryProgress) -> None:
@@ -114,29 +114,29 @@ class HistoryUpdater:
     def _work(self) -> None:
         while True:
             with self._changed:
-                wanted, cancellation = next(iter(self._waiting.values()), None), self._cancellation
-                if wanted is None:
+                request, cancellation = next(iter(self._waiting.values()), None), self._cancellation
+                if request is None:
                     self._running = False
                     self._changed.notify_all()
                     return
-            why = self._built(wanted, cancellation)
+            reason = self._built(request, cancellation)
             with self._changed:
-                if why:
-                    self._failed[wanted.key] = why
-                self._waiting.pop(wanted.key, None)
+                if reason:
+                    self._failed[request.key] = reason
+                self._waiting.pop(request.key, None)
                 self._changed.notify_all()
 
-    def _built(self, wanted: HistoryRequest, cancellation: Cancellation) -> str:
+    def _built(self, request: HistoryRequest, cancellation: Cancellation) -> str:
         """Build one history; give why that failed."""
-        refs = (*HEAD_ONLY, *wanted.commits)
+        refs = (*HEAD_ONLY, *request.commits)
         try:
-            report = self.store.update([wanted.repository], refs=refs, progress=self._note, cancellation=cancellation)
-        except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
-            return f"{type(fault).__name__}: {fault}"
-        why = report.failures.get(wanted.repository.name, "")
-        if not why and not report.cancelled and not self.ready(wanted):
+            report = self.store.update([request.repository], refs=refs, progress=self._note, cancellation=cancellation)
+        except Exception as exc:  # noqa: BLE001 - one repository must not end the others; the reason is reported
+            return f"{type(exc).__name__}: {exc}"
+        reason = report.failures.get(request.repository.name, "")
+        if not reason and not report.cancelled and not self.ready(request):
             return "its history could not be read"
-        return why
+        return reason
 
 
 WAIT_S = 2.0
@@ -170,9 +170,9 @@ class DefinitionUpdater:
         stale = {(t.repository.key, t.commit): t for t in targets if not self._store.symbols_current(t)}
         with self._changed:
             now = time.monotonic()
-            fresh = {key: one for key, one in stale.items() if now - self._tried.get(key, -RETRY_S) >= RETRY_S}
-            self._waiting.update(fresh)
-            self._tried.update(dict.fromkeys(fresh, now))
+            due = {key: target for key, target in stale.items() if now - self._tried.get(key, -RETRY_S) >= RETRY_S}
+            self._waiting.update(due)
+            self._tried.update(dict.fromkeys(due, now))
             if self._waiting and not self._running:
                 self._running = True
                 threading.Thread(target=self._work, name="sourcelight-definitions", daemon=True).start()
@@ -193,8 +193,8 @@ class DefinitionUpdater:
         Ends when all are ready or given up, after `wait_s` seconds (None: no limit), or when `cancellation` stops.
         """
         missing = self.start(targets)
-        ends = None if wait_s is None else time.monotonic() + wait_s
-        while missing and not cancellation.stopped and (ends is None or time.monotonic() < ends):
+        deadline = None if wait_s is None else time.monotonic() + wait_s
+        while missing and not cancellation.stopped and (deadline is None or time.monotonic() < deadline):
             with self._changed:
                 if not self._running:
                     return
@@ -259,34 +259,34 @@ class WorktreeChanges:
 
     def count(self, repositories: Iterable[Repository]) -> dict[str, int]:
         """Changed files by repository name; repositories without any, or without a work tree, are left out."""
-        found = {}
+        counts = {}
         for repository in repositories:
             if repository.kind == "git" and repository.worktree:
                 files = self._of(repository)
                 if files:
-                    found[repository.facts.name] = files
-        return found
+                    counts[repository.facts.name] = files
+        return counts
 
     def _of(self, repository: Repository) -> int:
         with self._lock:
-            known = self._known.setdefault(repository.key, _ChangeCount())
-            if time.monotonic() - known.at < FRESH_S or known.busy:
-                return known.files
-            known.busy = True
-        if known.cost_s <= QUICK_S:
-            self._count(repository, known)
+            cached = self._known.setdefault(repository.key, _ChangeCount())
+            if time.monotonic() - cached.at < FRESH_S or cached.busy:
+                return cached.files
+            cached.busy = True
+        if cached.cost_s <= QUICK_S:
+            self._count(repository, cached)
         else:
-            threading.Thread(target=self._count, args=(repository, known), daemon=True).start()
-        return known.files
+            threading.Thread(target=self._count, args=(repository, cached), daemon=True).start()
+        return cached.files
 
-    def _count(self, repository: Repository, known: _ChangeCount) -> None:
+    def _count(self, repository: Repository, cached: _ChangeCount) -> None:
         started = time.monotonic()
         try:
             status = worktree_status(repository)
-            known.files = status.modified + status.untracked + status.deleted
+            cached.files = status.modified + status.untracked + status.deleted
         except RepositoryError:  # one that can't be read must not end the search of others; it is named as such
-            known.files = 0
+            cached.files = 0
         finally:
-            known.cost_s = time.monotonic() - started
-            known.at = time.monotonic()
-            known.busy = False
+            cached.cost_s = time.monotonic() - started
+            cached.at = time.monotonic()
+            cached.busy = False

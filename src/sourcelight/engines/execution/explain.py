@@ -163,10 +163,12 @@ def explained(
     """
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     alternatives = []
-    for plan, same in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
+    for plan, same_alternative in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
         bounds = _bounds(engine, request, plan.alternative)
         left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
-        alternatives.append(replace(_summed(same), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds))
+        alternatives.append(
+            replace(_summed(same_alternative), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds)
+        )
     source = _source(query, request)
     return replace(
         parts[0],
@@ -186,16 +188,16 @@ def _bounds(engine: LocalEngine, request: SearchRequest, alternative: Alternativ
 
 def _summed(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
     """The numbers of one alternative over other repositories each, added up."""
-    telling = [part for part in parts if part.repositories] or [parts[0]]
-    first = telling[0]
+    nonempty = [part for part in parts if part.repositories] or [parts[0]]
+    first = nonempty[0]
     sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}
     filters = tuple(
-        replace(one, files=_sum(each.files for each in same), repositories=_sum(each.repositories for each in same))
-        for same in zip(*(part.filters for part in telling), strict=True)
-        for one in same[:1]
+        replace(meaning, files=_sum(each.files for each in same), repositories=_sum(each.repositories for each in same))
+        for same in zip(*(part.filters for part in nonempty), strict=True)
+        for meaning in same[:1]
     )
     patterns = []
-    for same_patterns in zip(*(part.patterns for part in telling), strict=True):
+    for same_patterns in zip(*(part.patterns for part in nonempty), strict=True):
         units, candidates = (
             sum(getattr(each, name) for each in same_patterns) for name in ("units", "candidate_units")
         )
@@ -220,8 +222,8 @@ def _summed(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
+    given_numbers = [number for number in numbers if number is not None]
+    return sum(given_numbers) if given_numbers else None
 
 
 def _source(query: Query, request: SearchRequest) -> str:
@@ -250,8 +252,8 @@ def _alternative(
     atoms = () if query is None else numbered(query).terms
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
     if plan.symbols is not None:
-        named = numbered(plan.symbols).terms
-        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in named)
+        terms_of_names = numbered(plan.symbols).terms
+        patterns += tuple(replace(_pattern(atom, PatternShare(), 0), where=("symbol",)) for atom in terms_of_names)
     if plan.commits is not None:
         where = "message" if plan.commits.kind == "commit" else "changed line"
         terms = (FileTerm(pattern) for pattern in visible_patterns(plan.commits.query.tree))
@@ -282,25 +284,25 @@ def _alternative(
 
 def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> list[FilterMeaning]:
     files, languages = iter(sums.file_filters), iter(sums.language_filters)
-    found = []
+    meanings = []
     for item in alternative.filters:
         text = filter_text(item)
         sign = "not " if item.negated else ""
         if isinstance(item, Predicate):
-            found.append(FilterMeaning(text, _of_predicate(item)))
+            meanings.append(FilterMeaning(text, _of_predicate(item)))
         elif item.name == "file" and item.value:
             meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
-            found.append(FilterMeaning(text, meaning, next(files, None)))
+            meanings.append(FilterMeaning(text, meaning, next(files, None)))
         elif item.name == "lang" and item.value:
-            found.append(FilterMeaning(text, f"files {sign}in {item.value}", next(languages, None)))
+            meanings.append(FilterMeaning(text, f"files {sign}in {item.value}", next(languages, None)))
         elif item.name == "repo":
             revisions = ", ".join(alternative.revisions(item)) if not item.negated else ""
-            at = f" at {revisions}" if revisions else ""
-            meaning = f"repositories {sign}named /{item.value}/{at}"
-            found.append(FilterMeaning(text, meaning, repositories=repositories))
+            suffix = f" at {revisions}" if revisions else ""
+            meaning = f"repositories {sign}named /{item.value}/{suffix}"
+            meanings.append(FilterMeaning(text, meaning, repositories=repositories))
         else:
-            found.append(FilterMeaning(text, _FIXED.get(item.name, item.name)))
-    return found
+            meanings.append(FilterMeaning(text, _FIXED.get(item.name, item.name)))
+    return meanings
 
 
 def _of_predicate(item: Predicate) -> str:
@@ -308,8 +310,9 @@ def _of_predicate(item: Predicate) -> str:
     if item.on == "rev":
         return f"the newest commit before {item.args['time']} behind {item.args['rev']}"
     kind = "repositories" if item.on == "repo" else "files"
-    what = item.name.removeprefix("has.").replace(".", " ")
-    return f"{kind} {'without' if item.negated else 'with'} {what}: {arguments.removeprefix(what).strip() or 'anyone'}"
+    subject = item.name.removeprefix("has.").replace(".", " ")
+    value = arguments.removeprefix(subject).strip() or "anyone"
+    return f"{kind} {'without' if item.negated else 'with'} {subject}: {value}"
 
 
 def _pattern(atom: FileTerm, share: PatternShare, units: int) -> PatternMeaning:
@@ -342,45 +345,60 @@ def _joined(texts: Iterable[str], word: str) -> str:
     return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in texts)
 
 
-def _lines(made: Explanation) -> list[str]:
-    lines = [f"{made.query}", f"read as {made.pattern_type} ({made.pattern_type_source})", "", made.tree_text]
-    for number, part in enumerate(made.alternatives, 1):
-        lines += ["", f"Alternative {number} of {len(made.alternatives)}" if len(made.alternatives) > 1 else "Searches"]
-        lines += [f"  {text}" for text in _alternative_lines(part)]
-    if made.warnings:
+def _lines(explanation: Explanation) -> list[str]:
+    lines = [
+        f"{explanation.query}",
+        f"read as {explanation.pattern_type} ({explanation.pattern_type_source})",
+        "",
+        explanation.tree_text,
+    ]
+    for number, meaning in enumerate(explanation.alternatives, 1):
+        lines += [
+            "",
+            f"Alternative {number} of {len(explanation.alternatives)}"
+            if len(explanation.alternatives) > 1
+            else "Searches",
+        ]
+        lines += [f"  {text}" for text in _alternative_lines(meaning)]
+    if explanation.warnings:
         lines += ["", "Warnings"]
-        lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in made.warnings]
+        lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in explanation.warnings]
     return lines
 
 
-def _alternative_lines(part: AlternativeMeaning) -> list[str]:
-    more = part.repositories - len(part.names)
-    noun = "repository" if part.repositories == 1 else "repositories"
-    lines = [f"{part.repositories:,} {noun}: {', '.join(part.names)}{f' and {more:,} more' if more else ''}"]
-    if part.forks_left_out or part.archived_left_out:
-        lines.append(f"left out: forks {part.forks_left_out:,}, archived repositories {part.archived_left_out:,}")
-    lines.append(f"results: {', '.join(part.types) or 'none'}{f', turned into {part.select}' if part.select else ''}")
-    for item in part.filters:
+def _alternative_lines(meaning: AlternativeMeaning) -> list[str]:
+    hidden_count = meaning.repositories - len(meaning.names)
+    noun = "repository" if meaning.repositories == 1 else "repositories"
+    more = f" and {hidden_count:,} more" if hidden_count else ""
+    lines = [f"{meaning.repositories:,} {noun}: {', '.join(meaning.names)}{more}"]
+    if meaning.forks_left_out or meaning.archived_left_out:
+        lines.append(f"left out: forks {meaning.forks_left_out:,}, archived repositories {meaning.archived_left_out:,}")
+    lines.append(
+        f"results: {', '.join(meaning.types) or 'none'}{f', turned into {meaning.select}' if meaning.select else ''}"
+    )
+    for item in meaning.filters:
         count = "" if item.files is None else f" ({item.files:,} files)"
         lines.append(f"{item.text}: {item.meaning}{count}")
-    if part.files:
-        lines.append(f"{part.passing:,} of {part.files:,} files pass the filters")
-    for pattern in part.patterns:
+    if meaning.files:
+        lines.append(f"{meaning.passing:,} of {meaning.files:,} files pass the filters")
+    for pattern in meaning.patterns:
         lines.append(
             f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
         )
         if pattern.where in _WITHOUT_INDEX:
             continue
         lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
-        left = f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
-        lines.append(f"  index leaves {left}")
-    if any(pattern.where not in _WITHOUT_INDEX for pattern in part.patterns):
-        lines.append(f"reads {_size(part.read_bytes)} of {_size(part.text_bytes)}")
-    limit = "no limit of matches" if part.limit is None else f"stops after {part.limit:,} matches"
-    timeout = "" if part.timeout_s is None else f" or {part.timeout_s:g} s"
+        candidates = (
+            f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
+        )
+        lines.append(f"  index leaves {candidates}")
+    if any(pattern.where not in _WITHOUT_INDEX for pattern in meaning.patterns):
+        lines.append(f"reads {_size(meaning.read_bytes)} of {_size(meaning.text_bytes)}")
+    limit = "no limit of matches" if meaning.limit is None else f"stops after {meaning.limit:,} matches"
+    timeout = "" if meaning.timeout_s is None else f" or {meaning.timeout_s:g} s"
     lines.append(f"{limit}{timeout}")
-    if part.looked_at < part.repositories and part.files:
-        lines.append(f"numbers are of {part.looked_at:,} repositories only")
+    if meaning.looked_at < meaning.repositories and meaning.files:
+        lines.append(f"numbers are of {meaning.looked_at:,} repositories only")
     return lines
 
 

@@ -352,8 +352,8 @@ class LocalEngine:
         if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
             return read()
         # Its own `timeout:` is known only when it is read: seen here so, it may stand in a quoted text as well.
-        asked = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
-        allowed_s = self.limits.timeout_s(max(asked[-1], 0.0) if asked else None, has_count=True)
+        timeouts_s = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
+        allowed_s = self.limits.timeout_s(max(timeouts_s[-1], 0.0) if timeouts_s else None, has_count=True)
         try:
             return run_with_deadline(read, Cancellation(allowed_s))
         except DeadlineExceeded:
@@ -362,16 +362,18 @@ class LocalEngine:
     def parsed(self, request: SearchRequest) -> tuple[Query, tuple[ScopedAlternative, ...]]:
         """A query with its contexts resolved, however long that takes; raises `QueryError` as `read`."""
         query = parse(request.query, request.pattern_type, version=request.version)
-        known = self._read.get(id(query))  # the parser keeps short queries, and what is kept here keeps its own
-        if known is not None and known[0] is query:
-            return known
-        found = self._check(query, request), self._scoped(query)
-        if len(request.query) <= _SHORT and [id(item.alternative) for item in found[1]] == [*map(id, query.plan)]:
+        cached = self._read.get(id(query))  # the parser keeps short queries, and what is kept here keeps its own
+        if cached is not None and cached[0] is query:
+            return cached
+        parsed_query = self._check(query, request), self._scoped(query)
+        if len(request.query) <= _SHORT and [id(item.alternative) for item in parsed_query[1]] == [
+            *map(id, query.plan)
+        ]:
             # No context stood for what may change.
             if len(self._read) >= _MAX_CACHED_QUERIES:
                 self._read.clear()
-            self._read[id(query)] = found
-        return found
+            self._read[id(query)] = parsed_query
+        return parsed_query
 
     def _parse(self, request: SearchRequest) -> Query:
         return self._check(parse(request.query, request.pattern_type, version=request.version), request)
@@ -387,10 +389,10 @@ class LocalEngine:
     def _scoped(self, query: Query) -> tuple[ScopedAlternative, ...]:
         """The alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
         contexts = self.catalog.contexts
-        found = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))
-        for item in found:
+        alternatives = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))
+        for item in alternatives:
             check_dates(item.alternative, query.text)
-        return found
+        return alternatives
 
     def target_of(self, repository: Repository) -> Target:
         """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""
@@ -406,4 +408,4 @@ def _is_countable(query: Query) -> bool:
     """Whether an index alone can tell how often a query matches."""
     if len(query.plan) != 1 or query.plan[0].select():
         return False
-    return all(one.name not in {"has.owner", "has.contributor"} for one in query.plan[0].predicates("file"))
+    return all(predicate.name not in {"has.owner", "has.contributor"} for predicate in query.plan[0].predicates("file"))

@@ -268,11 +268,11 @@ def _characters(text: bytes) -> int:
 
 def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """`spans` sorted, without those that overlap an earlier one (of the same start the longest stays)."""
-    kept: list[tuple[int, int]] = []
+    disjoint: list[tuple[int, int]] = []
     for span in sorted(set(spans), key=lambda s: (s[0], -s[1])):
-        if not kept or span[0] >= kept[-1][1]:
-            kept.append(span)
-    return tuple(kept)
+        if not disjoint or span[0] >= disjoint[-1][1]:
+            disjoint.append(span)
+    return tuple(disjoint)
 
 
 _MAX_CACHED_PLANS = 64

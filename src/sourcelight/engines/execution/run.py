@@ -146,21 +146,21 @@ class SearchExecution:
 
     def _told(self, batches: Iterable[Any], limit: int) -> Iterator[Event]:
         """Matches, as many as may be shown, and how far the search is; ends when there are `limit` of them."""
-        most = limit if self.request.display < 0 else min(limit, self.request.display)
+        display_limit = limit if self.request.display < 0 else min(limit, self.request.display)
         for batch in batches:
             if self.cancellation.cancelled:
                 return
             if isinstance(batch, RawMatches):
                 yield from self._as_found(batch)
                 continue
-            kept = batch
+            visible = batch
             if self.tally.matches + match_count(batch) >= limit:
-                kept = first_matches(batch, limit - self.tally.matches)
+                visible = first_matches(batch, limit - self.tally.matches)
                 self.limit_hit = True
-            self.tally.add(kept)
-            room = most - self.shown
-            if room > 0:
-                visible_part = first_matches(kept, room)
+            self.tally.add(visible)
+            remaining = display_limit - self.shown
+            if remaining > 0:
+                visible_part = first_matches(visible, remaining)
                 if not self.shown:
                     yield from self._filters(exhaustive=False)
                 self.shown += match_count(visible_part)
@@ -169,14 +169,14 @@ class SearchExecution:
                 return
             yield from self._from_time_to_time()
 
-    def _as_found(self, found: RawMatches) -> Iterator[Event]:
+    def _as_found(self, matches: RawMatches) -> Iterator[Event]:
         """Matches of which all are shown, as they are found."""
-        self.tally.add_found(found)
+        self.tally.add_found(matches)
         if not self.shown:
             yield from self._filters(exhaustive=False)
         self.shown = self.tally.matches
-        names = [found.places[at].repository for at in np.flatnonzero(np.bincount(found.place)).tolist()]
-        yield RawMatchBatch(found, self._new(names))
+        names = [matches.places[index].repository for index in np.flatnonzero(np.bincount(matches.place)).tolist()]
+        yield RawMatchBatch(matches, self._new(names))
         yield from self._from_time_to_time()
 
     def _from_time_to_time(self) -> Iterator[Event]:
@@ -209,11 +209,11 @@ class SearchExecution:
         return limit_of(self.query.plan, self.request.default_matches or self.engine.limits.matches)
 
     def _allowed_s(self) -> float | None:
-        plan, most = self.query.plan, self.request.timeout_s
-        asked = [a.timeout_s() for a in plan]
-        longest = max((t for t in asked if t is not None), default=None)
-        if most is not None:
-            longest = most if longest is None else min(longest, most)
+        plan, request_timeout_s = self.query.plan, self.request.timeout_s
+        timeouts = [a.timeout_s() for a in plan]
+        longest = max((t for t in timeouts if t is not None), default=None)
+        if request_timeout_s is not None:
+            longest = request_timeout_s if longest is None else min(longest, request_timeout_s)
         # Who asks for a number of matches is given the time for it, wherever that number stands.
         has_count = self.request.default_matches is not None or any(a.first("count") is not None for a in plan)
         return self.engine.limits.timeout_s(longest, has_count=has_count)
@@ -250,11 +250,11 @@ class SearchExecution:
         self.cancellation.check()
         return scoper.narrowed(scopes)
 
-    def _note(self, part: SearchPart) -> None:
-        self.missing.update(part.missing)
-        self.done.update(part.repositories_done)
-        self.failed.update(part.failed)
-        for name, counts in part.skipped.items():
+    def _note(self, search_part: SearchPart) -> None:
+        self.missing.update(search_part.missing)
+        self.done.update(search_part.repositories_done)
+        self.failed.update(search_part.failed)
+        for name, counts in search_part.skipped.items():
             add_maximum(self.name_only.setdefault(name, {}), counts)
 
     def _introduce(self, batch: Any) -> tuple[RepositoryInfo, ...]:
@@ -287,24 +287,24 @@ class SearchExecution:
     def _closing(
         self, plans: list[Plan], scoper: ScopeResolver, limit: int, allowed_s: float | None
     ) -> Iterator[Event]:
-        late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
-        late = sorted(self.cancellation.untold.union(late))
+        timed_out = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
+        timed_out = sorted(self.cancellation.untold.union(timed_out))
         skipped = list(self._left_out(plans, scoper))
         capped = limit if self.limit_hit else self._capped()
         if capped:
             skipped.append(match_limit(capped))
-        if late and self.tally.matches:
-            skipped.append(limit_items.timed_out(late, allowed_s, self.cancellation.untold))
+        if timed_out and self.tally.matches:
+            skipped.append(limit_items.timed_out(timed_out, allowed_s, self.cancellation.untold))
         if self.summary.forks:
             skipped.append(limit_items.forks_left_out(self.summary.forks))
         if self.summary.archived:
             skipped.append(limit_items.archived_left_out(self.summary.archived))
         if 0 <= self.request.display < self.tally.matches:
             skipped.append(display_limit(self.request.display, self.tally.matches))
-        exhaustive = not (capped or late) and self._whole()
+        exhaustive = not (capped or timed_out) and self._whole()
         yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
-        alert = self._alert(plans, scoper, late, allowed_s)
+        alert = self._alert(plans, scoper, timed_out, allowed_s)
         if alert is None:
             alert = self._hint(len(self.summary.searched), exhaustive=exhaustive)
         if alert is not None:
@@ -317,9 +317,9 @@ class SearchExecution:
             return sorted({t.repository.facts.name for p in plans for t in p.targets} | scoper.undecided)
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
         needed = Counter(t.repository.facts.name for targets in sources for t in targets)
-        late = {name for name, count in needed.items() if self.done[name] < count} | scoper.undecided
+        timed_out = {name for name, count in needed.items() if self.done[name] < count} | scoper.undecided
         histories = {place.repository.name for p in plans for place in p.places}
-        return sorted(late | histories.difference(self.histories.done, self.histories.failed))
+        return sorted(timed_out | histories.difference(self.histories.done, self.histories.failed))
 
     def lacks(self, plan: Plan, scoper: ScopeResolver, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
         """Why a count by one plan, which told these parts beside its numbers, is not of all there is; empty if it is.
@@ -357,12 +357,12 @@ class SearchExecution:
 
     def unread_files(self, plans: Sequence[Plan], scoper: ScopeResolver) -> dict[str, dict[str, int]]:
         """How many files were not looked into though the query asks for that, by repository and by reason."""
-        found = {name: dict(counts) for name, counts in self.name_only.items()} if _reads_any(plans) else {}
+        counts_by_name = {name: dict(counts) for name, counts in self.name_only.items()} if _reads_any(plans) else {}
         for name, count in scoper.missing.items():
-            add_maximum(found.setdefault(name, {}), {"missing": count})
+            add_maximum(counts_by_name.setdefault(name, {}), {"missing": count})
         for name in set() if self.gathering is None else self.gathering.ownership.missing:
-            add_maximum(found.setdefault(name, {}), {"missing": 1})
-        return found
+            add_maximum(counts_by_name.setdefault(name, {}), {"missing": 1})
+        return counts_by_name
 
     def _left_out_everywhere(self, scoper: ScopeResolver) -> Iterator[Skipped]:
         """What is left out in the same way on this machine and on workers."""

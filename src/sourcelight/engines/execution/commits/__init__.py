@@ -1,1 +1,5 @@
-"""``type:commit`` and ``type:diff``: what is asked of histories, bringing them up to date, and their answers."""
+"""Searches of ``type:commit`` and ``type:diff``.
+
+Filters of files and contributors that need a history are here too; histories themselves are in
+`sourcelight.engines.history`. Start at `query`, which reads what a query asks of histories, then at `search`.
+"""

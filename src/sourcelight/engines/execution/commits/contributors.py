@@ -74,10 +74,10 @@ def contributed(history: History, commit: str, who: AnyPattern) -> frozenset[str
     reached = history.reachable(commit)[changes.commit]
     people = filter_people(history, who)
     theirs = people[history.commits.author[changes.commit]] & reached
-    held = np.zeros(len(history.paths), np.bool_)
-    held[changes.path[theirs]] = True
+    is_contributor = np.zeros(len(history.paths), np.bool_)
+    is_contributor[changes.path[theirs]] = True
     moved = np.flatnonzero(reached & (changes.status == ord("R")))
     for old, new in zip(changes.old_path[moved].tolist(), changes.path[moved].tolist(), strict=True):
-        if held[old]:
-            held[new] = True
-    return frozenset(history.paths.text(number) for number in np.flatnonzero(held).tolist())
+        if is_contributor[old]:
+            is_contributor[new] = True
+    return frozenset(history.paths.text(number) for number in np.flatnonzero(is_contributor).tolist())

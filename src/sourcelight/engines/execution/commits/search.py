@@ -131,10 +131,10 @@ class CommitSearch:
     def _of_repository(
         self, own: Sequence[tuple[CommitPlan, HistoryCommit]]
     ) -> Iterator[tuple[HistoryCommit, CommitPlan, Any]]:
-        place = own[0][1]
-        history = self.store.open(place.repository)
-        facts = place.repository.facts
-        self.note(history, place.repository.name, place.revisions)
+        target = own[0][1]
+        history = self.store.open(target.repository)
+        facts = target.repository.facts
+        self.note(history, target.repository.name, target.revisions)
         stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
         for kind in ("commit", "diff"):
             mine = [(one, at) for one, at in own if one.kind == kind]
@@ -154,7 +154,7 @@ class CommitSearch:
                 hits = [self._diffs(history, one, at) for one, at in mine]
                 batches = diff_matches(history, facts, _united(history, hits), stopped)
             for batch in batches:
-                yield place, mine[0][0], batch
+                yield target, mine[0][0], batch
                 if all(one.repositories_only for one, _ in mine):
                     break
                 if self.cancellation.stopped:
@@ -218,15 +218,15 @@ def _either(trees: Sequence[Tree]) -> Tree | None:
     return None if not trees else trees[0] if len(trees) == 1 else Or(tuple(trees))
 
 
-def _united(history: History, found: Sequence[DiffMatches]) -> DiffMatches:
-    if len(found) == 1:
-        return found[0]
-    commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in found])))
-    patterns = tuple(dict.fromkeys(pattern for hits in found for pattern in hits.patterns))
-    rows, first = np.unique(np.concatenate([hits.rows for hits in found]), return_index=True)
-    changes = np.concatenate([hits.row_changes for hits in found])[first]
+def _united(history: History, merged_batches: Sequence[DiffMatches]) -> DiffMatches:
+    if len(merged_batches) == 1:
+        return merged_batches[0]
+    commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in merged_batches])))
+    patterns = tuple(dict.fromkeys(pattern for hits in merged_batches for pattern in hits.patterns))
+    rows, first = np.unique(np.concatenate([hits.rows for hits in merged_batches]), return_index=True)
+    changes = np.concatenate([hits.row_changes for hits in merged_batches])[first]
     rank = np.zeros(len(history.commits), np.int64)
     rank[commits] = np.arange(len(commits))
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
-    every = np.unique(np.concatenate([hits.changes for hits in found]))
+    every = np.unique(np.concatenate([hits.changes for hits in merged_batches]))
     return DiffMatches(commits, patterns, lambda: (every, rows[order], changes[order]))

@@ -1,1 +1,4 @@
-"""What a search found as one run of batches: united, selected, filtered by owner, ranked, cut and counted."""
+"""What happens to record batches between the scan and the events of a search: unite, select, own, rank, count.
+
+Nothing here reads an index. Start at `sourcelight.engines.execution.pipeline`, which puts these steps in order.
+"""

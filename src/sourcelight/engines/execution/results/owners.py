@@ -112,18 +112,18 @@ def _rules(text: str) -> list[_Rule]:
     rules: list[_Rule] = []
     section, default = "", tuple[Owner, ...]()
     for number, line in enumerate(text.split("\n")):
-        found = _words(line)
-        if not found:
+        matches = _words(line)
+        if not matches:
             continue
-        words = [word.group() for word in found]
+        words = [word.group() for word in matches]
         header = _SECTION.match(" ".join(words))
         if header is not None:
             section = header["name"].strip().casefold()
             after = len(header["owners"].split())
-            default = _owners(number, found[len(found) - after :])
+            default = _owners(number, matches[len(matches) - after :])
             continue
         excluded = words[0].startswith("!")
-        owners = _owners(number, found[1:]) or (default if section else ())
+        owners = _owners(number, matches[1:]) or (default if section else ())
         rules.append(_Rule(_regexp(words[0].removeprefix("!")), () if excluded else owners, section))
         if len(rules) == _MAX_RULES:
             break
@@ -136,10 +136,10 @@ def _owners(line: int, words: Sequence[re.Match[str]]) -> tuple[Owner, ...]:
 
 def _words(line: str) -> list[re.Match[str]]:
     words = []
-    for found in _WORD.finditer(line):
-        if found.group().startswith("#"):
+    for match in _WORD.finditer(line):
+        if match.group().startswith("#"):
             break
-        words.append(found)
+        words.append(match)
     return words
 
 
@@ -209,8 +209,8 @@ class OwnerPredicate:
 
     def of(self, target: Target) -> CodeOwners | None:
         """The owners of the target's files; None when it has no such file."""
-        found = self.file_of(target)
-        return None if found is None else found.rules
+        file = self.file_of(target)
+        return None if file is None else file.rules
 
     def file_of(self, target: Target) -> FileOwners | None:
         """The target's file of owners; None when it has none."""
@@ -224,12 +224,12 @@ class OwnerPredicate:
 
     def _load(self, target: Target) -> FileOwners | None:
         try:
-            for place in PLACES:
-                text = self._read(target, place)
+            for path in PLACES:
+                text = self._read(target, path)
                 if text is not None:
-                    return FileOwners(place, text)
-                if self._lacks(target, place):
-                    self.missing[target.repository.facts.name] = place
+                    return FileOwners(path, text)
+                if self._lacks(target, path):
+                    self.missing[target.repository.facts.name] = path
                     return None
         except (SourcelightError, OSError):
             pass
@@ -252,22 +252,24 @@ class OwnerPredicate:
 
     def alert(self, searched: int) -> Alert | None:
         """What to say when repositories have no owners written down; `searched` is how many were searched."""
-        said = []
+        sentences = []
         if self.unknown:
-            said.append(
+            sentences.append(
                 f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (looked for at "
                 f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
             )
         if unowned := self.unowned.total():
-            said.append(f"No rule of a CODEOWNERS file gives an owner to {unowned:,} of the files found.")
+            sentences.append(f"No rule of a CODEOWNERS file gives an owner to {unowned:,} of the files found.")
         if self.later:
-            said.append(f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}")
-        if not said:
+            sentences.append(
+                f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}"
+            )
+        if not sentences:
             return None
-        every = bool(self.unknown) and len(self.unknown) >= searched
+        is_every_repository = bool(self.unknown) and len(self.unknown) >= searched
         return Alert(
-            title="No ownership data" if every else "Some results have no owners",
-            description="\n\n".join(said),
+            title="No ownership data" if is_every_repository else "Some results have no owners",
+            description="\n\n".join(sentences),
             kind="warning",
         )
 
@@ -295,8 +297,8 @@ class OwnerSelector:
     def of(self, batch: Any, target: Target) -> Any | None:
         """Rows for the owners that were not given yet, of the files in `batch`, all of `target`; None for none."""
         rows = MatchRows(batch)
-        held = self.ownership.file_of(target) if rows.first("type") in _FILES else None
-        if held is None:
+        owners_file = self.ownership.file_of(target) if rows.first("type") in _FILES else None
+        if owners_file is None:
             return None
         key, revision = target.repository.key, target.revision
         fresh: dict[Owner, None] = {}
@@ -304,13 +306,17 @@ class OwnerSelector:
             if path is None or (key, revision, path) in self._seen:
                 continue
             self._seen.add((key, revision, path))
-            named = held.rules.named(path)
+            named = owners_file.rules.named(path)
             self.ownership.unowned[target.repository.facts.name] += not named
             for owner in named:
                 if (key, revision, owner.name) not in self._given:
                     self._given.add((key, revision, owner.name))
                     fresh[owner] = None
-        return self._batch(batch, held, sorted(fresh, key=lambda owner: (owner.line, owner.start))) if fresh else None
+        return (
+            self._batch(batch, owners_file, sorted(fresh, key=lambda owner: (owner.line, owner.start)))
+            if fresh
+            else None
+        )
 
     def _batch(self, batch: Any, held: FileOwners, owners: Sequence[Owner]) -> Any:
         by_line = [(line, list(own)) for line, own in groupby(owners, key=lambda owner: owner.line)]
@@ -350,15 +356,15 @@ class OwnerSelector:
         bounds: list[tuple[int, int]] = []
         number = []
         for line in lines:
-            low, high = max(line - around, 0), min(line + around, last)
-            if bounds and low <= bounds[-1][1] + 1:
-                bounds[-1] = (bounds[-1][0], high)
+            start, end = max(line - around, 0), min(line + around, last)
+            if bounds and start <= bounds[-1][1] + 1:
+                bounds[-1] = (bounds[-1][0], end)
             else:
-                bounds.append((low, high))
+                bounds.append((start, end))
             number.append(len(bounds) - 1)
-        cut = [most > 0 and any(len(text) > most for text in raw[low : high + 1]) for low, high in bounds]
+        cut = [most > 0 and any(len(text) > most for text in raw[start : end + 1]) for start, end in bounds]
         shown = [truncate_line(text, most) for text in raw] if most > 0 else raw
-        texts = [b"\n".join(shown[low : high + 1]).decode(errors="replace") for low, high in bounds]
+        texts = [b"\n".join(shown[start : end + 1]).decode(errors="replace") for start, end in bounds]
         return {
             "chunk": ([texts[at] for at in number], "dict32"),
             "chunk_start_line": ([bounds[at][0] + 1 for at in number], "int32"),

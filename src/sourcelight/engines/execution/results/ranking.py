@@ -92,23 +92,32 @@ class FileRanker:
 
     def ranked(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
         """Give `batches` with their files in order of rank, as far as the window reaches; the rest unchanged."""
-        waiting: list[Any] = []
-        room, found = self.limit, 0
-        ends = time.monotonic() + window_s
+        held_batches: list[Any] = []
+        remaining, match_total = self.limit, 0
+        deadline = time.monotonic() + window_s
         source = iter(batches)
         rest: Any = None
         for batch in source:
             if MatchRows(batch).first("type") not in _RANKED:
-                room -= match_count(batch)
+                remaining -= match_count(batch)
                 yield batch
                 continue
             # All that is held back must be among what the limit keeps, so that the time decides on nothing but order.
-            first, rest = _first_files(batch, CANDIDATES - found, room - found if room >= CANDIDATES else None, found)
-            waiting.append(first)
-            found += match_count(first)
-            if rest is not None or found >= CANDIDATES or (room >= CANDIDATES and time.monotonic() >= ends):
+            first, rest = _first_files(
+                batch,
+                CANDIDATES - match_total,
+                remaining - match_total if remaining >= CANDIDATES else None,
+                match_total,
+            )
+            held_batches.append(first)
+            match_total += match_count(first)
+            if (
+                rest is not None
+                or match_total >= CANDIDATES
+                or (remaining >= CANDIDATES and time.monotonic() >= deadline)
+            ):
                 break
-        yield from self._sorted(waiting)
+        yield from self._sorted(held_batches)
         if rest is not None:
             yield rest
         yield from source
@@ -162,8 +171,8 @@ class FileRanker:
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
             return score
-        known = self.definitions(rows.first("repository"), rows.first("revision"), paths)
-        if known is None or not len(known.file):
+        definitions = self.definitions(rows.first("repository"), rows.first("revision"), paths)
+        if definitions is None or not len(definitions.file):
             return score
         counts, begins = rows.lists("byte_start")
         _, ends = rows.lists("byte_end")
@@ -171,27 +180,29 @@ class FileRanker:
         base = rows.numbers("line_offset")[row]
         begin, end = base + begins, base + ends
         file = np.searchsorted(start, row, side="right") - 1
-        order = np.lexsort((known.start, known.file))
-        places = known.file[order] * _FAR + known.start[order]
+        order = np.lexsort((definitions.start, definitions.file))
+        places = definitions.file[order] * _FAR + definitions.start[order]
         last = np.searchsorted(places, file * _FAR + end) - 1
-        at = order[np.maximum(last, 0)]
-        held = (last >= 0) & (known.file[at] == file) & (known.end[at] > begin)
-        at_start, at_end = begin == known.start[at], end == known.end[at]
-        each = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
-        np.maximum.at(score, file, np.where(held, each + 100 * _WEIGHTS[known.kind[at]], 0.0))
+        definition = order[np.maximum(last, 0)]
+        is_in_name = (last >= 0) & (definitions.file[definition] == file) & (definitions.end[definition] > begin)
+        at_start, at_end = begin == definitions.start[definition], end == definitions.end[definition]
+        match_score = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
+        np.maximum.at(
+            score, file, np.where(is_in_name, match_score + 100 * _WEIGHTS[definitions.kind[definition]], 0.0)
+        )
         return score
 
     def _has_phrase(self, rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:
-        held = np.zeros(len(start), dtype=np.bool_)
+        has_phrase = np.zeros(len(start), dtype=np.bool_)
         for phrase in self.phrases:
             ignore = not self.case_sensitive
             in_path = pc.match_substring(pa.array(paths, pa.string()), phrase, ignore_case=ignore)
-            held |= in_path.to_numpy(zero_copy_only=False)
+            has_phrase |= in_path.to_numpy(zero_copy_only=False)
             if "line" in rows:
-                found = pc.match_substring(rows.column("line"), phrase, ignore_case=ignore)
-                in_line = pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
-                held |= np.logical_or.reduceat(in_line, start)
-        return held
+                matches_phrase = pc.match_substring(rows.column("line"), phrase, ignore_case=ignore)
+                in_line = pc.fill_null(matches_phrase, fill_value=False).to_numpy(zero_copy_only=False)
+                has_phrase |= np.logical_or.reduceat(in_line, start)
+        return has_phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +226,17 @@ def _line_scores(rows: MatchRows) -> Scores:
     # Where every match is a newline of an empty line there is no byte of text at all.
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     row = np.repeat(np.arange(len(rows)), counts)
-    low, high = offsets[row], offsets[row + 1]
-    begin, end = low + starts, low + ends
+    line_start, line_end = offsets[row], offsets[row + 1]
+    begin, end = line_start + starts, line_start + ends
 
     def word(at: NDArray[np.int64]) -> NDArray[np.bool_]:
-        inside = (at >= low) & (at < high)
+        inside = (at >= line_start) & (at < line_end)
         return np.asarray(inside & _WORD[text[np.clip(at, 0, len(text) - 1)]])
 
     at_start = word(begin - 1) != word(begin)
     at_end = word(end - 1) != word(end)
-    each = np.where(at_start & at_end, BOTH_ENDS, np.where(at_start | at_end, ONE_END, 1.0))
-    np.maximum.at(score, row, each)
+    match_score = np.where(at_start & at_end, BOTH_ENDS, np.where(at_start | at_end, ONE_END, 1.0))
+    np.maximum.at(score, row, match_score)
     return score
 
 
@@ -237,7 +248,7 @@ def _name_scores(rows: MatchRows, start: NDArray[np.int64], paths: list[str]) ->
     if not len(begins):
         return score
     first = np.concatenate(([0], np.cumsum(counts)))
-    places = [slice(int(first[at]), int(first[at] + counts[at])) for at in start.tolist()]
+    places = [slice(int(first[row_index]), int(first[row_index] + counts[row_index])) for row_index in start.tolist()]
     base = np.array([path.rfind("/") + 1 for path in paths], dtype=np.int64)
     size = np.array([len(path) for path in paths], dtype=np.int64)
     lengths = np.array([place.stop - place.start for place in places], dtype=np.int64)
@@ -248,8 +259,10 @@ def _name_scores(rows: MatchRows, start: NDArray[np.int64], paths: list[str]) ->
     file = np.repeat(np.arange(len(start)), lengths)
     at_start, at_end = begin == base[file], end == size[file]
     within = begin >= base[file]
-    each = np.select([at_start & at_end, (at_start | at_end) & within, within], [NAME, NAME_END, IN_NAME], ONE_END)
-    np.maximum.at(score, file, each)
+    match_score = np.select(
+        [at_start & at_end, (at_start | at_end) & within, within], [NAME, NAME_END, IN_NAME], ONE_END
+    )
+    np.maximum.at(score, file, match_score)
     return score
 
 

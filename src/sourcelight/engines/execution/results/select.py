@@ -142,10 +142,10 @@ def _of_kind(batch: Any, kind: str) -> Any | None:
     index = batch.schema.get_field_index("symbol_kind")
     if index < 0:
         return None
-    kept = batch.filter(
+    rows_of_kind = batch.filter(
         pc.fill_null(pc.equal(batch.column(index).cast(pa.string()), kind.replace("-", "")), fill_value=False)
     )
-    return kept if kept.num_rows else None
+    return rows_of_kind if rows_of_kind.num_rows else None
 
 
 def _empty_lists(count: int) -> Any:
@@ -166,30 +166,30 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
     that touch or overlap become one. A path hit gives way to a content hit of the same file (query-language reference,
     hit identity).
     """
-    found = [list(batches) for batches in alternatives]
-    found = [batches for batches in found if batches]
-    if len(found) <= 1:
-        return found[0] if found else []
+    batch_lists = [list(batches) for batches in alternatives]
+    batch_lists = [batches for batches in batch_lists if batches]
+    if len(batch_lists) <= 1:
+        return batch_lists[0] if batch_lists else []
     owners: dict[_Key, set[int]] = {}
-    for number, batches in enumerate(found):
+    for number, batches in enumerate(batch_lists):
         for batch in batches:
             for path in _paths(batch):
                 owners.setdefault(path, set()).add(number)
     shared = {path for path, numbers in owners.items() if len(numbers) > 1}
     if not shared:
-        return [batch for batches in found for batch in batches]
+        return [batch for batches in batch_lists for batch in batches]
     united: list[Any] = []
     rows: dict[_Key, list[list[_Row]]] = {}
-    for batches in found:
-        of_this: dict[_Key, list[_Row]] = {}
+    for batches in batch_lists:
+        rows_by_file: dict[_Key, list[_Row]] = {}
         for batch in batches:
-            alone = pa.array([path not in shared for path in _row_paths(batch)], type=pa.bool_())
-            own = batch.filter(alone)
-            if own.num_rows:
-                united.append(own)
-            for row in batch.filter(pa.compute.invert(alone)).to_pylist():
-                of_this.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
-        for path, lines in of_this.items():
+            is_unshared = pa.array([path not in shared for path in _row_paths(batch)], type=pa.bool_())
+            unshared_rows = batch.filter(is_unshared)
+            if unshared_rows.num_rows:
+                united.append(unshared_rows)
+            for row in batch.filter(pa.compute.invert(is_unshared)).to_pylist():
+                rows_by_file.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
+        for path, lines in rows_by_file.items():
             rows.setdefault(path, []).append(lines)
     united.extend(_batch(_merge_file(rows[path])) for path in sorted(rows, key=lambda key: (key[0] or "", key[1])))
     return united
@@ -209,9 +209,9 @@ def _row_paths(batch: Any) -> list[_Key]:
 def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
     """Rows of one file from several alternatives."""
     if alternatives[0][0]["type"] == "symbol":
-        found = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
+        rows_by_key = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
                  for rows in alternatives for r in rows}  # fmt: skip
-        return [found[key] for key in sorted(found)]
+        return [rows_by_key[key] for key in sorted(rows_by_key)]
     names = _merge_spans([(row, "name_start", "name_end") for rows in alternatives for row in rows[:1]])
     content = [rows for rows in alternatives if rows[0]["type"] == "content"]
     if not content:
@@ -246,15 +246,15 @@ def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
     for first, text in sorted(chunks):
         of_chunk = dict(enumerate(text.split("\n"), first))
         if groups and first <= next(reversed(groups[-1][1])) + 1:
-            whole, lines = groups[-1]
+            last_chunk, lines = groups[-1]
             lines |= of_chunk
-            whole["truncated"] = whole.get("truncated") or chunks[first, text].get("truncated")
+            last_chunk["truncated"] = last_chunk.get("truncated") or chunks[first, text].get("truncated")
         else:
             groups.append((dict(chunks[first, text]), of_chunk))
     merged: dict[int, _Row] = {}
     for head, lines in groups:
-        made = {name: head[name] for name in _CHUNK_COLUMNS if name in head} | {"chunk": "\n".join(lines.values())}
-        merged |= dict.fromkeys(lines, made)
+        chunk = {name: head[name] for name in _CHUNK_COLUMNS if name in head} | {"chunk": "\n".join(lines.values())}
+        merged |= dict.fromkeys(lines, chunk)
     return merged
 
 
@@ -262,10 +262,10 @@ def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[
     spans = {span for row, start, end in sources for span in zip(row.get(start) or [], row.get(end) or [], strict=True)}
     starts: list[int] = []
     ends: list[int] = []
-    for low, high in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not ends or low >= ends[-1]:
-            starts.append(low)
-            ends.append(high)
+    for start_offset, end_offset in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not ends or start_offset >= ends[-1]:
+            starts.append(start_offset)
+            ends.append(end_offset)
     return starts, ends
 
 

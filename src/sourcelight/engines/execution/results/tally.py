@@ -56,15 +56,21 @@ class CommitCounts:
             return
         codes = np.stack((rows.codes("repository"), rows.codes("commit")))
         first = np.flatnonzero(np.concatenate(([True], (codes[:, 1:] != codes[:, :-1]).any(axis=0))))
-        ends = [(rows.texts("repository", [at])[0] or "", rows.texts("commit", [at])[0] or "") for at in (0, first[-1])]
+        ends = [
+            (rows.texts("repository", [row])[0] or "", rows.texts("commit", [row])[0] or "") for row in (0, first[-1])
+        ]
         if ends[0] == self._last:
             first = first[1:]
         self._last = ends[1]
-        at = pa.array(first)
-        for author in pc.value_counts(rows.column("author").take(at).cast(pa.string())).to_pylist():
+        first_rows = pa.array(first)
+        for author in pc.value_counts(rows.column("author").take(first_rows).cast(pa.string())).to_pylist():
             self._by_author[author["values"] or ""] += author["counts"]
         dates = (
-            rows.column("commit_date").take(at).drop_null().cast(pa.timestamp("s", "UTC"), safe=False).cast(pa.int64())
+            rows.column("commit_date")
+            .take(first_rows)
+            .drop_null()
+            .cast(pa.timestamp("s", "UTC"), safe=False)
+            .cast(pa.int64())
         )
         seconds = np.asarray(dates)
         for number, ((side, _, _), bound) in enumerate(zip(_AGES, self._bounds, strict=True)):
@@ -154,13 +160,13 @@ class Tally:
                 self._by_type[kind] += number
         size = len(found.places)
         sums = np.bincount(found.place, weights=counts, minlength=size).tolist()
-        for at in np.flatnonzero(np.bincount(found.place, minlength=size)).tolist():
-            name, _, revision, _ = found.places[at]
+        for index in np.flatnonzero(np.bincount(found.place, minlength=size)).tolist():
+            name, _, revision, _ = found.places[index]
             self.repositories.add(name)
-            self._by_place[name, "" if revision == "WORKTREE" else revision] += int(sums[at])
+            self._by_place[name, "" if revision == "WORKTREE" else revision] += int(sums[index])
         languages = np.bincount(found.language, weights=counts, minlength=len(found.languages))
-        for at in np.flatnonzero(languages).tolist():
-            self._by_language[found.languages[at]] += int(languages[at])
+        for index in np.flatnonzero(languages).tolist():
+            self._by_language[found.languages[index]] += int(languages[index])
         self._raw_paths.append((found.paths, counts))
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[SuggestedFilter, ...]:
@@ -220,11 +226,13 @@ def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tupl
     places = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
     places += revision.indices.to_numpy(zero_copy_only=False)
     sums = np.bincount(places, weights=counts)
-    found: Counter[tuple[str, str]] = Counter()
+    sums_by_place: Counter[tuple[str, str]] = Counter()
     for place in np.flatnonzero(sums).tolist():
-        shown = revisions[place % len(revisions)]
-        found[names[place // len(revisions)], "" if shown == "WORKTREE" else shown] += int(sums[place])
-    return dict(found)
+        revision_name = revisions[place % len(revisions)]
+        sums_by_place[names[place // len(revisions)], "" if revision_name == "WORKTREE" else revision_name] += int(
+            sums[place]
+        )
+    return dict(sums_by_place)
 
 
 def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
@@ -238,16 +246,18 @@ def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
 
 def _excluded(paths: Any, sums: Any) -> dict[str, int]:
     """Sums over the paths that each of the usual excludes would leave out."""
-    held = np.asarray(pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    if not held.any():
+    is_excluded = np.asarray(
+        pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_
+    )
+    if not is_excluded.any():
         return {}
-    sums, paths = sums[held], paths.filter(pa.array(held))
-    found = {}
+    sums, paths = sums[is_excluded], paths.filter(pa.array(is_excluded))
+    sums_by_regexp = {}
     for _, regexp in _EXCLUDES:
-        held = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
-        if held.any():
-            found[regexp] = int(sums[held].sum())
-    return found
+        is_excluded = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if is_excluded.any():
+            sums_by_regexp[regexp] = int(sums[is_excluded].sum())
+    return sums_by_regexp
 
 
 def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
@@ -256,19 +266,19 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
     if joined.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
         texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
         return _excluded(texts, counts)
-    found = {}
+    sums_by_regexp = {}
     sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
     starts = np.cumsum(sizes) - sizes
     for (_, regexp), (needed, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
         if needed not in joined:
             continue
         # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
-        places = [hit.start() for hit in re.finditer(re.escape(needed), joined)]
-        holding = np.unique(starts.searchsorted(places, side="right") - 1).tolist()
-        held = [at for at in holding if compiled.search(paths[at])]
-        if held:
-            found[regexp] = int(counts[held].sum())
-    return found
+        offsets = [hit.start() for hit in re.finditer(re.escape(needed), joined)]
+        candidates = np.unique(starts.searchsorted(offsets, side="right") - 1).tolist()
+        path_indices = [index for index in candidates if compiled.search(paths[index])]
+        if path_indices:
+            sums_by_regexp[regexp] = int(counts[path_indices].sum())
+    return sums_by_regexp
 
 
 @functools.cache
@@ -291,4 +301,4 @@ def _weighed(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, 
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(values))
     present = np.bincount(codes[seen], minlength=len(values)) if keep_zero else sums
-    return {value: int(n) for value, n, there in zip(values, sums, present, strict=True) if there}
+    return {value: int(n) for value, n, is_present in zip(values, sums, present, strict=True) if is_present}

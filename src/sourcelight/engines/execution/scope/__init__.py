@@ -1,1 +1,4 @@
-"""Where a query searches: contexts, repositories and revisions resolved to targets of the index."""
+"""Which repositories and revisions a query covers: contexts, filters and predicates become targets of the index.
+
+No text is read here. Start at `scope`, which resolves the alternatives of a query.
+"""

@@ -35,8 +35,8 @@ class RevisionRequest:
 
 def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[str, ...]]:
     """Give the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
-    found = [searched(alternative.revisions(item)) for item in filters if not item.negated]
-    return list(dict.fromkeys(revisions for revisions in found if revisions))
+    lists = [searched(alternative.revisions(item)) for item in filters if not item.negated]
+    return list(dict.fromkeys(revisions for revisions in lists if revisions))
 
 
 def searched(revisions: Iterable[str]) -> tuple[str, ...]:
@@ -48,16 +48,16 @@ def taken_out(
     repository: Repository, alternative: Alternative, filters: Iterable[Filter]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Resolve each ``^name`` that `filters`, which name the repository, ask for; and name those that are not there."""
-    found: list[str] = []
+    commits: list[str] = []
     missing: list[str] = []
     for item in filters:
         for revision in () if item.negated else alternative.revisions(item):
             if revision.startswith("^"):
                 try:
-                    found.append(resolve(repository, revision[1:]))
+                    commits.append(resolve(repository, revision[1:]))
                 except RepositoryError:
                     missing.append(revision[1:])
-    return tuple(dict.fromkeys(found)), missing
+    return tuple(dict.fromkeys(commits)), missing
 
 
 def moment(alternative: Alternative) -> Predicate | None:
@@ -87,15 +87,15 @@ def targets_of(
         What to search, in the order of the first list, each as it was asked for; and what could not be found. Both
         are empty when the lists have nothing in common.
     """
-    asked = [_resolved(repository, revisions) for revisions in lists]
+    requests = [_resolved(repository, revisions) for revisions in lists]
     if at_time is not None:
-        asked.append(_at(repository, at_time, cancellation))
-    first = asked[0] if asked else RevisionRequest()
-    common = [{commit for _, commit in other.places} for other in asked[1:]]
+        requests.append(_at(repository, at_time, cancellation))
+    first = requests[0] if requests else RevisionRequest()
+    common = [{commit for _, commit in request_after_first.places} for request_after_first in requests[1:]]
     places = [place for place in first.places if all(place[1] in commits for commits in common)]
-    missing = [name for each in asked for name in each.missing]
-    invalid = [name for each in asked for name in each.invalid]
-    targets = tuple(Target(repository, shown, commit) for shown, commit in dict.fromkeys(places))
+    missing = [name for request in requests for name in request.missing]
+    invalid = [name for request in requests for name in request.invalid]
+    targets = tuple(Target(repository, revision, commit) for revision, commit in dict.fromkeys(places))
     return targets, RevisionRequest(places, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
 
 
@@ -109,26 +109,26 @@ def fault_of(revision: str) -> str:
 
 
 def _resolved(repository: Repository, revisions: Sequence[str]) -> RevisionRequest:
-    asked = RevisionRequest()
+    request = RevisionRequest()
     globs = [revision for revision in revisions if revision.startswith("*")]
     for revision in revisions:
         if fault_of(revision):
-            asked.invalid.append(revision)
+            request.invalid.append(revision)
         elif revision.startswith("*"):
             if revision == globs[0]:
-                _glob(repository, globs, asked)
+                _glob(repository, globs, request)
         else:
             try:
-                asked.places.append((revision, resolve(repository, revision)))
+                request.places.append((revision, resolve(repository, revision)))
             except RepositoryError:
-                asked.missing.append(revision)
-    return asked
+                request.missing.append(revision)
+    return request
 
 
-def _glob(repository: Repository, globs: Sequence[str], asked: RevisionRequest) -> None:
+def _glob(repository: Repository, globs: Sequence[str], request: RevisionRequest) -> None:
     tests = [(not glob.startswith(_EXCLUDED), _compiled(glob)) for glob in globs if not fault_of(glob)]
 
-    def wanted(name: str) -> bool:
+    def is_wanted(name: str) -> bool:
         chosen = False
         for includes, test in tests:
             if test.fullmatch(name):
@@ -136,17 +136,17 @@ def _glob(repository: Repository, globs: Sequence[str], asked: RevisionRequest) 
         return chosen
 
     try:
-        refs = matching_refs(repository, wanted)
+        refs = matching_refs(repository, is_wanted)
         tags = {name for name, _ in matching_refs(repository, lambda name: name.startswith("refs/tags/"))}
     except RepositoryError:
         refs, tags = [], set()
     if not refs:
-        asked.missing.append(":".join(globs))
+        request.missing.append(":".join(globs))
     for name, commit in refs:
         short = name.removeprefix(_BRANCH)
         # `v1` may be a tag as well, and git would take that one.
-        clear = name.startswith(_BRANCH) and f"refs/tags/{short}" not in tags and is_revision(short)
-        asked.places.append((short if clear else name, commit))
+        is_unambiguous = name.startswith(_BRANCH) and f"refs/tags/{short}" not in tags and is_revision(short)
+        request.places.append((short if is_unambiguous else name, commit))
 
 
 def _compiled(glob: str) -> re.Pattern[str]:
@@ -214,56 +214,60 @@ def scoped(
     QueryError
         For a context that is not there, or whose query uses what a context may not.
     """
-    named = alternative.first("context")
-    if named is None or named.value in _EVERYTHING:
+    context_filter = alternative.first("context")
+    if context_filter is None or context_filter.value in _EVERYTHING:
         return (ScopedAlternative(alternative),)
-    context = contexts.get(named.value)
+    context = contexts.get(context_filter.value)
     if context is None:
-        raise context_missing(named.value, query)
-    own = tuple(item for item in alternative.filters if item is not named)
+        raise context_missing(context_filter.value, query)
+    own_filters = tuple(item for item in alternative.filters if item is not context_filter)
     if "query" not in context:
         listed: dict[str, tuple[str, ...]] = {}
         items = context.get("repositories", ())
         for item in items if isinstance(items, list) else ():
             name, _, revisions = str(item).partition("@")
-            known = listed.get(name, ())
-            listed[name] = (*known, *(part for part in revisions.split(":") if part and part not in known))
-        return (ScopedAlternative(replace(alternative, filters=own), listed, named.value, query),)
+            revisions_so_far = listed.get(name, ())
+            new = tuple(revision for revision in revisions.split(":") if revision and revision not in revisions_so_far)
+            listed[name] = (*revisions_so_far, *new)
+        return (ScopedAlternative(replace(alternative, filters=own_filters), listed, context_filter.value, query),)
     parsed = parse(str(context["query"]), "regexp")
-    parts = []
-    for part in parsed.plan:
-        _check(part, named.value, query)
-        parts.append(_with_revisions(part))
-    alone = tuple(replace(alternative, filters=part) for part in parts)
-    narrowed = [replace(alternative, filters=(*own, *part)) for part in parts] or [replace(alternative, filters=own)]
-    return tuple(ScopedAlternative(each, None, named.value, query, alone) for each in narrowed)
+    filter_lists = []
+    for item in parsed.plan:
+        _check(item, context_filter.value, query)
+        filter_lists.append(_with_revisions(item))
+    context_alternatives = tuple(replace(alternative, filters=filters) for filters in filter_lists)
+    narrowed = [replace(alternative, filters=(*own_filters, *filters)) for filters in filter_lists]
+    narrowed = narrowed or [replace(alternative, filters=own_filters)]
+    return tuple(ScopedAlternative(item, None, context_filter.value, query, context_alternatives) for item in narrowed)
 
 
-def _check(part: Alternative, name: str, query: str) -> None:
-    wrong = ""
-    if part.pattern is not None:
-        wrong = "a pattern"
-    for item in part.filters:
+def _check(alternative: Alternative, name: str, query: str) -> None:
+    refused_item = ""
+    if alternative.pattern is not None:
+        refused_item = "a pattern"
+    for item in alternative.filters:
         if isinstance(item, Predicate):
             if item.on != "repo" or item.name not in _PREDICATES:
-                wrong = f"{item.on}:{item.name}(…)"
+                refused_item = f"{item.on}:{item.name}(…)"
         elif item.name not in _FIELDS:
-            wrong = f"{item.name}:"
+            refused_item = f"{item.name}:"
         elif any(revision.startswith("*") for revision in item.revs or ()):
-            wrong = "a glob of refs"
-    if wrong:
+            refused_item = "a glob of refs"
+    if refused_item:
         hint = "its query may hold repo:, rev:, file:, lang:, case:, fork:, archived: and visibility:"
-        raise QueryError(f'the query of search context "{name}" has {wrong}, which it may not', query=query, hint=hint)
+        raise QueryError(
+            f'the query of search context "{name}" has {refused_item}, which it may not', query=query, hint=hint
+        )
 
 
-def _with_revisions(part: Alternative) -> tuple[Filter | Predicate, ...]:
+def _with_revisions(alternative: Alternative) -> tuple[Filter | Predicate, ...]:
     """The filters of a context's query with its ``rev:`` put where it belongs, since the reader may give one too."""
-    found: list[Filter | Predicate] = []
-    for item in part.filters:
+    filters: list[Filter | Predicate] = []
+    for item in alternative.filters:
         if isinstance(item, Filter) and item.name in {"rev", "patterntype"}:
             continue
-        if isinstance(item, Filter) and item.name == "repo" and not item.negated and part.revisions(item):
-            found.append(replace(item, revs=part.revisions(item)))
+        if isinstance(item, Filter) and item.name == "repo" and not item.negated and alternative.revisions(item):
+            filters.append(replace(item, revs=alternative.revisions(item)))
         else:
-            found.append(item)
-    return tuple(found)
+            filters.append(item)
+    return tuple(filters)

@@ -1,1 +1,5 @@
-"""What the tools and analyses of history are made of: opened histories, filters, tables, and the work of each."""
+"""Handlers of tools about history.
+
+The engine of histories is `sourcelight.engines.history`; definitions are in `sourcelight.core.tools`. Start
+at `histories`, which opens the histories of a call, then at `commits`, the simplest handler.
+"""
