@@ -92,7 +92,7 @@ def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold
         assert set(search.accounting.skipped or {}) == {lost.name, changed.name}
         assert search.accounting.skipped is not None
         assert "does not have it" in search.accounting.skipped[lost.name][0].reason
-        assert "another content" in search.accounting.skipped[changed.name][0].reason
+        assert "another hash" in search.accounting.skipped[changed.name][0].reason
         shutil.rmtree(own / "objects")
         assert set(searched(engine, QUERY)[1].accounting.skipped or {}) == {lost.name, changed.name}
 
@@ -170,7 +170,7 @@ def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp
     request = SearchRequest(QUERY)
     try:
         with cache.pinned([largest]) as (_, failed):
-            assert "does not fit" in failed[largest.name]
+            assert "doesn't fit" in failed[largest.name]
         for entry in entries:
             with own.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
                 assert not failed

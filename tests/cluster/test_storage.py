@@ -196,7 +196,7 @@ def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: ShardStor
         assert sum(cache.held().values()) <= room
         with cache.pinned([entries[-1]]) as (repositories, failed):
             if entries[-1].size > room:
-                assert "does not fit" in failed[entries[-1].name]
+                assert "doesn't fit" in failed[entries[-1].name]
         kept = {path.name for path in (tmp_path / "small" / "ready").iterdir()}
         assert len(kept) == len(cache.held())
 
