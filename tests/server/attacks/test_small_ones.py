@@ -186,4 +186,4 @@ def test_a_log_that_cannot_be_written_keeps_nobody_out(tmp_path: Path, caplog: p
     uses = CredentialUses(str(tmp_path / "missing" / "uses.jsonl"))
     for _ in range(3):
         uses.append("{}")
-    assert len([record for record in caplog.records if "can't be written" in record.message]) == 1
+    assert len([record for record in caplog.records if "can't write" in record.message]) == 1
