@@ -43,6 +43,20 @@ def test_a_former_parameter_of_a_method_names_the_current_one(method: str, forme
     assert former not in inspect.signature(getattr(Client, name)).parameters
 
 
+FUNCTIONS = ("federate",)
+OPTIONS = [(name, former) for name in FUNCTIONS for former in FORMER_NAMES[name]]
+
+
+@pytest.mark.parametrize(("name", "former"), OPTIONS)
+def test_a_former_parameter_of_the_package_names_the_current_one(name: str, former: str) -> None:
+    current = re.escape(FORMER_NAMES[name][former])
+    with pytest.raises(TypeError, match=rf"^{name}\(\) has no parameter '{former}' any more; use {current}"):
+        getattr(sl, name)(**{former: 1})
+    with pytest.raises(TypeError, match=rf"^a{name}\(\) has no parameter '{former}' any more; use {current}"):
+        anyio.run(lambda: getattr(sl, f"a{name}")(**{former: 1}))
+    assert former not in inspect.signature(getattr(sl, name)).parameters
+
+
 def test_an_error_that_was_written_down_under_a_former_name_is_read() -> None:
     error = restore_error("ToolError", "no such path", {"call": "read_file", "argument": "path", "accepted": ["a"]})
     assert isinstance(error, sl.ToolError)

@@ -15,6 +15,7 @@ from sourcelight.client.portal import call
 from sourcelight.client.progress import painting, say
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError
+from sourcelight.core.former_names import refuses_former_parameters
 from sourcelight.display.notebook import IndexState, ProgressChoice
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
@@ -231,8 +232,9 @@ def connect(
     return Client(backend)
 
 
+@refuses_former_parameters
 async def afederate(
-    services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, silence_s: float | None = None
+    services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, idle_timeout_s: float | None = None
 ) -> AsyncClient:
     """Search several services as one, for `await`; see `federate`. Its services are of `AsyncClient`, or addresses."""
     from sourcelight.client.federation.factory import federated
@@ -244,11 +246,12 @@ async def afederate(
         for client in clients:
             await client.aclose()
 
-    return AsyncClient(federated(services, AsyncClient, made, close, silence_s))
+    return AsyncClient(federated(services, AsyncClient, made, close, idle_timeout_s))
 
 
+@refuses_former_parameters
 def federate(
-    services: Mapping[str, Client | str] | Iterable[Client | str], *, silence_s: float | None = None
+    services: Mapping[str, Client | str] | Iterable[Client | str], *, idle_timeout_s: float | None = None
 ) -> Client:
     """Search several services as one: their rows merged, what several have given once, each one's status told.
 
@@ -260,7 +263,7 @@ def federate(
     services
         Clients, of `open` or `connect`, and addresses, in the order that decides between equals; a dict names them.
         An address is connected to without a token, unless ``SRC_ENDPOINT`` names it: then with ``SRC_ACCESS_TOKEN``.
-    silence_s
+    idle_timeout_s
         Seconds without news of a search after which a service is given up, ten times as long for a call of a tool;
         None: 30. Services in this process are waited for.
 
@@ -285,7 +288,7 @@ def federate(
             await client._client.aclose()  # noqa: SLF001 - one room; its own way would block this loop
             closed(client)
 
-    return Client(federated(services, Client, made, close, silence_s))
+    return Client(federated(services, Client, made, close, idle_timeout_s))
 
 
 async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:

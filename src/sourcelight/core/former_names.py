@@ -62,8 +62,10 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.stream": _SEARCH,
     "DeepSearchAnswer": {"followups": "follow_ups", "turns": "steps"},
     "ToolError": {"call": "tool"},
+    "afederate": {"silence_s": "idle_timeout_s"},
     "changes": {"by": "period", "code": "client"},
     "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},
+    "federate": {"silence_s": "idle_timeout_s"},
     "plots": {"activity": "calendar", "matches": "bars"},
     "reports": {"Number": "Metric", "Table": "ReportTable"},
 }

@@ -50,8 +50,8 @@ def backend(script: Sequence[Step], *, local: bool = False, name: str = "https:/
     return made
 
 
-def federation(silence_s: float = BOUND_S, /, **services: ScriptedBackend) -> sl.Client:
-    return sl.federate({name: sl.Client(one) for name, one in services.items()}, silence_s=silence_s)
+def federation(idle_timeout_s: float = BOUND_S, /, **services: ScriptedBackend) -> sl.Client:
+    return sl.federate({name: sl.Client(one) for name, one in services.items()}, idle_timeout_s=idle_timeout_s)
 
 
 def statuses(result: sl.SearchResult) -> dict[str, str]:

@@ -24,7 +24,7 @@ from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceS
 from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.wire.request import SearchRequest
 
-SILENCE_S = 30.0
+IDLE_TIMEOUT_S = 30.0
 
 
 class FederatedBackend:
@@ -38,7 +38,7 @@ class FederatedBackend:
         A client of each service, by its name.
     close
         Gives back what was opened for the federation alone.
-    silence_s
+    idle_timeout_s
         Seconds without news of a search after which a service that is not in this process is given up.
     """
 
@@ -48,19 +48,19 @@ class FederatedBackend:
         *,
         clients: Mapping[str, Any] | None = None,
         close: Callable[[], Any] | None = None,
-        silence_s: float = SILENCE_S,
+        idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
         self.services = tuple(services)
         self.clients: Mapping[str, Any] = dict(clients or {})
         self.name = f"{FEDERATION}{', '.join(service.name for service in services)}"
         self.local = all(service.backend.local for service in services)
-        self.silence_s = silence_s
+        self.idle_timeout_s = idle_timeout_s
         self._close = close
-        self._calls = FederatedTools(self.services, silence_s=silence_s)
+        self._calls = FederatedTools(self.services, idle_timeout_s=idle_timeout_s)
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events of all services as they arrive; rows that several give are given once."""
-        merge = StreamMerge(self.services, request, silence_s=self.silence_s, kept=False)
+        merge = StreamMerge(self.services, request, idle_timeout_s=self.idle_timeout_s, kept=False)
         async with aclosing(merge.events()) as events:
             async for event in events:
                 yield event
@@ -137,14 +137,14 @@ class FederatedSearch(BackendWrapper):
         super().__init__(backend)
         self.services = tuple(services)
         self._kept = kept
-        self._silence_s = backend.silence_s
+        self._idle_timeout_s = backend.idle_timeout_s
         self.clients = backend.clients
         self.folder_of = backend.folder_of
         self._merge: StreamMerge | None = None
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events as they arrive."""
-        self._merge = StreamMerge(self.services, request, silence_s=self._silence_s, kept=self._kept)
+        self._merge = StreamMerge(self.services, request, idle_timeout_s=self._idle_timeout_s, kept=self._kept)
         async with aclosing(self._merge.events()) as events:
             async for event in events:
                 yield event

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sourcelight.client.blocking import Client
 from sourcelight.client.client import AsyncClient
-from sourcelight.client.federation.backend import SILENCE_S, FederatedBackend
+from sourcelight.client.federation.backend import IDLE_TIMEOUT_S, FederatedBackend
 from sourcelight.client.federation.service import Service, distinct, short_name
 from sourcelight.core.errors import ConfigurationError
 
@@ -21,7 +21,7 @@ def federated(
     kind: type[AnyClient],
     connect: Callable[..., AnyClient],
     close: Callable[[list[AnyClient]], Any],
-    silence_s: float | None,
+    idle_timeout_s: float | None,
 ) -> FederatedBackend:
     """The backend of `services`: clients of a kind, and addresses to connect to.
 
@@ -35,7 +35,7 @@ def federated(
         Makes a client of an address and a token.
     close
         Closes the clients that were made here; awaited.
-    silence_s
+    idle_timeout_s
         See `FederatedBackend`; None: its default.
 
     Raises
@@ -76,7 +76,7 @@ def federated(
         [Service(name, client.backend) for name, client in zip(names, clients, strict=True)],
         clients=dict(zip(names, clients, strict=True)),
         close=closed,
-        silence_s=SILENCE_S if silence_s is None else silence_s,
+        idle_timeout_s=IDLE_TIMEOUT_S if idle_timeout_s is None else idle_timeout_s,
     )
 
 

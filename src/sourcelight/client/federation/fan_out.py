@@ -92,19 +92,19 @@ def did_not_answer(service: Service, fault: SourcelightError) -> str:
 
 
 async def call_one(
-    service: Service, name: str, arguments: Mapping[str, Any], observer: CallObserver | None, silence_s: float
+    service: Service, name: str, arguments: Mapping[str, Any], observer: CallObserver | None, idle_timeout_s: float
 ) -> ToolResult:
     """Call a tool of one service; one that is not in this process has to say something now and then.
 
     Raises
     ------
     TimedOut
-        When it was silent for ten times `silence_s` seconds.
+        When it was silent for ten times `idle_timeout_s` seconds.
     """
     if service.backend.local:
         return await service.backend.call(name, arguments, observer)
     loop = asyncio.get_running_loop()
-    longest_s = silence_s * _CALLS_ARE_SILENT
+    longest_s = idle_timeout_s * _CALLS_ARE_SILENT
     try:
         async with asyncio.timeout(longest_s) as clock:
 

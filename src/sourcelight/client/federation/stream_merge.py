@@ -203,14 +203,16 @@ class StreamMerge:
         What is asked, in the order that decides between equals.
     request
         What is asked for.
-    silence_s
+    idle_timeout_s
         Seconds without any event after which a service that is not in this process is given up.
     kept
         Whether everything that arrives is kept for `arrange`.
     """
 
-    def __init__(self, services: Sequence[Service], request: SearchRequest, *, silence_s: float, kept: bool) -> None:
-        self._request, self._silence_s, self._kept = request, silence_s, kept
+    def __init__(
+        self, services: Sequence[Service], request: SearchRequest, *, idle_timeout_s: float, kept: bool
+    ) -> None:
+        self._request, self._idle_timeout_s, self._kept = request, idle_timeout_s, kept
         self._began = time.monotonic()
         self._parts = [ServiceStream(number, service, self._began) for number, service in enumerate(services)]
         self._limit, self._whole = limit_of(request)
@@ -274,13 +276,13 @@ class StreamMerge:
     async def _ask(self, part: ServiceStream, queue: asyncio.Queue[tuple[ServiceStream, Event | None]]) -> None:
         """Hand over the events of one service, and None at the end, however it comes."""
         fault: SourcelightError | None = None
-        silence_s = None if part.service.backend.local else self._silence_s
+        idle_timeout_s = None if part.service.backend.local else self._idle_timeout_s
         asked = replace(self._request, display=-1)
         try:
             async with aclosing(part.service.backend.stream(asked)) as events:
                 done = False
                 while not done:
-                    async with asyncio.timeout(silence_s):
+                    async with asyncio.timeout(idle_timeout_s):
                         event = await anext(events)
                     done = isinstance(event, Done)
                     if not done:
@@ -288,7 +290,7 @@ class StreamMerge:
         except StopAsyncIteration:
             fault = StreamBroken("the stream ended without its last event")
         except TimeoutError:
-            fault = TimedOut(f"it said nothing for {silence_s:g} s")
+            fault = TimedOut(f"it said nothing for {idle_timeout_s:g} s")
         except SourcelightError as exc:
             fault = exc
         except Exception:

@@ -49,13 +49,13 @@ class FederatedTools:
     ----------
     services
         What is asked, in the order that decides between equals.
-    silence_s
+    idle_timeout_s
         See `FederatedBackend`.
     """
 
-    def __init__(self, services: Sequence[Service], *, silence_s: float) -> None:
+    def __init__(self, services: Sequence[Service], *, idle_timeout_s: float) -> None:
         self._services = tuple(services)
-        self._silence_s = silence_s
+        self._idle_timeout_s = idle_timeout_s
 
     async def answer(self, name: str, arguments: WireArguments, observer: CallObserver | None) -> ToolResult:
         """Answer a call.
@@ -105,7 +105,7 @@ class FederatedTools:
         broken: list[tuple[Service, SourcelightError]] = []
         for service in services:
             try:
-                answer = await call_one(service, name, given, _labelling(observer, service.name), self._silence_s)
+                answer = await call_one(service, name, given, _labelling(observer, service.name), self._idle_timeout_s)
             except _NEXT as fault:
                 missing.append(fault)
             except (ToolError, ValueError):
@@ -189,7 +189,7 @@ class FederatedTools:
 
         async def ask(service: Service) -> ToolResult:
             heard = summed.of(service.name) if len(plan) > 1 else observer
-            return await call_one(service, name, asked[service.name], heard, self._silence_s)
+            return await call_one(service, name, asked[service.name], heard, self._idle_timeout_s)
 
         return await ask_all([service for service, _ in plan], ask)
 
