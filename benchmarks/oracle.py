@@ -324,7 +324,7 @@ def found(corpus: Corpus, case: Case) -> set[Place]:
     result = corpus.client.search(f"{case.query} count:all", pattern_type=case.kind, progress=False)
     if not all(reason.startswith("document-missing") for reason in result.reasons):
         sys.exit(f"{case.query}: {result.status}: {'; '.join(result.reasons)}")
-    table = result.table.select(["repository", "revision", "path", "line_number"])
+    table = result.arrow.select(["repository", "revision", "path", "line_number"])
     columns = [table[name].to_pylist() for name in table.column_names]
     return {(name, revision or "", path, line or 0) for name, revision, path, line in zip(*columns, strict=True)}
 

@@ -281,7 +281,7 @@ class Bench:
             self.faults.append(f"{case.name}: zoekt ÷ ours, {what}: {ratio:.2f}, wanted {wanted:g}")
 
     def _ours(self, case: Case) -> tuple[set[Row], int]:
-        table = self.corpus.client.search(case.query, progress=False).table
+        table = self.corpus.client.search(case.query, progress=False).arrow
         kinds, names = table["type"].to_pylist(), table["repository"].to_pylist()
         places = zip(kinds, names, table["path"].to_pylist(), table["line_number"].to_pylist(), strict=True)
         rows = {(f"{name}/{path}", number) for kind, name, path, number in places if kind == "content"}

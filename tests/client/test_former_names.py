@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 import sourcelight as sl
-from client.scripted import ScriptedBackend
+from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import AsyncClient, Client
 from sourcelight.core.errors import restore_error
 from sourcelight.core.former_names import FORMER_NAMES
@@ -28,6 +28,16 @@ def test_a_former_attribute_names_the_current_one() -> None:
         getattr(error, "call")  # noqa: B009 - mypy refuses it as an attribute, as it should
     with pytest.raises(AttributeError, match="'ToolError' object has no attribute 'cal'"):
         getattr(error, "cal")  # noqa: B009
+
+
+def test_a_former_attribute_can_not_be_set_in_vain() -> None:
+    result = Client(ScriptedBackend(COMPLETE)).search("x", progress=False)
+    with pytest.raises(AttributeError, match="display_rows"):
+        setattr(result, "page", 3)  # noqa: B010 - mypy refuses it as an attribute, as it should
+    for former, current in FORMER_NAMES["SearchResult"].items():
+        with pytest.raises(AttributeError, match=current):
+            getattr(result, former)
+        assert hasattr(result, current)
 
 
 PARAMETERS = [(owner, name) for owner, names in FORMER_NAMES.items() if owner.startswith("Client.") for name in names]

@@ -100,7 +100,7 @@ def test_a_query_at_fault_is_raised(ask: Ask) -> None:
 
 def test_all_tables_of_a_result(ask: Ask) -> None:
     result = ask(ScriptedBackend([*COMPLETE[:-2], progress(FORKS), Alert("a", "b", "info"), Done()]), "foo")
-    assert len(result) == len(result.matches) == result.table.num_rows == 20
+    assert len(result) == len(result.matches) == result.arrow.num_rows == 20
     for name, rows in {"progress": 1, "filters": 1, "skipped": 1, "alerts": 1, "repositories": 1}.items():
         frame = getattr(result, name)
         assert len(frame) == rows, name

@@ -47,8 +47,8 @@ def test_files_of_a_result_read_back_as_its_frame(code: sl.Client, query: str, t
     assert len(streamed) == len(frame)
     assert streamed.attrs["status"] == "complete"
     table = pq.read_table(tmp_path / "a.parquet")
-    assert table.schema.equals(result.table.schema)
-    assert table.to_pylist() == result.table.to_pylist()
+    assert table.schema.equals(result.arrow.schema)
+    assert table.to_pylist() == result.arrow.to_pylist()
     assert result.to_polars().to_arrow().num_rows == len(frame)
     assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"PANDAS_ATTRS"]) == frame.attrs
 

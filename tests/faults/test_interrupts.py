@@ -67,7 +67,7 @@ def test_an_interrupt_while_the_frame_is_built_loses_nothing(embedded: sl.Client
         while True:
             # The frame is kept once built; forgetting it makes the moment of the interrupt fall into the building.
             vars(result).pop("matches", None)
-            vars(result).pop("table", None)
+            vars(result).pop("arrow", None)
             assert len(result.matches) == rows
 
     presser = press_when(begun)

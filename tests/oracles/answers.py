@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 def _columns(result: Any, names: tuple[str, ...]) -> Any:
-    table = result.table
+    table = result.arrow
     return zip(*(table.column(name).to_pylist() for name in names), strict=True)
 
 

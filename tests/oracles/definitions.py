@@ -68,7 +68,7 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
         style=rng.randrange(420),
     )
     typed = question.text()
-    table: Any = epoch.client.search(typed, pattern_type=question.requested).table
+    table: Any = epoch.client.search(typed, pattern_type=question.requested).arrow
     names = ("repository", "path", "symbol", "line_number", "symbol_kind")
     cells = zip(*(table.column(name).to_pylist() for name in names), strict=True)
     matcher = Matcher(atom, case_sensitive=question.case_sensitive, whole=True)

@@ -145,7 +145,7 @@ def surrounded(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]
     }
     twice = Counter((c.repository, c.revision, d.shown) for c in epoch.reader.chosen(question) for d in c.documents)
     names = ("repository", "revision", "path", "line_number", "chunk", "chunk_start_line", "type")
-    for *key, at, chunk, first, kind in zip(*(result.table.column(name).to_pylist() for name in names), strict=True):
+    for *key, at, chunk, first, kind in zip(*(result.arrow.column(name).to_pylist() for name in names), strict=True):
         if kind != "content" or twice[tuple(key)] > 1:
             continue
         rows = [row.decode(errors="replace") for row in texts[tuple(key)]]

@@ -49,7 +49,7 @@ class ResultSource:
     @property
     def places(self) -> LinkResolver:
         """Where rows can be opened."""
-        return self._result.places
+        return self._result.links
 
     def batches(self) -> Sequence[Any]:
         """The record batches."""
@@ -110,7 +110,7 @@ class RunSource:
     @property
     def places(self) -> LinkResolver:
         """Where rows can be opened, of the repositories known so far."""
-        return self.result().places
+        return self.result().links
 
     def batches(self) -> Sequence[Any]:
         """The record batches that have arrived."""

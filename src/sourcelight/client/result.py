@@ -16,6 +16,7 @@ from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryInfo, ServiceStatus
 from sourcelight.core.completeness import Status, cut_text
 from sourcelight.core.errors import UnsupportedTool
+from sourcelight.core.former_names import refuses_former_names
 from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sourcelight.display.notebook.widgets.facets import FacetPanel
 
 
+@refuses_former_names("SearchResult")
 class SearchResult:
     """The answer to a search; made by a client, never by hand.
 
@@ -50,11 +52,11 @@ class SearchResult:
         Text of the query.
     match_count
         Matches in this result.
-    page
+    display_rows
         How many rows its display shows, 10 unless changed.
     """
 
-    page: int = PAGE
+    display_rows: int = PAGE
     _loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(
@@ -87,7 +89,7 @@ class SearchResult:
         return sum(b.num_rows for b in self._batches)
 
     @cached_property
-    def table(self) -> Table:
+    def arrow(self) -> Table:
         """Arrow table of matches, with the columns of `matches`."""
         return matches_table(self._batches, served=self._served)
 
@@ -110,7 +112,7 @@ class SearchResult:
         (`federate`), a first column ``service`` says which one each row is of.
         `DataFrame.attrs` says where they came from: `attrs`.
         """
-        return to_pandas(self.table, self._columns, self.attrs)
+        return to_pandas(self.arrow, self._columns, self.attrs)
 
     @property
     def attrs(self) -> dict[str, str | int]:
@@ -186,7 +188,7 @@ class SearchResult:
 
     def spans(self) -> Frame:
         """DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
-        return to_pandas(explode(self.table), columns_of("spans"), self.attrs)
+        return to_pandas(explode(self.arrow), columns_of("spans"), self.attrs)
 
     def explore(self) -> Explorer:
         """Explorer of the rows: filters by repository, language, place and text, sorts, shows the lines around.
@@ -246,7 +248,7 @@ class SearchResult:
 
     def to_polars(self) -> Any:
         """`matches` as a polars DataFrame; needs polars."""
-        return to_polars(self.table)
+        return to_polars(self.arrow)
 
     def to_parquet(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write `matches` as Parquet, with `attrs` as metadata."""
@@ -290,14 +292,14 @@ class SearchResult:
             skipped=self._skipped,
             alerts=self._alerts,
             facts=self._facts,
-            places=self.places,
-            page=self.page,
+            places=self.links,
+            page=self.display_rows,
             services=self._services,
         )
 
     @property
-    def places(self) -> LinkResolver:
-        """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
+    def links(self) -> LinkResolver:
+        """What gives the addresses of rows: at the service, at their code host, or in JupyterLab."""
         hosts = {fact.name: fact.url for fact in self._facts if fact.url}
         if self._services:
             addresses = {one.name: one.endpoint for one in self._services if "://" in one.endpoint}

@@ -46,10 +46,10 @@ class ManyResult(SearchResult):
         self._results = dict(results)
 
     @property
-    def places(self) -> LinkResolver:
-        """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
+    def links(self) -> LinkResolver:
+        """What gives the addresses of rows: at the service, at their code host, or in JupyterLab."""
         first = next(iter(self._results.values()))
-        return replace(super().places, folder_of=first.places.folder_of)
+        return replace(super().links, folder_of=first.links.folder_of)
 
     def __getitem__(self, name: str) -> SearchResult:
         """The result of one search."""
@@ -74,22 +74,22 @@ class ManyResult(SearchResult):
         ]
 
     @cached_property
-    def table(self) -> Table:
+    def arrow(self) -> Table:
         """Arrow table of matches, with the columns of `matches`."""
         import pyarrow as pa
 
-        tables = [_named(name, result.table) for name, result in self._results.items()]
+        tables = [_named(name, result.arrow) for name, result in self._results.items()]
         return pa.concat_tables(tables).unify_dictionaries()
 
     @cached_property
     def matches(self) -> Frame:
         """DataFrame as of a `SearchResult`, with the `name` of the search in front, one search after another."""
-        return to_pandas(self.table, (NAME, *self._columns), self.attrs)
+        return to_pandas(self.arrow, (NAME, *self._columns), self.attrs)
 
     def _write(self, target: Any, kind: str, *, spreadsheet: bool = False) -> None:
         writer = MatchWriter(target, kind, named=True, served=self._served, spreadsheet=spreadsheet)
         try:
-            for batch in self.table.to_batches():
+            for batch in self.arrow.to_batches():
                 writer.write(batch)
         except BaseException:
             writer.discard()

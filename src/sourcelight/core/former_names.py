@@ -61,6 +61,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.search_many": {"at_once": "concurrency", **_SEARCH},
     "Client.stream": _SEARCH,
     "DeepSearchAnswer": {"followups": "follow_ups", "turns": "steps"},
+    "SearchResult": {"page": "display_rows", "places": "links", "table": "arrow"},
     "ToolError": {"call": "tool"},
     "afederate": {"silence_s": "idle_timeout_s"},
     "changes": {"by": "period", "code": "client"},
@@ -79,7 +80,7 @@ def former_attribute(owner: str, name: str) -> AttributeError | None:
 
 
 def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
-    """Have a class raise `AttributeError` or `TypeError` with the current name where a former one is used.
+    """Have a class raise `AttributeError` or `TypeError` with the current name where a former one is used or set.
 
     Parameters
     ----------
@@ -94,7 +95,16 @@ def refuses_former_names(owner: str) -> Callable[[type[T]], type[T]]:
                 raise error
             return object.__getattribute__(self, name)  # raises what Python raises without this method
 
+        assign = cls.__setattr__
+
+        def __setattr__(self: object, name: str, value: object) -> None:  # noqa: N807 - set on the class below
+            error = former_attribute(owner, name)
+            if error is not None:
+                raise error
+            assign(self, name, value)
+
         cls.__getattr__ = __getattr__  # type: ignore[attr-defined] # declared, it would hide misspelled names from mypy
+        cls.__setattr__ = __setattr__  # type: ignore[method-assign] # checked at run time alone
         for key in FORMER_NAMES:
             class_name, _, method = key.partition(".")
             if method and class_name == owner:

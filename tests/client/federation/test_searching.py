@@ -307,7 +307,7 @@ def test_rows_open_at_the_service_that_they_are_of() -> None:
     code = federation(
         a=backend([found("r1"), *ended()]), b=backend([found("r2"), *ended()], name="https://two.example")
     )
-    links = code.search("x count:all").places
+    links = code.search("x count:all").links
     assert links.of({"service": "b", "repository": "r2", "path": "f.go"})[0].href.startswith("https://two.example/r2")
     assert links.of({"service": "a", "repository": "r1", "path": "f.go"})[0].href.startswith("https://one.example/r1")
 

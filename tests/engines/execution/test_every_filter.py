@@ -76,7 +76,7 @@ def commits(repositories: dict[str, RepositoryBuilder]) -> Iterator[tuple[str, s
 def rows(code: sl.Client, query: str, *columns: str) -> set[tuple[Any, ...]]:
     result = code.search(f"patternType:regexp count:all {query}", progress=False)
     assert result.status == "complete"
-    table = result.table.select(list(columns))
+    table = result.arrow.select(list(columns))
     return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 

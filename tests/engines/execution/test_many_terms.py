@@ -31,7 +31,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
 
 def _rows(code: sl.Client, terms: list[str], more: str) -> set[tuple[str, str, int]]:
     query = " or ".join('"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"' for term in terms)
-    table = code.search(f"({query}) {more} count:all", pattern_type="keyword", progress=False).table
+    table = code.search(f"({query}) {more} count:all", pattern_type="keyword", progress=False).arrow
     columns = (table[name].to_pylist() for name in ("type", "path", "line_number"))
     return {(kind, path, line or 0) for kind, path, line in zip(*columns, strict=True)}
 
@@ -49,7 +49,7 @@ def test_many_terms_find_what_each_finds(code: sl.Client, more: str) -> None:
 
 def test_the_longest_of_those_that_begin_at_one_place_is_marked(code: sl.Client) -> None:
     query = " or ".join(["term1", "term10", *(f"other{number}" for number in range(MANY_TERMS))])
-    table = code.search(f"{query} type:file", progress=False).table
+    table = code.search(f"{query} type:file", progress=False).arrow
     line = next(row for row in table.to_pylist() if row["line"] == "term100 term1")
     assert list(zip(line["start"], line["end"], strict=True)) == [(0, 6), (8, 13)]
 

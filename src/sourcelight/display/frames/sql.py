@@ -102,7 +102,7 @@ def _named(result: Any) -> dict[str, Any]:
     if result is None:
         return {}
     tables = {"matches": _arrow("result", result)}
-    if hasattr(result, "table"):
+    if hasattr(result, "arrow"):
         tables |= {name: _part(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
     return tables
 
@@ -120,7 +120,7 @@ def _arrow(name: str, table: Any) -> Any:
 
     if isinstance(table, pa.Table):
         return table
-    if isinstance(held := getattr(table, "table", None), pa.Table):
+    if isinstance(held := getattr(table, "arrow", None), pa.Table):
         return held
     if hasattr(table, "to_arrow"):
         return table.to_arrow()

@@ -258,7 +258,7 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
             **context,
         )
         rows = _number(options, "rows")
-        result.page = self.rows if rows is None else rows
+        result.display_rows = self.rows if rows is None else rows
         explore = ("explore" in options or self.explore) and "quiet" not in options
         return result.explore() if explore else result
 
