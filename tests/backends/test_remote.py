@@ -37,7 +37,7 @@ TOKEN = "sgp_do-not-show-me"
 MATCHES = b'event: matches\ndata: [{"type":"path","path":"p","repository":"r","repositoryID":1}]\n\n'
 PROGRESS = encode(e.Progress(done=True, match_count=1, duration_ms=2))
 DONE = encode(e.Done())
-QUICK: dict[str, Any] = {"backoff_s": 0.001, "silence_timeout_s": 0.5, "connect_timeout_s": 2}
+QUICK: dict[str, Any] = {"backoff_s": 0.001, "idle_timeout_s": 0.5, "connect_timeout_s": 2}
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -170,7 +170,7 @@ def test_silence_times_out_after_what_arrived() -> None:
 
 def test_leaving_the_stream_hangs_up() -> None:
     async def work(url: str) -> None:
-        backend = RemoteBackend(url, **(QUICK | {"silence_timeout_s": 10}))
+        backend = RemoteBackend(url, **(QUICK | {"idle_timeout_s": 10}))
         stream = backend.stream(SearchRequest("x"))
         await anext(stream)
         await stream.aclose()

@@ -183,13 +183,13 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_nobody_should_trust_is_refused(name: str, home: Path) -> None:
     options, said = FAULTS[name]
     with running(Authorization(**options)) as url, pytest.raises(SignInFailed, match=said):
-        sl.connect(url, sign_in=True, open_browser=person(), timeout_s=5)
+        sl.connect(url, sign_in=True, open_browser=person(), sign_in_timeout_s=5)
     assert files(home) == []
 
 
 def test_nobody_signing_in_is_an_error_in_time() -> None:
     with running(Authorization()) as url, pytest.raises(SignInFailed, match=r"within 0\.05 s"):
-        sl.connect(url, sign_in=True, open_browser=lambda _: True, timeout_s=0.05)
+        sl.connect(url, sign_in=True, open_browser=lambda _: True, sign_in_timeout_s=0.05)
 
 
 def test_a_service_without_sign_in_says_what_to_do() -> None:

@@ -53,7 +53,7 @@ def test_a_former_parameter_of_a_method_names_the_current_one(method: str, forme
     assert former not in inspect.signature(getattr(Client, name)).parameters
 
 
-FUNCTIONS = ("federate",)
+FUNCTIONS = ("connect", "federate")
 OPTIONS = [(name, former) for name in FUNCTIONS for former in FORMER_NAMES[name]]
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
 import sys
 import threading
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 import sourcelight as sl
+from sourcelight.backends.remote.endpoint import RetryPolicy
+from sourcelight.backends.remote.sign_in import SignInOptions
 from sourcelight.testing.scripted_service import RESET, SILENCE, ScriptedReply, ScriptedService
 
 
@@ -133,3 +137,14 @@ def test_a_refusal_has_its_own_error(status: int, error: type[Exception]) -> Non
             client.search("foo")
         assert client.last is not None
         assert client.last.status == "failed"
+
+
+def test_connect_names_each_option_with_its_default() -> None:
+    defaults = {name: parameter.default for name, parameter in inspect.signature(sl.connect).parameters.items()}
+    policy = {field.name: field.default for field in fields(RetryPolicy)}
+    assert {name: defaults[name] for name in policy} == policy
+    sign_in = {field.name: field.default for field in fields(SignInOptions)}
+    assert defaults["sign_in_timeout_s"] == sign_in["timeout_s"]
+    assert defaults["redirect_uri"] == sign_in["redirect_uri"]
+    assert inspect.signature(sl.connect).parameters == inspect.signature(sl.aconnect).parameters
+    assert "**" not in str(inspect.signature(sl.connect))

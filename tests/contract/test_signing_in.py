@@ -61,7 +61,7 @@ class Person:
 
 def test_tools_answer_a_client_that_signed_in_and_searches_say_why_they_do_not(flow: Flow, embedded: sl.Client) -> None:
     with Person(flow) as person:
-        with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+        with sl.connect(flow.url, sign_in=True, open_browser=person, sign_in_timeout_s=20) as code:
             assert list(code.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
             with pytest.raises(sl.Forbidden):
                 code.search("x")
@@ -71,13 +71,13 @@ def test_tools_answer_a_client_that_signed_in_and_searches_say_why_they_do_not(f
             assert len(code.list_repos()) > 3
         assert len(person.opened) == 1
         sl.sign_out(flow.url)
-        with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+        with sl.connect(flow.url, sign_in=True, open_browser=person, sign_in_timeout_s=20) as code:
             assert len(code.list_repos()) > 3
         assert len(person.opened) == 2
 
 
 def test_an_old_token_is_renewed_and_the_new_one_is_kept(flow: Flow) -> None:
-    with Person(flow) as person, sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+    with Person(flow) as person, sl.connect(flow.url, sign_in=True, open_browser=person, sign_in_timeout_s=20) as code:
         cache = TokenCache(flow.url, scope="mcp")
         client, tokens = cache.load()
         assert client is not None
@@ -94,4 +94,4 @@ def test_an_old_token_is_renewed_and_the_new_one_is_kept(flow: Flow) -> None:
 
 def test_a_person_who_denies_is_an_error(flow: Flow) -> None:
     with Person(flow, "deny") as person, pytest.raises(sl.SignInFailed, match="access_denied"):
-        sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20)
+        sl.connect(flow.url, sign_in=True, open_browser=person, sign_in_timeout_s=20)

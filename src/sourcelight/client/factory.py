@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.client.blocking import Client
@@ -20,7 +20,6 @@ from sourcelight.display.notebook import IndexState, ProgressChoice
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 Place = str | os.PathLike[str]
-_SIGN_IN_OPTIONS = ("redirect_uri", "timeout_s", "open_browser")
 
 
 async def aopen(
@@ -151,7 +150,8 @@ async def _embedded(
     return backend
 
 
-async def aconnect(
+@refuses_former_parameters
+async def aconnect(  # noqa: PLR0913 - what a caller may choose
     url: str | None = None,
     token: str | None = None,
     *,
@@ -160,22 +160,42 @@ async def aconnect(
     client_id: str = "",
     client_secret: str = "",
     scope: str = "",
+    redirect_uri: str = "",
+    sign_in_timeout_s: float = 300.0,
+    open_browser: Callable[[str], bool] | None = None,
     check: bool = True,
-    **options: Any,
+    connect_timeout_s: float = 10.0,
+    idle_timeout_s: float = 30.0,
+    retries: int = 3,
+    backoff_s: float = 0.25,
+    max_retry_after_s: float = 20.0,
 ) -> AsyncClient:
     """Connect to a service, for `await`; see `connect`."""
-    how = {"client_id": client_id, "client_secret": client_secret, "scope": scope}
-    if sign_in and _replaying():
-        options = {name: value for name, value in options.items() if name not in _SIGN_IN_OPTIONS}
-    elif sign_in:
-        return AsyncClient(await _signed_in(url, token, how, options))
-    backend = _remote(url, token, bearer=bearer, **options)
+    retry_options = {
+        "connect_timeout_s": connect_timeout_s,
+        "idle_timeout_s": idle_timeout_s,
+        "retries": retries,
+        "backoff_s": backoff_s,
+        "max_retry_after_s": max_retry_after_s,
+    }
+    if sign_in and not _replaying():
+        sign_in_options = {
+            "client_id": client_id,
+            "client_secret": client_secret,
+            "scope": scope,
+            "redirect_uri": redirect_uri,
+            "timeout_s": sign_in_timeout_s,
+            "open_browser": open_browser,
+        }
+        return AsyncClient(await _signed_in(url, token, sign_in_options, retry_options))
+    backend = _remote(url, token, bearer=bearer, **retry_options)
     if check:
         await backend.reach()
     return AsyncClient(backend)
 
 
-def connect(
+@refuses_former_parameters
+def connect(  # noqa: PLR0913 - what a caller may choose
     url: str | None = None,
     token: str | None = None,
     *,
@@ -184,8 +204,15 @@ def connect(
     client_id: str = "",
     client_secret: str = "",
     scope: str = "",
+    redirect_uri: str = "",
+    sign_in_timeout_s: float = 300.0,
+    open_browser: Callable[[str], bool] | None = None,
     check: bool = True,
-    **options: Any,
+    connect_timeout_s: float = 10.0,
+    idle_timeout_s: float = 30.0,
+    retries: int = 3,
+    backoff_s: float = 0.25,
+    max_retry_after_s: float = 20.0,
 ) -> Client:
     """Connect to a service; with a token, nothing is sent before the first search or call.
 
@@ -194,23 +221,37 @@ def connect(
     url
         Address of the service; None: the environment variable ``SRC_ENDPOINT``.
     token
-        Access token; None: ``SRC_ACCESS_TOKEN``, or none at all where the service allows it.
+        Access token; None: ``SRC_ACCESS_TOKEN``, or no token where the service allows it.
     bearer
         Whether the token is an OAuth token.
     sign_in
-        Sign in by OAuth in place of a token: the browser opens once, or the address to open is printed; the tokens
-        are kept in a file that only you can read, and renewed while they are used. See `sign_out`.
+        Sign in by OAuth in place of a token: the browser opens once, or the address to open is printed. The tokens
+        are stored in a file that only you can read, and renewed while they are used. See `sign_out`.
     client_id, client_secret
-        With `sign_in`: an OAuth client that an administrator made, with the redirect address
-        ``http://localhost:3334/oauth/callback``. Without: this program registers itself, and the service restricts
-        what it signs in to its tools; `search` and its kin need a token, or a client with the scope ``user:all``.
+        With `sign_in`: an OAuth client that an administrator made, with the redirect address `redirect_uri`. Without:
+        this program registers itself, and the service restricts what it signs in to its tools; `search`, `stream` and
+        `export` need a token, or a client with the scope ``user:all``.
     scope
-        With `sign_in`: what to ask for; empty: ``mcp``, or with a `client_id` ``user:all``.
+        With `sign_in`: the scope to ask for; empty: ``mcp``, or with a `client_id` ``user:all``.
+    redirect_uri
+        With `sign_in`: address on this machine that the browser returns to; empty: any free port, or with a
+        `client_id` ``http://localhost:3334/oauth/callback``.
+    sign_in_timeout_s
+        Seconds to wait for the person to sign in.
+    open_browser
+        With `sign_in`: opens an address in a browser and returns whether that worked; None: the default browser.
     check
         Open a connection and close it, so that a wrong address fails here. Nothing is checked behind a proxy.
-    options
-        Further ones of `sourcelight.backends.remote.RemoteBackend`, and with `sign_in` of
-        `sourcelight.backends.remote.sign_in.SignInOptions`, such as ``timeout_s``.
+    connect_timeout_s
+        Seconds to wait for a connection.
+    idle_timeout_s
+        Seconds to wait for the next bytes of a response; services send something every 5 seconds.
+    retries
+        How often to retry when the service can't be reached or is too busy, before the first byte of its response.
+    backoff_s
+        Seconds to wait before the first retry, at most; doubled for each further one.
+    max_retry_after_s
+        Most seconds that a service may ask to wait; if it asks for more, `RateLimited` is raised at once.
 
     Raises
     ------
@@ -219,14 +260,26 @@ def connect(
     ConnectFailed
         With `check`, when no service listens at the address.
     SignInFailed
-        When nobody signed in, or the service does not want it; `TransportError` when it can't be reached.
+        When nobody signed in, or the service refuses it; `TransportError` when it can't be reached.
     """
-    how = {"client_id": client_id, "client_secret": client_secret, "scope": scope}
-    if sign_in and _replaying():
-        options = {name: value for name, value in options.items() if name not in _SIGN_IN_OPTIONS}
-    elif sign_in:
-        return Client(call(_signed_in, url, token, how, options))
-    backend = _remote(url, token, bearer=bearer, **options)
+    retry_options = {
+        "connect_timeout_s": connect_timeout_s,
+        "idle_timeout_s": idle_timeout_s,
+        "retries": retries,
+        "backoff_s": backoff_s,
+        "max_retry_after_s": max_retry_after_s,
+    }
+    if sign_in and not _replaying():
+        sign_in_options = {
+            "client_id": client_id,
+            "client_secret": client_secret,
+            "scope": scope,
+            "redirect_uri": redirect_uri,
+            "timeout_s": sign_in_timeout_s,
+            "open_browser": open_browser,
+        }
+        return Client(call(_signed_in, url, token, sign_in_options, retry_options))
+    backend = _remote(url, token, bearer=bearer, **retry_options)
     if check:
         call(backend.reach)
     return Client(backend)
@@ -293,7 +346,7 @@ def federate(
 
 async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:
     """End a sign-in, for `await`; see `sign_out`."""
-    _, credential = _credential(url, {"client_id": client_id, "scope": scope}, {})
+    _, credential = _credential(url, client_id=client_id, scope=scope)
     await credential.sign_out()
 
 
@@ -308,29 +361,27 @@ def sign_out(url: str | None = None, *, client_id: str = "", scope: str = "") ->
     call(asign_out, url, client_id=client_id, scope=scope)
 
 
-async def _signed_in(url: str | None, token: str | None, how: Mapping[str, str], options: Mapping[str, Any]) -> Any:
+async def _signed_in(
+    url: str | None, token: str | None, sign_in_options: Mapping[str, Any], retry_options: Mapping[str, Any]
+) -> Any:
     from sourcelight.backends import remote
 
     if token is not None:
         raise ConfigurationError("a token and sign_in=True exclude each other: pass one of them")
-    left = dict(options)
-    endpoint, credential = _credential(url, how, left)
+    endpoint, credential = _credential(url, **sign_in_options)
     await credential.sign_in(say)
-    return remote.RemoteBackend(endpoint, credential=credential, **left)
+    return remote.RemoteBackend(endpoint, credential=credential, **retry_options)
 
 
-def _credential(url: str | None, how: Mapping[str, str], options: dict[str, Any]) -> tuple[Any, Any]:
-    """The endpoint and the sign-in for it; takes the options of signing in out of `options`."""
+def _credential(url: str | None, *, client_id: str, scope: str, client_secret: str = "", **options: Any) -> Any:
+    """Return the endpoint and the credential of a sign-in; `options` are further ones of `SignInOptions`."""
     from sourcelight.backends import remote
     from sourcelight.backends.remote.sign_in import OAuthCredential, SignInOptions
 
     endpoint, _ = remote.resolve_endpoint(url)
-    client_id, secret = how["client_id"], how.get("client_secret")
-    own = {name: options.pop(name) for name in _SIGN_IN_OPTIONS if name in options}
-    scope = how["scope"] or ("user:all" if client_id else "mcp")
-    return endpoint, OAuthCredential(
-        endpoint, SignInOptions(client_id, remote.Secret(secret) if secret else None, scope, **own)
-    )
+    secret = remote.Secret(client_secret) if client_secret else None
+    scope = scope or ("user:all" if client_id else "mcp")
+    return endpoint, OAuthCredential(endpoint, SignInOptions(client_id, secret, scope, **options))
 
 
 def _replaying() -> bool:

@@ -14,6 +14,11 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
+_CONNECT = {
+    "retry_after_limit_s": "max_retry_after_s",
+    "silence_timeout_s": "idle_timeout_s",
+    "timeout_s": "sign_in_timeout_s",
+}
 _SEARCH = {"chunk_matches": "context_lines", "display": "limit", "max_line_len": "max_line_bytes"}
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "%ask": {"--more": "--continue"},
@@ -63,8 +68,10 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "DeepSearchAnswer": {"followups": "follow_ups", "turns": "steps"},
     "SearchResult": {"page": "display_rows", "places": "links", "table": "arrow"},
     "ToolError": {"call": "tool"},
+    "aconnect": _CONNECT,
     "afederate": {"silence_s": "idle_timeout_s"},
     "changes": {"by": "period", "code": "client"},
+    "connect": _CONNECT,
     "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},
     "federate": {"silence_s": "idle_timeout_s"},
     "plots": {"activity": "calendar", "matches": "bars"},

@@ -88,7 +88,7 @@ def test_a_replay_needs_no_address_where_there_was_one_service(file: Path) -> No
         code.search("foo")
     with sl.replay(file), sl.connect() as code:
         assert len(code.search("foo")) == 2
-    with sl.replay(file), sl.connect(sign_in=True, timeout_s=1.0) as code:
+    with sl.replay(file), sl.connect(sign_in=True, sign_in_timeout_s=1.0) as code:
         assert len(code.search("foo")) == 2
     with pytest.raises(sl.ConfigurationError):
         sl.connect()

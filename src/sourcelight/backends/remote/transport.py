@@ -203,7 +203,7 @@ class HttpTransport:
             except RateLimited as exc:
                 failure = exc
                 delay_s = exc.retry_after_s
-                if delay_s is not None and delay_s > self._retry_policy.retry_after_limit_s:
+                if delay_s is not None and delay_s > self._retry_policy.max_retry_after_s:
                     break
                 wait = max(wait, delay_s or 0.0)
             except ServiceError as exc:
@@ -249,8 +249,8 @@ class HttpTransport:
                     proxy=None if proxy is None else proxy.reveal(),
                     timeout=httpx.Timeout(
                         retry_policy.connect_timeout_s,
-                        read=retry_policy.silence_timeout_s,
-                        pool=retry_policy.silence_timeout_s,
+                        read=retry_policy.idle_timeout_s,
+                        pool=retry_policy.idle_timeout_s,
                     ),
                     follow_redirects=False,
                     event_hooks={"response": [bound_bodies(httpx.AsyncByteStream)]},
@@ -342,7 +342,7 @@ class _translated_errors:  # noqa: N801 - reads as a statement
         if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
             return ConnectFailed(f"no connection to {self._host} within {self._retry_policy.connect_timeout_s:g} s")
         if isinstance(exc, httpx.TimeoutException):
-            return TimedOut(f"{self._host} sent nothing for {self._retry_policy.silence_timeout_s:g} s")
+            return TimedOut(f"{self._host} sent nothing for {self._retry_policy.idle_timeout_s:g} s")
         if self._open_response:
             return StreamBroken(f"the stream from {self._host} broke: {reason}")
         return ConnectFailed(f"no connection to {self._host}: {reason}")
