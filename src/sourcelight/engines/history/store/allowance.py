@@ -51,19 +51,19 @@ class Cost:
 
     @property
     def is_large(self) -> bool:
-        """Whether a commit that costs so much is a large one."""
+        """Whether a commit of this cost is large."""
         return self.files > MANY_FILES or self.lines > MANY_LINES or self.bytes > MANY_BYTES
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.files + other.files, self.lines + other.lines, self.bytes + other.bytes)
 
     def fits(self, allowance: Cost) -> bool:
-        """Whether it is within an allowance."""
+        """Return whether the cost is within an allowance."""
         return self.files <= allowance.files and self.lines <= allowance.lines and self.bytes <= allowance.bytes
 
 
 def allowance_of(git_dir: str) -> Cost:
-    """What the commits of a repository may cost together."""
+    """Return the cost that all commits of a repository may have together."""
     stored = store_size(git_dir)
     return Cost(
         FREE_FILES + FILES_PER_OBJECT * stored.objects,
@@ -73,18 +73,19 @@ def allowance_of(git_dir: str) -> Cost:
 
 
 class AllowanceUse:
-    """What was spent of an allowance.
+    """The spent part of an allowance.
 
     Parameters
     ----------
     allowance
         For all commits; large ones have half of it.
     spent
-        What is spent already.
+        Cost that is already spent.
     """
 
     def __init__(self, allowance: Cost, spent: Cost | None = None) -> None:
         self.allowance = allowance
+        # One huge commit must not use up what thousands of ordinary ones need.
         self._half = Cost(allowance.files // 2, allowance.lines // 2, allowance.bytes // 2)
         self._spent = spent or Cost()
         self._large = Cost()
@@ -99,21 +100,21 @@ class AllowanceUse:
         return True
 
     def admits(self, cost: Cost) -> bool:
-        """Whether there is enough left."""
+        """Return whether enough of the allowance is left."""
         return (self._spent + cost).fits(self.allowance) and (
             not cost.is_large or (self._large + cost).fits(self._half)
         )
 
 
 class Effort:
-    """What git wrote for one update, summed up by all processes that read for it.
+    """Bytes that git wrote for one update, summed over all processes that read for it.
 
     Parameters
     ----------
     folder
         Scratch folder of the update, in which a file takes the sums.
-    most
-        Bytes.
+    max_bytes
+        Bytes after which the effort is spent.
     """
 
     def __init__(self, folder: str | os.PathLike[str], max_bytes: int) -> None:
@@ -121,13 +122,15 @@ class Effort:
         self._max_bytes = max_bytes
 
     def add(self, size: int) -> None:
-        """Note bytes that git wrote, or that what it did is reckoned as."""
+        """Add bytes that git wrote, or the bytes that a start or a timeout counts as."""
+        # Workers share this file without a lock: a small write in append mode lands at the end as a whole (POSIX
+        # O_APPEND).
         with self._path.open("ab") as file:
             file.write(b"%d\n" % size)
 
     @property
     def is_spent(self) -> bool:
-        """Whether it was enough."""
+        """Whether the limit is reached."""
         try:
             return sum(map(int, self._path.read_bytes().split(b"\n")[:-1])) >= self._max_bytes
         except FileNotFoundError:
@@ -135,13 +138,14 @@ class Effort:
 
 
 def cost_of(raw: bytes) -> Cost:
-    """What some commits of a stream of patches cost."""
+    """Return the cost of some commits of a stream of patches."""
     files = raw.count(_FILE)
     return Cost(files, max(0, raw.count(b"\n") - files), len(raw))
 
 
 def split_large(raw: bytes) -> Iterator[tuple[bytes, Cost]]:
     """Cut a stream of whole commits so that each large one is alone."""
+    # When all commits together are not large, none of them is, and there is nothing to cut.
     cost = cost_of(raw)
     if not cost.is_large:
         yield raw, cost
@@ -160,5 +164,5 @@ def split_large(raw: bytes) -> Iterator[tuple[bytes, Cost]]:
 
 
 def commits_of(raw: bytes) -> list[bytes]:
-    """Names of the commits of a stream, 40 hex digits each."""
+    """Return the ids of the commits of a stream, 40 hex digits each."""
     return _COMMIT.findall(raw)

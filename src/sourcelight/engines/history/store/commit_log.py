@@ -22,7 +22,7 @@ from sourcelight.repos.objects.commits import as_text, parse_instant, split_iden
 def open_history(
     folder: Path, manifest: HistoryManifest, shallow: str = "", reusable: Sequence[Segment] = ()
 ) -> History:
-    """Open what a manifest names; segments in `reusable` are used again. Raises `IndexDamaged`, FileNotFoundError."""
+    """Open the files of a manifest; use segments in `reusable` again. Raises `IndexDamaged`, FileNotFoundError."""
     open_segments = {segment.file.path.name: segment for segment in reusable}
     segments = tuple(open_segments.get(entry.name) or Segment(folder / entry.name) for entry in manifest.segments)
     people, numbers = merge_people(segments)
@@ -42,7 +42,7 @@ def open_history(
 
 
 def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]], list[Array]]:
-    """Names and addresses of all segments, each once, and for each segment the number of each of its own."""
+    """Return the distinct identities of all segments, and for each segment the numbers of its own."""
     person_numbers: dict[tuple[bytes, bytes], int] = {}
     numbers = [
         np.array([person_numbers.setdefault(person, len(person_numbers)) for person in segment.identities], np.int32)
@@ -52,7 +52,7 @@ def merge_people(segments: Sequence[Segment]) -> tuple[list[tuple[bytes, bytes]]
 
 
 def people_texts(people: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
-    """People in git's words: ``Name <address>``."""
+    """Return people as git writes them: ``Name <address>``."""
     return [b"%b <%b>" % person if person[0] else b"<%b>" % person[1] for person in people]
 
 
@@ -104,7 +104,7 @@ def read_commits(
     first: int,
     cancellation: Cancellation | None = None,
 ) -> NewCommits:
-    """List what is reachable from `tips` and not from `known`.
+    """Read the commits that are reachable from `tips` and not from `known`.
 
     Parameters
     ----------
@@ -120,6 +120,8 @@ def read_commits(
         Raises `Cancelled` when stopped.
     """
     revisions = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{oid}\n" for oid in known)
+    # -z ends records with NUL, because messages have newlines. --topo-order --reverse lists parents before children, so
+    # numbers of parents are known when a child is read.
     # A commit that a rewritten branch left behind may be gone from git, which must not end the walk.
     arguments = [
         "log",
@@ -137,10 +139,11 @@ def read_commits(
 
 
 def _limit_bytes(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
-    """Pass on chunks; raises `RepositoryError` when they are far more than is stored: messages are kept in memory."""
+    """Pass on chunks; raise `RepositoryError` far above the size of the store, as messages are kept in memory."""
     size, max_bytes, is_measured = 0, FREE_COMMIT_BYTES, False
     for chunk in chunks:
         size += len(chunk)
+        # Measuring the store lists its files, so it waits until a history is larger than any may be.
         if size > max_bytes and not is_measured:
             max_bytes += COMMIT_BYTES_PER_BYTE * store_size(git_dir).bytes
             is_measured = True
@@ -152,7 +155,7 @@ def _limit_bytes(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
 
 
 def _split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Records as they come; raises `RepositoryError` for one that no tool writes."""
+    """Yield records as they arrive; raise `RepositoryError` for one above `MAX_COMMIT_BYTES`."""
     pending: list[bytes] = []
     size = 0
     for chunk in chunks:
@@ -184,6 +187,7 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
     subjects: list[bytes] = []
     for record in records:
         oid, tree, parent_oids, name, email, date, committer, committer_email, commit_date, subject, body = (
+            # %B is last: it is the only field with newlines, and takes the rest of the record.
             record.split(b"\n", len(_FIELDS) - 1)
         )
         if first and position(oid.decode()) is not None:
@@ -197,12 +201,14 @@ def _parse_records(records: Iterable[bytes], position: Callable[[str], int | Non
         times.append((*parse_instant(date), *parse_instant(commit_date)))
         for parent in parent_oids.split():
             parent_number = numbers.get(parent)
+            # Not among the new commits: stored before, or missing in a shallow clone.
             if parent_number is None:
                 parent_number = position(parent.decode())
             parents.append(_UNKNOWN_PARENT if parent_number is None else parent_number)
         parent_starts.append(len(parents))
         if len(parents) - parent_starts[-2] > 1:
             new_commits.merges.add(number)
+        # %B keeps the newline at the end of a message; stored texts get exactly one.
         messages.append(_valid_utf8(body.strip()))
         subjects.append(_valid_utf8(subject))
     new_commits.arrays = {
@@ -229,22 +235,22 @@ def _bytes(raw: bytes) -> Array:
 
 
 def _text_sections(name: str, items: Sequence[bytes]) -> dict[str, Array]:
-    """Texts with a newline behind each, and where each begins."""
+    """Return the sections of texts, each with a newline behind it, and of their starts."""
     starts = np.concatenate(([0], np.cumsum([len(item) + 1 for item in items]))).astype(np.uint64)
     return {f"{name}s": _bytes(b"".join(item + b"\n" for item in items)), f"{name}_starts": starts}
 
 
 def _valid_utf8(raw: bytes) -> bytes:
-    """Text as UTF-8 for certain, so that it is found as it is shown and all segments hold texts alike."""
+    """Return valid UTF-8, so that searches see the text that is shown."""
     return raw if raw.isascii() else as_text(raw).encode()
 
 
 def map_identities(
     git_dir: str, mailmap: str, people: Sequence[tuple[bytes, bytes]], cancellation: Cancellation | None = None
 ) -> list[bytes]:
-    """Let git map people by the blob `mailmap` (empty: none): ``Name <address>`` for each.
+    """Map people by the blob `mailmap` (empty: none) with git; return ``Name <address>`` for each.
 
-    Someone whom git does not take for a contact stays as written.
+    A person that git doesn't take for a contact stays as written.
     """
     written = people_texts(people)
     if not mailmap:
@@ -263,6 +269,8 @@ def map_identities(
             ):
                 output += chunk
         except GitFailed:
+            # git ends at the first line that it doesn't take for a contact. What it wrote so far counts, that contact
+            # stays as written, and git starts again behind it.
             lines = output.split(b"\n")[:-1]
             mapped += lines
             mapped += written[len(mapped) : len(mapped) + 1]

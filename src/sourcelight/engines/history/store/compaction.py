@@ -32,17 +32,21 @@ Part = Mapping[str, Array]
 
 
 def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, Array]:
-    """Join parts (see `patches.parse_patches`) whose changes come in the order of their commits.
+    """Join parts (see `parse_patches`) whose changes come in the order of their commits.
 
-    `commits` is how many there are; `commit` of the parts counts from 0. Gives the arrays of a segment that are about
-    changes.
+    `commits` is the number of commits; `commit` of the parts counts from 0. Returns the arrays of a segment that
+    describe changes.
     """
     path_numbers: dict[bytes, int] = {}
     numbers = [_path_numbers(part, path_numbers) for part in parts]
     pairs = list(zip(parts, numbers, strict=True))
     commit = _concatenate([part["commit"] for part in parts], np.uint32)
+    # Nearly every removed line was added once before: distinct lines are 2.5 to 3.7 times smaller than changed lines
+    # (measured on zoekt, pytest, redis and git), and a search scans each of them once.
     lines, rows = _lines(parts)
     sections = {
+        # Changes come in the order of commits, so a search gives the starts; a commit without changes gets an empty
+        # range.
         "change_starts": np.searchsorted(commit, np.arange(commits + 1)).astype(np.uint32),
         "path": _concatenate([number_of[part["path"]] for part, number_of in pairs], np.uint32),
         "old_path": _concatenate([number_of[part["old_path"]] for part, number_of in pairs], np.uint32),
@@ -62,8 +66,10 @@ def merge_parts(parts: Sequence[Part], commits: int) -> dict[str, Array]:
 
 
 def postings(rows: NDArray[np.uint32], lines: int) -> dict[str, Array]:
-    """Rows by their line: `postings`, and where those of each line begin."""
+    """Return the inverted list: rows sorted by their line, and the start of each line's rows."""
     number = rows & LINE
+    # Line number above, row number below: the sort gives the rows of a line in ascending order, and the low half of a
+    # key is the posting.
     keys = (number.astype(np.uint64) << np.uint64(32)) | np.arange(len(rows), dtype=np.uint64)
     keys.sort()
     starts = np.zeros(lines + 1, np.uint32)
@@ -72,7 +78,7 @@ def postings(rows: NDArray[np.uint32], lines: int) -> dict[str, Array]:
 
 
 def oid_order_section(oids: Array) -> dict[str, Array]:
-    """What finds a commit by its name."""
+    """Return the order of commits by the first eight bytes of their ids; `Segment.find` resolves ties."""
     return {"oid_order": np.argsort(oid_keys(oids.reshape(-1, 20)), kind="stable").astype(np.uint32)}
 
 
@@ -103,7 +109,7 @@ def _concatenate(arrays: Sequence[Array], dtype: object) -> Array:
 
 
 def _starts(parts: Sequence[Part], name: str) -> Array:
-    """Starts of the items of all parts, those of each counted on from the part before."""
+    """Join the starts of all parts; each part continues from the end of the one before."""
     arrays = [np.zeros(1, np.uint32)]
     base = 0
     for part in parts:
@@ -130,9 +136,9 @@ _OF_COMMIT = ("author_time", "commit_time", "author_offset", "commit_offset", "u
 
 
 def first_segment_to_merge(rows: list[int]) -> int:
-    """Say from which segment on (counting from 0) to merge, so that no big one is copied for the sake of small ones.
+    """Return the first segment to merge, so that small segments don't cause a copy of a large one.
 
-    `rows` are those of each segment. What is merged comes to at least half of what would be merged with it next.
+    `rows` is the size of each segment. A segment joins the merge when it has at most twice the rows of those behind it.
     """
     first = len(rows) - 2
     total = sum(rows[first:])
@@ -143,14 +149,17 @@ def first_segment_to_merge(rows: list[int]) -> int:
 
 
 def merge_segments(history: History, first: int, keep: BoolArray) -> dict[str, Array]:
-    """Give the arrays of one segment in place of those from `first` on; commits that `keep` denies are left out.
+    """Return the arrays of one segment that replaces those from `first` on, without commits that `keep` rules out.
 
     With commits left out, `first` must be 0: numbers of commits in other segments would be wrong.
     """
     segments = history.segments[first:]
     base = history.bases.commits[first]
+    # `keep` and numbers of parents are about the whole history; columns below are about the merged segments.
     is_kept = keep[base:]
     commits = history.commits
+    # The item at the end answers index -1, which is UNKNOWN: a missing parent stays missing. So does one that is
+    # dropped.
     numbers = np.concatenate((np.cumsum(keep) - 1, [UNKNOWN])).astype(np.int32)
     numbers[:-1][~keep] = UNKNOWN
     starts = commits.parent_starts[base:]
@@ -197,18 +206,20 @@ def _people(history: History, first: int) -> dict[str, Array]:
 
 
 def _texts(name: str, segments: tuple[Segment, ...], is_kept: BoolArray) -> dict[str, Array]:
+    # Sizes of texts, newlines included: repeating the mask by them selects the bytes of whole texts.
     sizes = np.concatenate([np.diff(segment[f"{name}_starts"].astype(np.int64)) for segment in segments])
     raw = np.concatenate([segment[f"{name}s"] for segment in segments])
     return {f"{name}s": raw[np.repeat(is_kept, sizes)], f"{name}_starts": _ends(sizes[is_kept], np.uint64)}
 
 
 def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str, Array]:
-    """A segment as a part (see `merge.merged_changes`), with the commits that are `is_kept`."""
+    """Return a segment as a part (see `merge_parts`), with the commits that are `is_kept`."""
     change_counts = _sizes(segment["change_starts"])
     changes = np.repeat(is_kept, change_counts)
     row_counts = _sizes(segment["row_starts"])
     block_counts = _sizes(segment["block_starts"])
     rows, blocks = np.repeat(changes, row_counts), np.repeat(changes, block_counts)
+    # Blocks refer to rows of the segment; this maps an old row to its place among the kept ones.
     new_positions = np.cumsum(rows) - 1
     part = {name: segment[name][changes] for name in _OF_CHANGE}
     part |= {name: segment[name].reshape(-1, 20)[changes].reshape(-1) for name in ("old_blob", "new_blob")}
@@ -217,6 +228,7 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
     part["block_starts"] = _ends(block_counts[changes], np.uint32)
     part["block_row"] = new_positions[segment["block_row"][blocks]].astype(np.uint32)
     part["block_old"], part["block_new"] = segment["block_old"][blocks], segment["block_new"][blocks]
+    # All paths stay, also those of dropped commits: no change refers to them.
     part["paths"], part["path_starts"] = segment["paths"], segment["path_starts"]
     return part | _used_lines(segment, segment["rows"][rows])
 
@@ -224,6 +236,7 @@ def _segment_part(segment: Segment, is_kept: BoolArray, first: int) -> dict[str,
 def _used_lines(segment: Segment, rows: NDArray[np.uint32]) -> dict[str, Array]:
     count = len(segment.line_starts) - 1
     used = np.zeros(count, np.bool_)
+    # Lines that only dropped commits had go, or every search would still scan them.
     used[rows & LINE] = True
     if used.all():
         return {"rows": rows, "lines": segment["lines"], "line_starts": segment.line_starts}

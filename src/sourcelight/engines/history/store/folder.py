@@ -24,12 +24,12 @@ FORMAT = 3
 MANIFEST = "manifest.json"
 LOCK = "lock"
 OWNERSHIP = "own-"
-"""What names of files begin with that keep whose lines a commit's files are made of; the commit follows."""
+"""Prefix of files with the line ownership of a commit; the commit's id follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentEntry:
-    """A segment that counts: its file, how much it holds, and its bytes on disk."""
+    """A segment that the manifest lists: its file, its size in commits and rows, and its bytes on disk."""
 
     name: str
     commits: int
@@ -39,7 +39,7 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryManifest:
-    """The files that count, and what they were made from.
+    """The files of a history, and the sources they were made from.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class HistoryManifest:
 
     @property
     def names(self) -> set[str]:
-        """Names of all files that count."""
+        """Names of all files that the manifest lists."""
         return {segment.name for segment in self.segments} | ({self.people} if self.people else set())
 
     @property
     def commits(self) -> int:
-        """How many commits are there."""
+        """Number of commits in all segments."""
         return sum(segment.commits for segment in self.segments)
 
 
@@ -98,15 +98,16 @@ class HistoryFolder:
     path: Path
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Give what changes with every new manifest; None when there is none."""
+        """Return a value that changes with every new manifest; None without a manifest."""
         try:
             info = (self.path / MANIFEST).stat()
         except (FileNotFoundError, NotADirectoryError):
             return None
+        # The inode alone isn't enough, as file systems reuse it; the time alone isn't where clocks are coarse.
         return info.st_ino, info.st_mtime_ns, info.st_size
 
     def manifest(self) -> HistoryManifest | None:
-        """Read the manifest; None when there is none. Raises `IndexDamaged`."""
+        """Read the manifest; None without one. Raises `IndexDamaged`."""
         file = self.path / MANIFEST
         try:
             return _parse(file)
@@ -114,13 +115,14 @@ class HistoryFolder:
             return None
 
     def replace_manifest(self, manifest: HistoryManifest) -> None:
-        """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
+        """Replace the manifest atomically; raises `IndexWriteFailed`."""
         temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         try:
             with open_private(temporary, "xb") as file:
                 file.write(manifest_bytes(asdict(manifest)))
                 file.flush()
                 os.fsync(file.fileno())
+            # The names of new segments must be on disk before the manifest that lists them.
             self._sync()
             temporary.replace(self.path / MANIFEST)
             self._sync()
@@ -130,7 +132,7 @@ class HistoryFolder:
             temporary.unlink(missing_ok=True)
 
     def _sync(self) -> None:
-        """Have the names of files on disk, not their bytes alone; Windows does so by itself."""
+        """Sync the directory, so that the names of files are on disk too; Windows does so by itself."""
         if os.name == "nt":
             return
         handle = os.open(self.path, os.O_RDONLY)
@@ -140,10 +142,11 @@ class HistoryFolder:
             os.close(handle)
 
     def discard_unneeded(self) -> None:
-        """Delete what the manifest does not name, what dead builders left included; call it with the lock held."""
+        """Delete all files that the manifest doesn't list, also those of dead builders; call it with the lock held."""
         try:
             manifest = self.manifest()
         except IndexDamaged:
+            # Without a readable manifest no file can be trusted, so all of them go.
             manifest = None
         needed = {MANIFEST, LOCK}
         if manifest is not None:
@@ -155,13 +158,14 @@ class HistoryFolder:
             if file.name in needed:
                 continue
             with contextlib.suppress(OSError):
+                # Windows refuses to delete a file that a reader has mapped; the next builder tries again.
                 if file.is_dir():
                     shutil.rmtree(file)
                 else:
                     file.unlink()
 
     def disk_bytes(self) -> int:
-        """Bytes that the folder takes."""
+        """Return the bytes that the folder takes on disk."""
         total = 0
         with contextlib.suppress(OSError):
             for file in self.path.iterdir():
@@ -174,6 +178,7 @@ class HistoryFolder:
         """Hold the history's lock, which dies with its process; `stop` is called while waiting and may raise."""
         try:
             make_private_folder(self.path)
+            # The lock file is never deleted: a second builder could lock a new file beside the old one.
             file = open_private(self.path / LOCK, "a+b")
         except OSError as error:
             raise write_failed(self.path, error, "history") from error

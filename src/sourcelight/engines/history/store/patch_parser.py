@@ -23,6 +23,8 @@ COMMIT_MARK = b"\x01"
 MAX_PYTHON_TEXTS = 20_000
 """Texts that are numbered without Arrow."""
 
+# A raw record is `:mode mode oid oid status`, as git-diff describes its raw format: modes at 1 and 8, ids at 15
+# and 56, the status letter at 97. Offsets are fixed because --no-abbrev prints all 40 digits of an id.
 _RAW_HEAD = 98
 _TYPE_CHANGE = ord("T")
 _PAIRED = frozenset(b"RC")
@@ -42,7 +44,7 @@ class MisalignedPatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DistinctLines:
-    """The lines of a stream: where each begins and ends (newline excluded), and its first byte."""
+    """Lines of a stream: start, end (newline excluded) and first byte of each."""
 
     raw: bytes
     data: UInt8Array
@@ -51,11 +53,11 @@ class DistinctLines:
     first: UInt8Array
 
     def starting_with(self, byte: bytes) -> _Ints:
-        """Numbers of the lines that begin with `byte`."""
+        """Return the numbers of the lines that begin with `byte`."""
         return np.flatnonzero(self.first == byte[0])
 
     def text(self, line: int) -> bytes:
-        """One line."""
+        """Return one line."""
         return self.raw[int(self.starts[line]) : int(self.ends[line])]
 
 
@@ -88,17 +90,19 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
 
     Raises
     ------
-    Misaligned
+    MisalignedPatch
         For commits whose patches can't be told apart.
     """
     lines = read_lines(raw)
     commits = lines.starting_with(COMMIT_MARK)
     records = lines.starting_with(b":")
     patches = lines.starting_with(b"d")
+    # `deleted file mode` begins with d too; `dissimilarity index` comes with -B alone, which isn't used.
     patches = patches[(lines.data[lines.starts[patches] + 1] == ord("i")) & (lines.ends[patches] > 0)]
     heads = _raw_heads(lines, records)
     status = heads[:, 97]
     commit_of_record = np.searchsorted(commits, records) - 1
+    # git prints a type change (a file that becomes a link) as a deletion and a creation: two patches for one record.
     weights = np.zeros(len(status), np.int64) if names_only else 1 + (status == _TYPE_CHANGE)
     _check_aligned(lines, commits, commit_of_record, weights, patches)
     hunks = lines.starting_with(b"@")
@@ -106,7 +110,9 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     patch_starts = np.concatenate(([0], np.cumsum(weights)))
     patch_bounds = np.append(patches, len(lines.first))
     removed = lines.first[rows] == ord("-")
+    # `patch_starts` leads from a record to its first patch, so a type change gets the rows of both of its patches.
     row_starts = np.searchsorted(rows, patch_bounds)[patch_starts]
+    # One running sum over all rows replaces a loop over changes: a difference of two of its items counts removals.
     removed_before = np.concatenate(([0], np.cumsum(removed)))
     deletions = np.diff(removed_before[row_starts])
     additions = np.diff(row_starts) - deletions
@@ -140,13 +146,14 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
 
 
 def byte_section(name: str, items: Sequence[bytes]) -> dict[str, Array]:
-    """A section of byte strings and the section of their starts."""
+    """Return a section of byte strings and the section of their starts."""
     starts = np.zeros(len(items) + 1, np.uint32)
     np.cumsum([len(item) for item in items], out=starts[1:])
     return {name: np.frombuffer(b"".join(items), np.uint8), f"{name[:-1]}_starts": starts}
 
 
 def _check_aligned(lines: DistinctLines, commits: _Ints, of_commit: _Ints, weights: Any, patches: _Ints) -> None:
+    # A mismatch would shift the lines of every later file to the wrong change, so it is checked per commit.
     expected = np.bincount(of_commit, weights, len(commits)).astype(np.int64)
     actual = np.bincount(np.searchsorted(commits, patches) - 1, minlength=len(commits))
     misaligned = np.flatnonzero(expected != actual)
@@ -155,25 +162,32 @@ def _check_aligned(lines: DistinctLines, commits: _Ints, of_commit: _Ints, weigh
 
 
 def _rows_and_blocks(lines: DistinctLines, hunks: _Ints, patches: _Ints) -> tuple[_Ints, dict[str, Array]]:
-    """Numbers of the changed lines, and the blocks that they form."""
+    """Return the numbers of the changed lines, and the blocks that they form."""
     plus, minus = lines.first == ord("+"), lines.first == ord("-")
     patch_of_hunk = np.searchsorted(patches, hunks)
+    # The number of patches before a hunk rises at the first hunk of each file. Binary files, pure renames and changes
+    # of mode have no hunk, and git prints no `---` and `+++` lines for them.
     heads = hunks[np.flatnonzero(np.diff(patch_of_hunk, prepend=-1))]
     # The two lines before a file's first hunk are its names (``---`` and ``+++``), not changed lines.
     minus[heads - 2] = False
     plus[heads - 1] = False
     # Names of a file may begin with anything, so what else stands in its head is not looked at.
     rows = np.flatnonzero(plus | minus)
+    # diff.suppressBlankEmpty=false makes git print the space before an empty context line.
     is_context = lines.first == ord(" ")
+    # A note (`\ No newline at end of file`) may stand between removed and added lines. Positions skip notes, so they
+    # don't split a block.
     notes = np.cumsum(lines.first == ord("\\"), dtype=np.int32)
     positions = rows - notes[rows]
     is_added = plus[rows]
     starts_block = np.ones(len(rows), np.bool_)
+    # A removed line after an added one starts a new block too: in a block, removed lines come first.
     starts_block[1:] = (np.diff(positions) != 1) | (is_added[:-1] & ~is_added[1:])
     block_row = np.flatnonzero(starts_block)
     line = rows[block_row]
     hunk = np.searchsorted(hunks, line) - 1
     old, new = _hunk_starts(lines, hunks)
+    # These sums run over the whole stream; the sum at the hunk's head is subtracted, so only lines of the hunk count.
     old_lines = np.cumsum(is_context | minus, dtype=np.int32)
     new_lines = np.cumsum(is_context | plus, dtype=np.int32)
     hunk_lines = hunks[hunk]
@@ -195,16 +209,17 @@ def _hunk_starts(lines: DistinctLines, hunks: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _read_count(data: UInt8Array, start: _Ints, offsets: _Ints) -> tuple[_Ints, _Ints]:
-    """Read ``,count`` where it stands: with a count of 0, git gives the line before."""
+    """Read an optional ``,count``; with a count of 0, git gives the line before the hunk, so add one."""
     has_count = data[offsets] == ord(",")
     count, ends = _read_decimals(data, offsets + has_count)
     return start + (has_count & (count == 0)), np.where(has_count, ends, offsets)
 
 
 def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
-    """Read the decimal numbers that stand at `offsets`, and say where they end."""
+    """Read the decimal numbers at `offsets`; return them and the offsets behind them."""
     value = np.zeros(len(offsets), np.int64)
     offsets = offsets.copy()
+    # One round per digit for all numbers at once; a number leaves `active` at its first other byte.
     active = np.arange(len(offsets))
     while len(active):
         digit = data[offsets[active]].astype(np.int64) - ord("0")
@@ -216,16 +231,18 @@ def _read_decimals(data: UInt8Array, offsets: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) -> dict[str, Array]:
-    """The distinct texts of the changed lines, and which one each line has."""
+    """Return the distinct texts of the changed lines, and the number of the text of each line."""
     lengths = (lines.ends + 1) - lines.starts
     changed = np.zeros(len(lines.first), np.bool_)
     changed[rows] = True
+    # The mask keeps the newline of each changed line and drops its first byte, the sign.
     is_text = np.repeat(changed, lengths)
     is_text[lines.starts] = False
     texts = lines.data[: len(is_text)][is_text]
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths[rows] - 1, out=offsets[1:])
     codes, blob, starts = number_texts([(texts, offsets)])
+    # The sign takes the highest bit, which leaves 2**31 distinct lines for a segment.
     signed = codes[0].astype(np.uint32) | (removed.astype(np.uint32) << 31)
     return {"rows": signed, "lines": blob, "line_starts": starts}
 
@@ -233,15 +250,16 @@ def _distinct_sections(lines: DistinctLines, rows: _Ints, removed: BoolArray) ->
 def number_texts(
     groups: Sequence[tuple[UInt8Array, _Ints]],
 ) -> tuple[list[NDArray[np.int32]], UInt8Array, _Ints]:
-    """Number the distinct texts of some groups of texts, in the order in which they come first.
+    """Number the distinct texts of groups of texts, in order of first occurrence.
 
-    Each group is bytes and the offsets of its texts in them. Gives the numbers for each group, and bytes and offsets of
-    the distinct texts.
+    Each group is bytes and the offsets of its texts. Returns the numbers for each group, then bytes and offsets of the
+    distinct texts.
     """
     if sum(len(offsets) - 1 for _, offsets in groups) <= MAX_PYTHON_TEXTS:
         return _number_in_python(groups)
     import pyarrow as pa
 
+    # Offsets of 64 bits: the texts of all parts together may exceed the 2 GiB of Arrow's plain binary type.
     arrays = [
         pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
@@ -250,9 +268,11 @@ def number_texts(
     ]
     encoded = pa.chunked_array(arrays, pa.large_binary()).dictionary_encode()
     codes = [_codes(chunk.indices) for chunk in encoded.chunks]
+    # Arrow may return other chunks than it was given; their concatenation is the same.
     if len(codes) != len(groups):
         flat = np.concatenate(codes)
         codes = np.split(flat, np.cumsum([len(offsets) - 1 for _, offsets in groups])[:-1])
+    # dictionary_encode() gives all chunks one dictionary, in the order of first occurrence.
     dictionary = encoded.chunks[-1].dictionary
     _, offsets_buffer, data = dictionary.buffers()
     starts = np.frombuffer(offsets_buffer, np.int64, len(dictionary) + 1, 8 * dictionary.offset)
@@ -261,14 +281,14 @@ def number_texts(
 
 
 def _codes(indices: Any) -> NDArray[np.int32]:
-    """Arrow's numbers as an array: its own way would load pandas."""
+    """Return Arrow's numbers as an array, without the conversion of Arrow that imports pandas."""
     return np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
 
 
 def _number_in_python(
     groups: Sequence[tuple[UInt8Array, _Ints]],
 ) -> tuple[list[NDArray[np.int32]], UInt8Array, _Ints]:
-    """Do what `number_texts` does for few texts, for which loading Arrow takes longer."""
+    """Number few texts: importing Arrow would take longer."""
     text_numbers: dict[bytes, int] = {}
     codes = []
     for texts, offsets in groups:
@@ -285,6 +305,7 @@ def _raw_heads(lines: DistinctLines, records: _Ints) -> UInt8Array:
 
 
 def _oids(digits: UInt8Array) -> UInt8Array:
+    # n x 40 digits become n x 20 bytes, flattened as sections of a file are.
     values: UInt8Array = _HEX[digits]
     return (values[:, 0::2] * 16 + values[:, 1::2]).astype(np.uint8).reshape(-1)
 
@@ -294,7 +315,7 @@ def _octal_modes(digits: UInt8Array) -> NDArray[np.int32]:
 
 
 def _scores(lines: DistinctLines, records: _Ints, status: UInt8Array) -> UInt8Array:
-    """Likeness in percent: three digits behind the letters R and C."""
+    """Return the similarity in percent: three digits behind the letters R and C."""
     score: UInt8Array = np.zeros(len(records), np.uint8)
     paired = np.flatnonzero(np.isin(status, list(_PAIRED)))
     values, _ = _read_decimals(lines.data, lines.starts[records[paired]] + _RAW_HEAD)
@@ -310,6 +331,8 @@ def _paths(lines: DistinctLines, records: _Ints, status: UInt8Array) -> tuple[li
     raw = lines.raw
     for start, end, letter in zip(starts, ends, status.tolist(), strict=True):
         if letter in _PAIRED:
+            # Behind the letter: a similarity of three digits, a tab, the old name, a tab, the new name. A tab in a name
+            # is quoted by git.
             old_name, _, name = raw[start + _RAW_HEAD + 4 : end].partition(b"\t")
             old.append(path_numbers.setdefault(unquote_name(old_name), len(path_numbers)))
             new.append(path_numbers.setdefault(unquote_name(name), len(path_numbers)))

@@ -54,7 +54,7 @@ class LocalHistoryStore:
         progress: Callable[[HistoryProgress], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> HistoryReport:
-        """Bring in what is new behind `refs` of each repository; see `model.HistoryStore.update`."""
+        """Store the new commits of `refs` of each repository; see `model.HistoryStore.update`."""
         cancellation = cancellation or Cancellation()
         built: list[str] = []
         current: list[str] = []
@@ -90,14 +90,14 @@ class LocalHistoryStore:
         return HistoryReport(tuple(built), tuple(current), failures, incomplete, added, cancelled)
 
     def forget(self, keys: Collection[str]) -> None:
-        """Let go of all that is known of these: their folders are gone, or are others by now."""
+        """Drop everything cached about these repositories, whose folders were deleted or replaced."""
         with self._guard:
             for key in keys:
                 self._open.pop(key, None)
                 self._damaged.discard(key)
 
     def is_current(self, repository: Repository, revision: str = "") -> bool:
-        """Tell whether the history behind `revision` (empty: HEAD, as it stands now) is all there; cheap."""
+        """Return whether the history of `revision` (empty: the current HEAD) is complete; cheap."""
         try:
             oid = resolve(repository, revision)
             return self.open(repository).position(oid) is not None
@@ -105,15 +105,17 @@ class LocalHistoryStore:
             return False
 
     def open(self, repository: Repository) -> History:
-        """Open what is kept of a repository: a snapshot that later updates do not change.
+        """Open the stored history of a repository: a snapshot that later updates do not change.
 
         Raises
         ------
         SearchIndexError
-            When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
+            When it is not built yet, or is damaged (`IndexDamaged`; the next update builds it again).
         """
         folder = self._folder(repository)
         for attempt in range(_MAX_ATTEMPTS):
+            # The stamp is read before the manifest. When the manifest is replaced in between, the stamp is too old, and
+            # the next call opens the history again.
             stamp = folder.stamp()
             if stamp is None:
                 raise SearchIndexError(str(folder.path), "its history is not built yet")
@@ -130,6 +132,7 @@ class LocalHistoryStore:
                 manifest = folder.manifest()
                 if manifest is None:
                     continue
+                # Segments never change, so open ones keep their mappings and the columns they have computed.
                 open_segments = cached[1].segments if cached is not None else ()
                 history = open_history(folder.path, manifest, repository.incomplete, open_segments)
             except FileNotFoundError as error:
@@ -148,11 +151,11 @@ class LocalHistoryStore:
         raise SearchIndexError(str(folder.path), "its history is being replaced")
 
     def disk_bytes(self, repository: Repository) -> int:
-        """Bytes that a repository's history takes on disk."""
+        """Return the bytes that a repository's history takes on disk."""
         return self._folder(repository).disk_bytes()
 
     def prune(self, keep: Collection[str]) -> int:
-        """Delete the histories of all repositories but those whose keys are given; give the bytes freed."""
+        """Delete the histories of all repositories except those in `keep`; return the bytes freed."""
         freed = 0
         with contextlib.suppress(FileNotFoundError):
             for path in self.folder.iterdir():
@@ -171,7 +174,7 @@ class LocalHistoryStore:
         return IndexDamaged(path, reason)
 
     def _forget_damage(self, key: str, folder: HistoryFolder) -> None:
-        """Let the next builder begin anew where what is there can't be trusted."""
+        """Delete a damaged manifest, so that the builder starts from nothing."""
         if key in self._damaged:
             self._damaged.discard(key)
             with contextlib.suppress(OSError):

@@ -74,10 +74,12 @@ class HistoryUpdate:
     manifest: HistoryManifest = field(default_factory=HistoryManifest)
 
     def run(self) -> bool:
-        """Do it; True when there was something to do.
+        """Update the history; return whether there were new commits.
 
-        Raises `GitFailed`, `RepositoryError`, `SearchIndexError` and `Cancelled`; what was there before then still is.
+        Raises `GitFailed`, `RepositoryError`, `SearchIndexError` and `Cancelled`; the old history then stays as it is.
         """
+        # Steps before replace_manifest() only add files: a crash or an error in any of them leaves the old history
+        # intact.
         new_manifest = HistoryManifest(self.repository.name, patch_settings(), shallow_borders(self.repository.git_dir))
         manifest, history = self._previous(new_manifest)
         tips = self._tips(manifest)
@@ -92,20 +94,24 @@ class HistoryUpdate:
         updated = self._compact(updated)
         updated = self._map_people(updated, mailmap, manifest)
         self.folder.replace_manifest(updated)
+        # After the new manifest: until then, the old one lists these files and readers open them.
         self.folder.discard_unneeded()
         self.manifest = updated
         return bool(missing)
 
     def _previous(self, new_manifest: HistoryManifest) -> tuple[HistoryManifest, History]:
-        """What is there already, as far as it can be used."""
+        """Return the stored manifest and history, or empty ones when they can't be used."""
         try:
             manifest = self.folder.manifest()
+            # Another major version of git or other options give other diffs, and a deepened clone other parents.
+            # Segments can't be mixed then, so all are built again.
             if manifest is not None and (manifest.made_with, manifest.borders) == (
                 new_manifest.made_with,
                 new_manifest.borders,
             ):
                 history = open_history(self.folder.path, manifest)
                 for segment in history.segments:
+                    # New commits get numbers behind the old ones, so a damaged segment would spoil the new one too.
                     segment.file.verify()
                 return manifest, history
         except (IndexDamaged, FileNotFoundError):
@@ -114,12 +120,14 @@ class HistoryUpdate:
         return new_manifest, open_history(self.folder.path, new_manifest)
 
     def _tips(self, manifest: HistoryManifest) -> dict[str, str]:
+        # A ref that was once asked for stays: its new commits come in with every update.
         patterns = [*manifest.tips, *self.refs]
         tips = {"HEAD": resolve(self.repository, "")} if "HEAD" in patterns else {}
         ref_patterns = [pattern for pattern in patterns if pattern.startswith("refs/")]
         if ref_patterns:
             globs = re.compile("|".join(fnmatch.translate(pattern) for pattern in ref_patterns))
             tips |= matching_refs(self.repository, lambda name: globs.match(name) is not None)
+        # Requested pins come first, so old ones are dropped when there are more than MAX_PINS.
         pins = [oid for oid in dict.fromkeys([*self.refs, *manifest.tips]) if _OID.fullmatch(oid)]
         for oid in pins[:MAX_PINS]:
             try:
@@ -129,6 +137,7 @@ class HistoryUpdate:
         return tips
 
     def _extend(self, manifest: HistoryManifest, history: History, missing: Sequence[str]) -> HistoryManifest:
+        # `^tip` lets git stop at commits that are stored already: the walk costs only what is new.
         known_tips = [oid for oid in dict.fromkeys(history.tips.values()) if history.position(oid) is not None]
         first = history.bases.commits[-1]
         new_commits = read_commits(
@@ -141,6 +150,8 @@ class HistoryUpdate:
         scratch = self.folder.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         make_private_folder(scratch)
         try:
+            # The allowance is for the whole history. Earlier bytes of patches are not stored, so files and lines stand
+            # for them.
             spent = Cost(history.bases.changes[-1], history.bases.rows[-1])
             parts, unread = self._read(new_commits, scratch, AllowanceUse(allowance, spent))
             arrays = segment_arrays(new_commits, parts, unread)
@@ -152,17 +163,17 @@ class HistoryUpdate:
     def _read(
         self, new_commits: NewCommits, scratch: Path, account: AllowanceUse
     ) -> tuple[list[SectionFile], list[int]]:
-        """Have the changes of the new commits read; parts in order, and the commits that could not be read.
-
-        In that order the account pays for them, so that it does not matter who was first.
-        """
+        """Read the changes of the new commits; return parts in order, and the commits that could not be read."""
+        # Merges have no changes in the history, as in `git log -p`, so git isn't asked about them.
         single_numbers = [number for number in range(len(new_commits.oids)) if number not in new_commits.merges]
         requests = []
-        # Few commits a chunk, so that all workers have some to the end.
+        # Eight requests for each worker, so that all workers are busy to the end; at least 50 commits, as git starts
+        # once for each request.
         size = max(50, min(MAX_REQUEST_COMMITS, len(single_numbers) // (8 * self.workers)))
         for start in range(0, len(single_numbers), size):
             numbers = single_numbers[start : start + size]
             oids = tuple(new_commits.oids[number].decode() for number in numbers)
+            # All requests share the scratch folder, and with it the file that sums up the effort.
             effort = EFFORT * account.allowance.bytes
             requests.append(
                 ExtractionRequest(
@@ -186,6 +197,7 @@ class HistoryUpdate:
                 keep(order, *extract_to_files(order, self.cancellation))
         else:
             self._by_workers(requests, keep)
+        # Workers finish in any order. Paying in the order of commits makes the result the same in every run.
         parts = []
         for part in (
             SectionFile(Path(name), "history") for first in sorted(files_by_first) for name in files_by_first[first]
@@ -199,7 +211,7 @@ class HistoryUpdate:
     def _by_workers(
         self, requests: Sequence[ExtractionRequest], keep: Callable[[ExtractionRequest, list[str], list[int]], None]
     ) -> None:
-        """Have the orders carried out in processes; raises `SearchIndexError` when one can't be, and `Cancelled`."""
+        """Run the requests in worker processes; raises `SearchIndexError` when one fails, and `Cancelled`."""
         by_key = {str(request.first): request for request in requests}
 
         def told(key: str, event: Mapping[str, Any]) -> None:
@@ -233,6 +245,7 @@ class HistoryUpdate:
         keep = reachable_from_all(history)
         rows = np.array([segment.rows for segment in history.segments])
         first = compaction.first_segment_to_merge(rows.tolist()) if len(rows) > compaction.MAX_SEGMENTS else len(rows)
+        # Renumbering commits rewrites parents in all segments, so unreachable commits only go in a merge of everything.
         if not keep.all():
             changes = history.changes
             unreachable_rows = np.diff(changes.row_starts)[~keep[changes.commit]].sum()
@@ -246,13 +259,15 @@ class HistoryUpdate:
         return replace(compacted, unread=int(history.commits.unread[keep].sum())) if drops_commits else compacted
 
     def _lost_refs(self, manifest: HistoryManifest) -> bool:
-        """Whether a single segment may hold commits that no ref leads to."""
+        """Return whether a tip is gone, so that a single segment may hold unreachable commits."""
+        # The manifest on disk is still the one before this update.
         previous = self.folder.manifest()
         return previous is not None and not set(previous.tips.values()) <= set(manifest.tips.values())
 
     def _map_people(self, manifest: HistoryManifest, mailmap: str, previous: HistoryManifest) -> HistoryManifest:
         if manifest.segments == previous.segments and mailmap == previous.mailmap:
             return manifest
+        # Numbers of people depend on the order of segments, so the file is written again whenever segments change.
         people, _ = merge_people([Segment(self.folder.path / entry.name) for entry in manifest.segments])
         if not mailmap:
             return replace(manifest, people="", mailmap="")
@@ -264,7 +279,7 @@ class HistoryUpdate:
 
 
 def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> dict[str, Array]:
-    """Arrays of a segment from its commits and the parts that hold their changes."""
+    """Return the arrays of a segment from its commits and the parts that hold their changes."""
     is_unread = np.zeros(len(new_commits.oids), np.uint8)
     is_unread[list(unread)] = 1
     return {
@@ -276,7 +291,7 @@ def segment_arrays(new_commits: NewCommits, parts: Sequence[SectionFile], unread
 
 
 def reachable_from_all(history: History) -> BoolArray:
-    """Tell for each commit whether a tip has it behind it."""
+    """Return a mask of the commits that are reachable from any tip."""
     reachable = np.zeros(history.bases.commits[-1], np.bool_)
     for oid in dict.fromkeys(history.tips.values()):
         position = history.position(oid)
@@ -287,16 +302,13 @@ def reachable_from_all(history: History) -> BoolArray:
 
 @cache
 def patch_settings() -> str:
-    """Name what decides how patches look: options, and the first number of git's version."""
+    """Return a text that changes with the form of patches: git's major version and a hash of the options."""
     options = hashlib.sha256("\0".join([*SETTINGS, *PATCHES]).encode()).hexdigest()[:16]
     return f"git {git_version()[0]} {options}"
 
 
 def shallow_borders(git_dir: str) -> str:
-    """Tell the border of a shallow clone, and parents that git was told of in place of those of commits.
-
-    Empty for a clone that has none.
-    """
+    """Return a hash of a shallow clone's border and of grafts (replaced parents); empty for a clone without them."""
     shared = Path(common_dir(git_dir))
     contents = []
     for name in ("shallow", "info/grafts"):

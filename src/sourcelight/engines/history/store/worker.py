@@ -61,6 +61,8 @@ OUT_OF_TIME_BYTES = 128 << 20
 _OUT_OF_TIME = frozenset({-9, -24})  # SIGKILL and SIGXCPU, of the limit of processor time
 _MARK = b"\n" + COMMIT_MARK
 _FILE = b"\n:"
+# diff-tree and not `log -p`: it reads commits from standard input, so they can be split over workers. Without
+# --numstat, for which git diffs everything again (60 % more CPU on redis and pytest): counts come from the patches.
 _COMMON = ("diff-tree", "--stdin", "--root", "-r", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff",
            "--no-textconv", "--submodule=short", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/",
            "--ignore-submodules=none", f"--format={COMMIT_MARK.decode()}%H", "--raw")  # fmt: skip
@@ -78,7 +80,7 @@ def extract(
     effort: Effort,
     cancellation: Cancellation | None = None,
 ) -> list[int]:
-    """Pass on the parts (see `patches.parse_patches`) of commits that are not merges, in order.
+    """Pass the parts (see `parse_patches`) of commits that are not merges to `keep`, in order.
 
     Parameters
     ----------
@@ -137,6 +139,7 @@ class _Extraction:
                     done = remaining.index(last, done) + 1
                 break
             except TooLarge:
+                # `done` counts the commits of whole batches, so the next one is the one that was too large.
                 suspect, remaining = remaining[done], remaining[done + 1 :]
                 self._mark_unread([suspect])
                 self._names(suspect)
@@ -158,7 +161,7 @@ class _Extraction:
         self._unread.update(self._ordinals[commit] for commit in commits)
 
     def _store(self, batch: bytes) -> None:
-        """Keep what is within the allowance of a piece of whole commits."""
+        """Keep the part of a batch of whole commits that is within the allowance."""
         for raw, cost in split_large(batch):
             if self._account.spend(cost):
                 self._parse(raw, cost)
@@ -169,12 +172,14 @@ class _Extraction:
         """Parse commits; those whose patches can't be told apart are taken by the names of their files."""
         try:
             part = parse_patches(raw, self._ordinals)
+        # Misalignment would spread to later commits of the batch, so the batch is parsed again commit by commit below.
         except MisalignedPatch as error:
             misaligned = set(error.commits)
         else:
             self._unread.update(self._large.commits(part))
             self._keep(part, cost)
             return
+        # In the order of the stream: parts must hold changes in the order of their commits.
         for text in [COMMIT_MARK + text for text in (b"\n" + raw).split(_MARK)[1:]]:
             oid = text[1:41]
             if oid in misaligned:
@@ -187,7 +192,7 @@ class _Extraction:
                 self._keep(part, cost_of(complete))
 
     def _batches(self, oids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Patches of whole commits, and the last commit in each; when git dies, after those that are whole."""
+        """Yield patches of whole commits and the last commit of each; a failure of git is raised after them."""
         pending: list[bytes] = []
         size, min_bytes, newlines, min_lines = 0, BATCH_BYTES, 0, BATCH_LINES
         files = 0  # of the commit that git is at
@@ -198,11 +203,16 @@ class _Extraction:
                 pending.append(chunk)
                 size += len(chunk)
                 newlines += chunk.count(b"\n")
+                # Only the commit that git is writing can still grow beyond the allowance, so its files alone are
+                # counted here.
                 latest = chunk.rfind(_MARK)
                 files = chunk.count(_FILE, max(latest, 0)) + (files if latest < 0 else 0)
+                # A commit of few bytes can list millions of files: stop before they are in memory.
                 if files > MANY_FILES and not self._account.admits(Cost(files)):
                     chunks.close()
                     raw = b"".join(pending)
+                    # Whole commits go out first: the caller takes the commit after the last one it got for the one to
+                    # blame.
                     split_at = raw.rfind(_MARK) + 1
                     if split_at:
                         yield raw[:split_at], _last_commit(raw[:split_at])
@@ -210,6 +220,7 @@ class _Extraction:
                 if size < min_bytes and newlines < min_lines:
                     continue
                 raw = b"".join(pending)
+                # The last commit may be incomplete, so it stays for the next batch.
                 split_at = raw.rfind(_MARK) + 1
                 if split_at:
                     yield raw[:split_at], _last_commit(raw[:split_at])
@@ -224,6 +235,7 @@ class _Extraction:
             failure = died
         raw = b"".join(pending)
         if failure is not None:
+            # The patch of the last commit may be cut where git died.
             raw = raw[: raw.rfind(_MARK) + 1]
         if raw:
             yield raw, _last_commit(raw)
@@ -231,7 +243,7 @@ class _Extraction:
             raise failure
 
     def _admits(self, size: int, newlines: int) -> bool:
-        """Whether what there is of a commit, when it is large, may still be within the allowance."""
+        """Return whether a commit, as far as it is read, may still be within the allowance."""
         cost = Cost(0, newlines, size)
         return not cost.is_large or self._account.admits(cost)
 
@@ -256,7 +268,7 @@ class _Extraction:
             self._keep({**part, "additions": _unknown(part), "deletions": _unknown(part)}, cost)
 
     def _chunks(self, command: Sequence[str], oids: Sequence[bytes]) -> Generator[bytes, None, None]:
-        """Output of git; what it writes and how it dies counts as effort."""
+        """Yield the output of git; its bytes, and a death for want of time, count as effort."""
         size = 0
         try:
             for chunk in git_chunks(
@@ -273,6 +285,7 @@ class _Extraction:
             size += OUT_OF_TIME_BYTES if died.exit_code in _OUT_OF_TIME else 0
             raise
         finally:
+            # An attempt that fails is paid for, too: else a repository could make git work for hours without effect.
             self._effort.add(size + START_BYTES)
 
 
@@ -281,14 +294,16 @@ class TooLarge(Exception):
 
 
 class _LargeContents:
-    """Knows the contents that git takes for binary because of their size alone, so that no line of them is read."""
+    """Finder of contents that git treats as binary because of their size alone, so that their lines are not read."""
 
     def __init__(self, git_dir: str) -> None:
         self._objects = str(Path(common_dir(git_dir)) / "objects")
         self._odb: pygit2.Odb | None = None
 
     def commits(self, part: Mapping[str, Array]) -> list[int]:
-        """Commits of a part that change such a content."""
+        """Return the commits of a part that change such a content."""
+        # git doesn't fail for contents above core.bigFileThreshold, it treats them as binary. Their lines are missing
+        # all the same, so their commits count as unread.
         binary = np.flatnonzero(part["binary"])
         commits = set()
         for change in binary.tolist():
@@ -304,6 +319,7 @@ class _LargeContents:
         try:
             if self._odb is None:
                 self._odb = pygit2.Odb(self._objects)
+            # The header tells the size without inflating the content.
             return int(self._odb.read_header(pygit2.Oid(raw=name))[1])
         except (KeyError, ValueError, pygit2.GitError):
             return 0
@@ -338,13 +354,13 @@ class ExtractionRequest:
     effort: int
 
     def line(self) -> bytes:
-        """The order as it travels."""
+        """Return the request as a line of JSON."""
         fields = [self.git_dir, self.folder, self.first, self.numbers, self.oids, astuple(self.allowance), self.effort]
         return json.dumps(fields).encode() + b"\n"
 
     @classmethod
     def read(cls, line: bytes) -> ExtractionRequest:
-        """An order that has travelled."""
+        """Parse a request from its line."""
         git_dir, folder, first, numbers, oids, allowance, effort = json.loads(line)
         return cls(git_dir, folder, first, tuple(numbers), tuple(oids), Cost(*allowance), effort)
 
@@ -352,11 +368,12 @@ class ExtractionRequest:
 def extract_to_files(
     request: ExtractionRequest, cancellation: Cancellation | None = None
 ) -> tuple[list[str], list[int]]:
-    """Read the commits; give the files of their parts in order, and the commits that could not be read."""
+    """Read the commits; return the files of their parts in order, and the commits that could not be read."""
     files: list[str] = []
 
     def keep(part: Mapping[str, Array], cost: Cost) -> None:
         name = f"part-{request.first:09d}-{len(files):04d}"
+        # Not durable: the parts are scratch files, and the segment made of them is synced.
         write_sections(Path(request.folder), "history", asdict(cost), part, name=name, durable=False)
         files.append(str(Path(request.folder, name)))
 
@@ -381,6 +398,7 @@ def main() -> None:
     """Serve requests until the input ends."""
     # Ctrl-C reaches every process of a terminal. The parent decides whether to stop, and kills this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output carries the answers. What libraries print goes to standard error, or it would break the JSON.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _serve(sys.stdin.buffer, answers)
