@@ -60,6 +60,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int
         return None
     # Windows (six bytes, see `index/postings`) are far more selective than trigrams. Where the literal has any, the
     # lists of all shards are read together, one numpy call per window and not per window and shard.
+    # The empty list comes first: `concatenate` refuses to join nothing.
     unit_lists = [_NO_UNITS]
     window_lists: list[tuple[int, list[tuple[int, int]]]] = []
     keys = windows.tolist()
@@ -69,6 +70,7 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int
             unit_lists.append(np.arange(base, base + shard.units))
         elif keys:
             lists = shard.postings.window_bounds(keys)
+            # A shard that lacks one of the windows holds no match and adds no units.
             if lists is not None:
                 window_lists.append((shard_index, lists))
         else:
@@ -79,8 +81,10 @@ def _literal_units(corpus: Corpus, text: bytes, selection: FileSelection) -> Int
         if not selection.covers_all:
             units = units[selection.in_documents[corpus.unit_doc[units]]]
         unit_lists.append(_filter_by_trigrams(corpus, units, trigrams))
+        # Units from windows are in shard order; only those of loose shards have to be sorted in.
         has_loose = len(unit_lists) > 2
         return np.sort(np.concatenate(unit_lists)) if has_loose else unit_lists[-1]
+    # Shards were visited in order, so the units ascend.
     return np.concatenate(unit_lists)
 
 
@@ -108,6 +112,8 @@ def _posting_list(corpus: Corpus, shards: Sequence[tuple[int, list[tuple[int, in
         start, end = bounds[window]
         lists.append(corpus.shards[shard_index].postings.window_lists[start:end])
         sizes.append(end - start)
+    # A list numbers the units within its shard in uint16; the base makes them units of the corpus. Lists follow one
+    # another in shard order, so the result ascends.
     units = np.concatenate(lists).astype(np.int64)
     units += np.repeat(corpus.unit_base[[shard_index for shard_index, _ in shards]], sizes)
     return units
@@ -118,6 +124,7 @@ def _filter_by_trigrams(corpus: Corpus, units: Int64Array, trigrams: NDArray[np.
     if not len(units):
         return units
     shard_bounds = units.searchsorted(corpus.unit_base).tolist()
+    # Candidate bytes before each shard: the difference of two neighbors is the share of one shard.
     sizes = np.concatenate(([0], np.cumsum(corpus.unit_end[units] - corpus.unit_start[units])))[shard_bounds].tolist()
     is_worth_it = [end - start > _MAX_UNPROBED_BYTES for start, end in pairwise(sizes)]
     if not any(is_worth_it):
@@ -126,6 +133,7 @@ def _filter_by_trigrams(corpus: Corpus, units: Int64Array, trigrams: NDArray[np.
     for shard_index, shard in enumerate(corpus.shards):
         shard_units = units[shard_bounds[shard_index] : shard_bounds[shard_index + 1]]
         if is_worth_it[shard_index]:
+            # Loose shards have no postings, but no units here either: windows found all of these.
             base = corpus.unit_base[shard_index]
             shard_units = shard.postings.filter(shard_units - base, trigrams) + base
         filtered.append(shard_units)
@@ -157,6 +165,7 @@ def _intersection(operands: Iterable[Int64Array | None]) -> Int64Array | None:
 
 def _union(operands: Iterable[Int64Array | None], size: int) -> Int64Array | None:
     """Unite ascending arrays of numbers below `size`; None stands for everything."""
+    # A mask takes one pass per operand and needs no sort, unlike `np.union1d`.
     is_member = np.zeros(size, dtype=np.bool_)
     for operand in operands:
         if operand is None:

@@ -34,14 +34,18 @@ def chunks_of(
     """
     document = documents[file]
     first_line = corpus.doc_line[document]
+    # Looked up per file, then spread over its rows: a file may have thousands.
     last_line = _last_lines(corpus, documents)[file]
     first_chunk_line = np.maximum(line - context_lines, first_line)
     last_chunk_line = np.minimum(line + context_lines, last_line)
     starts_chunk = np.ones(len(line), dtype=np.bool_)
+    # Rows of a file ascend, so each row is compared with the one before it alone. With + 1, lines that follow one
+    # another are one chunk.
     starts_chunk[1:] = (file[1:] != file[:-1]) | (first_chunk_line[1:] > last_chunk_line[:-1] + 1)
     first_rows = np.flatnonzero(starts_chunk)
     number = np.cumsum(starts_chunk) - 1
     first_chunk_line = first_chunk_line[first_rows]
+    # The last row of a chunk reaches furthest down.
     last_chunk_line = last_chunk_line[np.append(first_rows[1:], len(line)) - 1]
     # Rows are in file order, and documents may lie elsewhere; look-ups in the corpus must ascend.
     order = np.argsort(first_chunk_line, kind="stable")
@@ -57,6 +61,8 @@ def chunks_of(
 
 
 def _last_lines(corpus: Corpus, documents: Int64Array) -> Int64Array:
+    # The last byte lies on the last line, whether the file ends in a newline or not. Documents are in file order here,
+    # and `lines_of` needs ascending offsets: sort, look up, put back.
     ends = corpus.doc_start[documents] + corpus.doc_size[documents] - 1
     order = np.argsort(ends, kind="stable")
     last_lines = np.empty(len(ends), dtype=np.int64)
@@ -73,6 +79,7 @@ def _line_ends(corpus: Corpus, lines: Int64Array) -> Int64Array:
 
 def _strings(corpus: Corpus, start: Int64Array, end: Int64Array) -> Any:
     """Return the texts of chunks; chunks of files that share a document may be equal or overlap."""
+    # `Corpus.data` copies in C, but only ranges that ascend and stay apart.
     if bool((start[1:] >= end[:-1]).all()):
         return text_column(arrow_binary(end - start, corpus.data(start, end))).strings
     texts = corpus.buffers.slices(np.stack((start, end), axis=1))
@@ -85,6 +92,7 @@ def chunk_columns(chunks: Chunks, valid: BoolArray | None) -> dict[str, Any]:
 
     number = chunks.index
     if valid is not None:
+        # Rows without a line point at chunk 0; the validity bitmap of each column makes them null.
         number = np.zeros(len(valid), dtype=np.int64)
         number[valid] = chunks.index
     return {
@@ -105,6 +113,7 @@ def _truncate(
     for index, (first, last) in enumerate(zip(first_lines.tolist(), last_lines.tolist(), strict=True)):
         starts, ends = corpus.line_bounds(np.arange(first, last + 1))
         if int((ends - starts).max()) <= max_line_len:
+            # None: no line of the chunk is too long, so it keeps its text.
             texts.append(None)
             continue
         is_truncated[index] = True

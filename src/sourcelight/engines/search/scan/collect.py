@@ -61,6 +61,7 @@ class _GroupedMatches:
         """Count the matches of each of `files`; 1 for a path match."""
         counts = np.ones(len(self.files), dtype=np.int64)
         if self.lines is not None:
+            # Prefix sums: files of one document have the same rows, so the row ranges of files may repeat.
             cumulative = np.concatenate(([0], np.cumsum(self.lines.match_count)))
             in_content = self.content_index >= 0
             content_index = self.content_index[in_content]
@@ -112,6 +113,7 @@ class MatchCollector:
         self.matches += match_count
         self.files += file_count
         all_files = np.arange(file_count)
+        # Nothing waits, and no file before the last of these can still come: the group needs no sorting.
         if not self._options.in_path_order or (not self._pending and int(group.files[-1]) < finished_up_to):
             self._make_ready(group, all_files, match_count)
             return match_count
@@ -132,11 +134,13 @@ class MatchCollector:
             return None
         order = np.argsort(self._pending_files, kind="stable")
         cumulative = self.released + np.cumsum(self._pending_matches[order])
+        # The file that reaches the limit is needed too, hence + 1.
         needed = order[: int(cumulative.searchsorted(limit)) + 1]
         last_file = int(self._pending_files[needed[-1]]) if len(needed) else None
         dropped = np.delete(np.arange(len(order)), needed)
         self.matches -= int(self._pending_matches[dropped].sum())
         self.files -= len(dropped)
+        # Groups without a needed file are dropped, which frees their arrays; the others get new numbers.
         groups, self._pending_group = np.unique(self._pending_group[needed], return_inverse=True)
         self._pending = [self._pending[index] for index in groups.tolist()]
         self._pending_files, self._pending_position = self._pending_files[needed], self._pending_position[needed]
@@ -151,6 +155,7 @@ class MatchCollector:
         """Release the waiting files below `finished_up_to` (None: all of them), in order."""
         if not self._pending:
             return
+        # Each batch adds a sorted run, but runs of different shards interleave.
         order = np.argsort(self._pending_files, kind="stable")
         files, group, position = self._pending_files[order], self._pending_group[order], self._pending_position[order]
         match_counts = self._pending_matches[order]
@@ -171,6 +176,7 @@ class MatchCollector:
         if len(selected):
             self.released += match_count
             self._ready.append((group, selected))
+            # The share of the files is an estimate. `is_full` needs no exact size, and files share rows.
             fraction = len(selected) / len(group.files)
             self._rows += len(selected) if group.lines is None else max(len(selected), int(len(group.lines) * fraction))
             self._bytes += int(group.text_bytes * fraction)
@@ -184,6 +190,7 @@ class MatchCollector:
         rows = matched_lines(corpus, matches.spans)
         row_document = corpus.documents_of(rows.line_start)
         documents = matches.documents
+        # Rows ascend by line, so those of a document are one run; the documents may come in any order.
         first_row = row_document.searchsorted(documents)
         row_counts = row_document.searchsorted(documents, side="right") - first_row
         files = matches.content_files
@@ -204,6 +211,7 @@ class MatchCollector:
         if not ready:
             return CollectedBatches((), matches, files)
         group, selected = _join_ready(ready)
+        # Raw matches have no chunks, so a search with chunks gets record batches.
         if self._options.raw and not self._options.chunk_matches:
             return CollectedBatches((self._raw_matches(group, selected),), matches, files)
         return CollectedBatches((self._record_batch(group, selected),), matches, files)
@@ -215,6 +223,7 @@ class MatchCollector:
         rows = self._select(group, selected)
         files = FileRows(self._source, rows.files, rows.row_counts)
         if rows.row_count:
+            # 0 is a row with a line, 1 a path match. None spares the column in the common case.
             row_type = None if rows.has_lines.all() else np.repeat(~rows.has_lines, rows.row_counts).astype(np.int8)
             columns = file_columns(files, *_row_types(row_type))
             columns |= _line_columns(rows, None if row_type is None else row_type == 0)
@@ -271,9 +280,12 @@ def _select_rows(
     first_row, row_counts = group.first_row[content_index], group.row_counts[content_index]
     all_row_counts = row_counts
     if len(content_index) != len(content):
+        # A path match is one row without a line.
         all_row_counts = np.ones(len(content), dtype=np.int64)
         all_row_counts[in_content] = row_counts
     row_order = runs(first_row, row_counts)
+    # Shared documents repeat rows, and a selection or another file order permutes them. Only rows that are already in
+    # place need no copy.
     in_order = len(row_order) == len(group.lines) and bool((row_order[1:] > row_order[:-1]).all())
     return files, in_content, all_row_counts, content_index, None if in_order else row_order
 
@@ -291,6 +303,7 @@ def _join_ready(ready: list[tuple[_GroupedMatches, Int64Array]]) -> tuple[_Group
     files = np.concatenate([group.files for group in groups])
     if all(group.lines is None for group in groups):
         return _path_matches(files), selected
+    # Content files and rows of a group are numbered behind those of the groups before it; -1 stays -1.
     first_content = _offsets([len(group.first_row) for group in groups])
     content_index = [
         np.where(group.content_index < 0, -1, group.content_index + offset)
@@ -331,6 +344,7 @@ class _BatchRows:
         span_counts = np.diff(rows.first_span)
         self.span_starts, self.span_ends, self.match_counts = rows.span_start, rows.span_end, rows.match_count
         if order is not None:
+            # Spans of a row are one run of the flat span arrays, so they move with their row.
             spans = runs(rows.first_span[:-1][order], span_counts[order])
             self.span_starts, self.span_ends, self.match_counts = (
                 self.span_starts[spans],
@@ -357,6 +371,7 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
         column[valid] = values
         return column
 
+    # List columns have one offset more than rows; a row without a line gets an empty list.
     offsets = np.concatenate(([0], np.cumsum(spread(counts, np.int64)))).astype(np.int32)
     byte_start = _list_column(offsets, batch_rows.span_starts, valid)
     byte_end = _list_column(offsets, batch_rows.span_ends, valid)
@@ -368,6 +383,7 @@ def _line_columns(batch_rows: _BatchRows, valid: BoolArray | None) -> dict[str, 
         end = _list_column(offsets, code_points(texts, row, batch_rows.span_ends), valid)
     line = texts.strings
     if valid is not None:
+        # Each row with a line takes the next string; a null index gives a null string.
         line = line.take(arrow_array((np.cumsum(valid) - 1).astype(np.int32), valid))
     columns = {
         "line_number": arrow_array(spread(batch_rows.line_numbers, np.int32), valid),

@@ -90,6 +90,8 @@ class BatchSource:
         start = np.concatenate([spans.start for spans in spans_by_term])
         end = np.concatenate([spans.end for spans in spans_by_term])
         if len(spans_by_term) > 1:
+            # Shifted to the text of all paths, spans of different files can't overlap: one pass handles all files.
+            # Within a file they are sorted by start, the longest first, as `non_overlapping` needs.
             base = self.corpus.paths.starts[file]
             order = np.lexsort((-end, start, file))
             selected = order[non_overlapping((base + start)[order], (base + end)[order])]
@@ -152,6 +154,7 @@ def path_span_columns(rows: FileRows) -> dict[str, Any]:
     starts = ends = np.zeros(0, dtype=np.int64)
     if spans is not None:
         file, start, end = spans
+        # `file` ascends, so the spans of a file are one run; the files may come in any order.
         first_span = file.searchsorted(rows.files)
         span_counts = file.searchsorted(rows.files, side="right") - first_span
         if span_counts.any():
@@ -172,6 +175,7 @@ def path_spans_in_code_points(
     rows: FileRows, spans: tuple[Int64Array, Int64Array, Int64Array]
 ) -> tuple[Int64Array, Int64Array]:
     """Convert spans in paths from bytes to code points, for the paths of these rows."""
+    # Spans are those of the whole corpus, but only the paths of these rows are decoded.
     file, start, end = spans
     files = np.unique(rows.files)
     selected = np.flatnonzero(np.isin(file, files))
@@ -184,6 +188,7 @@ def path_spans_in_code_points(
 
 def _distinct_codes(codes: AnyArray, size: int) -> tuple[Int64Array, AnyArray]:
     """Return the codes that occur, ascending, and for each entry its index among them."""
+    # Codes are below `size`, so a mask gives the distinct ones without the sort of `np.unique`.
     is_used = np.zeros(size, dtype=np.bool_)
     is_used[codes] = True
     used = np.flatnonzero(is_used)
@@ -196,6 +201,7 @@ def _languages(corpus: Corpus, files: Int64Array, lengths: Int64Array) -> Any:
     import pyarrow as pa
 
     used, language_of_file = _distinct_codes(corpus.language[files], len(corpus.languages))
+    # Members with different aliases for a language have an entry each, with one name: one code per name.
     names: dict[str, int] = {}
     name_codes = np.array([names.setdefault(corpus.languages[code][0], len(names)) for code in used.tolist()], np.int32)
     codes = np.repeat(name_codes[language_of_file], lengths)
@@ -208,6 +214,7 @@ def _path_bytes(corpus: Corpus, files: Int64Array) -> Any:
     import pyarrow as pa
 
     starts, ends, text = corpus.paths.starts[files], corpus.paths.ends[files], corpus.raw_paths
+    # `take_slices` needs ascending pieces.
     if len(files) > _MAX_SLICED_PATHS and bool((files[1:] > files[:-1]).all()):
         return take_slices(pa.py_buffer(text), starts, ends)
     view = memoryview(text)
@@ -239,6 +246,7 @@ def raw_matches_of(place: FileRows, in_content: BoolArray, lines: MatchedLines, 
         matches=lines.match_count,
         starts=lines.span_start,
         ends=lines.span_end,
+        # With the newlines: `raw_matches` splits the text at them.
         data=bytes(line_bytes(corpus, line_start, line_end + 1)),
         make=make,
     )
@@ -274,6 +282,8 @@ def line_bytes(corpus: Corpus, starts: Int64Array, stop: Int64Array) -> Any:
         return corpus.data(starts, stop)
     if int((stop - starts).sum()) > LONG_LINE_BYTES * len(starts):
         return b"".join(corpus.buffers.slices(np.stack((starts, stop), axis=1)))
+    # Files that share a document repeat its lines. Each line is copied once, in the order of the shards, and then
+    # repeated.
     distinct_starts, row_index = np.unique(starts, return_inverse=True)
     ends = np.empty(len(distinct_starts), dtype=np.int64)
     ends[row_index] = stop

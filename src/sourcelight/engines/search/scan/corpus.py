@@ -68,6 +68,8 @@ class OpenedCommit(Memo):
         view = self.view
         encoded = path.encode()
         text = bytes(view.file.bytes_of("paths"))
+        # With the newlines around it, only a whole path matches. A hit within a path that itself holds newlines starts
+        # no path, which the look-up in `path_start` tells.
         offset = text.find(b"\n" + encoded + b"\n")
         number = int(np.searchsorted(view.path_start, offset + 1)) if offset >= 0 else view.files
         return None if number >= view.files or int(view.path_start[number]) != offset + 1 else number
@@ -176,6 +178,8 @@ class FileSelection:
         """Return the positions of the files that match by their path, ascending."""
         if not self.is_ordered or len(spans.file) > _MAX_PROBED_PATHS:
             return np.flatnonzero(spans.is_match[self.files])
+        # Files ascend here, so one binary search per matching file replaces a gather over all files. Files without
+        # content have spans too, but no position: hence the comparison below.
         files = unique_sorted(spans.file)
         positions = self.files.searchsorted(files)
         in_range = positions < len(self.files)
@@ -188,17 +192,20 @@ class FileSelection:
         return range(len(corpus.shards)) if self.covers_all else self._shards(corpus.doc_base)
 
     def _shards(self, doc_base: Int64Array) -> list[int]:
+        # `doc_base` has the first document of each shard, so the differences count selected files per shard.
         shards: list[int] = np.flatnonzero(np.diff(self.first_position[doc_base])).tolist()
         return shards
 
     @functools.cached_property
     def _lowest_files(self) -> Int64Array:
+        # A minimum from the right: entry i is the lowest file at position i or later.
         return np.minimum.accumulate(self.files[::-1])[::-1]
 
     @functools.cached_property
     def lowest_file_of_document(self) -> Int64Array:
         """The lowest file of each document; the highest possible number for a document without one."""
         lowest = np.full(len(self.first_position) - 1, _NO_FILE, dtype=np.int64)
+        # `minimum.at` handles repeated indexes; equal files share a document, so documents repeat.
         np.minimum.at(lowest, self.documents, self.files)
         return lowest
 
@@ -244,12 +251,14 @@ class Corpus(Memo):
         self.pattern_cache = Memo(_MAX_CACHED_PATTERNS)
         self.members = tuple(members)
         views = [member.view for member in self.members]
+        # All bases: member or shard i has the numbers from base[i] up to base[i + 1].
         self.file_base = _sums([view.files for view in views])
         self.files = int(self.file_base[-1])
         shards: list[Shard] = []
         placements: list[DocumentPlacement] = []
         first_shards = [0]
         self.member_shards: list[tuple[int, int]] = []
+        # The order depends on the member alone, so it is kept there and shared by all corpora.
         for member_index, member in enumerate(self.members):
             for shard_index in member.remember("order", lambda member=member: _shard_order(member)):  # type: ignore[misc]
                 self.member_shards.append((member_index, shard_index))
@@ -260,12 +269,16 @@ class Corpus(Memo):
         member_of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
+        # Counts newlines, one more than lines: a shard begins with a newline that ends no line. The last number of each
+        # shard stays unused.
         self.line_base = _sums([shard.line_ends for shard in shards])
         # The gap between two shards is wider than the cost of a range, so no scan joins ranges across it; the extra
         # byte keeps ranges of different shards from touching.
         self.byte_base = _sums([shard.content_bytes + RANGE_COST_BYTES + 1 for shard in shards])
         self.buffers = BufferList(_Contents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
+        # Not strict: a base has one more entry, the end of the last shard. Shards store offsets in uint32, and the sum
+        # of all shards needs more.
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))
         self.unit_start = _concatenate([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
         self.unit_end = _concatenate([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
@@ -278,6 +291,7 @@ class Corpus(Memo):
             [s.doc_line.astype(np.int64) + base for s, base in zip(shards, self.line_base.tolist(), strict=False)]
         )
         file_base, doc_base = self.file_base[member_of_shard].tolist(), self.doc_base.tolist()
+        # Sorted by document, since placements are; this is the order of positions in a `FileSelection`.
         self._content_files = _concatenate(
             [placement.files + base for placement, base in zip(placements, file_base, strict=True)]
         )
@@ -318,6 +332,8 @@ class Corpus(Memo):
         """Return the line of each offset, ascending; a newline belongs to the line that it ends."""
         lines = np.empty(len(offsets), dtype=np.int64)
         for shard_index, start, end in self.buffers.runs(offsets):
+            # Line i ends with newline i + 1, the first newline at or after its bytes: hence - 1 below. uint32 like the
+            # table, since `searchsorted` would first copy the table to a common type.
             local_offsets = (offsets[start:end] - self.byte_base[shard_index]).astype(np.uint32)
             lines[start:end] = self.shards[shard_index].newlines.searchsorted(local_offsets)
             lines[start:end] += self.line_base[shard_index] - 1
@@ -328,6 +344,7 @@ class Corpus(Memo):
         starts, ends = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
         for shard_index, start, end in self._line_runs(lines):
             newlines, base = self.shards[shard_index].newlines, self.byte_base[shard_index]
+            # Line i is between newline i and newline i + 1.
             local_lines = lines[start:end] - self.line_base[shard_index]
             starts[start:end] = newlines[local_lines]
             ends[start:end] = newlines[local_lines + 1]
@@ -356,6 +373,8 @@ class Corpus(Memo):
         for shard_index, first, last in self.buffers.runs(starts):
             base = self.byte_base[shard_index]
             local_starts, local_ends = starts[first:last] - base, ends[first:last] - base
+            # Both ways give the bytes one after another. Buffer 2 of an Arrow binary array is its data, None when all
+            # pieces are empty.
             if last - first <= _MAX_SLICED_LINES:
                 content = self.buffers.views[shard_index]
                 copies += [content[a:b] for a, b in zip(local_starts.tolist(), local_ends.tolist(), strict=True)]
@@ -390,6 +409,7 @@ class Corpus(Memo):
             return self.members[0].paths
         texts = [bytes(member.paths.text) for member in self.members]
         raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
+        # Each text begins and ends with a newline; without its first one, a single newline separates two paths.
         return PathTable(b"\n" + b"".join([text[1:] for text in texts]), self._path_offsets, raw)
 
     @functools.cached_property
@@ -403,6 +423,7 @@ class Corpus(Memo):
 
     @functools.cached_property
     def _path_offsets(self) -> Int64Array:
+        # One byte less than each text, as its first newline is dropped (see `paths`).
         sizes = _sums([len(member.paths.text) - 1 for member in self.members])
         starts = [member.paths.offsets[:-1] + base for member, base in zip(self.members, sizes.tolist(), strict=False)]
         return np.concatenate([*starts, sizes[-1:] + 1])
@@ -435,6 +456,7 @@ class Corpus(Memo):
         if mask is not None:
             is_passing = mask[files]
             files, documents, nameless = files[is_passing], documents[is_passing], nameless[mask[nameless]]
+        # Positions are in document order, so counts per document add up to the first position of each.
         first = np.zeros(self.documents + 1, dtype=np.int64)
         np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
         return FileSelection(mask, files, documents, first, first[1:] > first[:-1], nameless)
@@ -451,6 +473,7 @@ class Corpus(Memo):
         if selection.mask is not None:
             files = files[selection.mask[files]]
         names_by_member: list[tuple[str, ...]] = []
+        # Files ascend, so those of a member are one run from `position` on.
         for member, position in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
             base, end = self.file_base[member : member + 2].tolist()
             first = [
@@ -463,6 +486,7 @@ class Corpus(Memo):
     def _count_skipped(self, mask: BoolArray | None) -> list[dict[str, int]]:
         files = np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask)
         kinds = len(REASONS)
+        # One code for member and reason: a single bincount replaces one per member.
         codes = self.member_of(files) * kinds + self.reason[files]
         table = np.bincount(codes, minlength=len(self.members) * kinds).reshape(-1, kinds).tolist()
         return [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
@@ -479,6 +503,8 @@ def _shard_order(snapshot: OpenedCommit) -> list[int]:
         placement = snapshot.placement(shard_index)
         if not len(placement.files):
             continue
+        # The first file of each document alone: blobs are written at their first path, and copies of a file may lie
+        # anywhere after it.
         used_documents = placement.first_file[:-1][np.diff(placement.first_file) > 0]
         if int(placement.files.min()) > last_file:
             ordered.append(shard_index)

@@ -109,6 +109,7 @@ class _KnownSpans:
 
     def store(self, corpus: Corpus, spans: Spans) -> None:
         """Store all spans of the pattern, and narrow its candidates to the units that have one."""
+        # Units ascend by byte, so a span lies in the last unit that starts at or before it.
         self.units = unique_sorted(corpus.unit_start.searchsorted(spans.start, side="right") - 1)
         self.spans = spans
 
@@ -116,6 +117,7 @@ class _KnownSpans:
         """Return the spans in the documents of a batch; None when the documents must be read."""
         if self.spans is None or (not batch.start and batch.end == corpus.documents):
             return self.spans
+        # Spans ascend by byte, so those of a run of documents are one slice.
         last = batch.end - 1
         byte_range = corpus.doc_start[batch.start], corpus.doc_start[last] + corpus.doc_size[last]
         return self.spans.slice(*self.spans.start.searchsorted(byte_range).tolist())
@@ -134,6 +136,7 @@ class _SpanRecorder:
         """Add the spans of a batch."""
         self.size += len(spans)
         if batch.start != self.end or self.size > _MAX_CACHED_SPANS:
+            # No batch starts at -1, so nothing is recorded any more: a cache entry must cover all documents.
             self.end = -1
             self.spans.clear()
             return
@@ -207,12 +210,14 @@ class CorpusSearch:
         all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
         corpus.check_content(all_units)
         highest_file = self._highest_file
+        # Documents that match without a unit become rows too, so their number limits a batch as well.
         rows_without_units = not self._is_single_term or (self.has_path_matches[0] and self._has_many_paths)
         position = first_document = 0
         sizer.start(len(all_units))
         while first_document < corpus.documents:
             check_stopped(self.stopped)
             max_bytes = (int(cumulative_bytes[position - 1]) if position else 0) + sizer.units * _EXPECTED_UNIT_BYTES
+            # At least one unit: a unit larger than the limit still has to be read.
             units_within_bytes = max(position + 1, int(cumulative_bytes.searchsorted(max_bytes, side="right")))
             end_position = min(position + sizer.units, units_within_bytes)
             # What remains is one batch where it is little: no second round of fixed costs for the last few units.
@@ -221,6 +226,8 @@ class CorpusSearch:
                 and total_bytes <= max_bytes + (_LAST_BATCH_FACTOR - 1) * sizer.units * _EXPECTED_UNIT_BYTES
             ):
                 end_position = len(all_units)
+            # The last batch reaches to the end of the corpus. That finishes the documents behind the last unit, so that
+            # files which wait for them in path order are released.
             end_document = corpus.documents if end_position >= len(all_units) else int(documents[end_position - 1]) + 1
             if rows_without_units:
                 end_document = min(end_document, first_document + _MAX_BATCH_DOCUMENTS)
@@ -236,14 +243,17 @@ class CorpusSearch:
                     for term_units in units
                 ],
             )
+            # A last batch of few units says nothing about the cost of a full one.
             if end_document < corpus.documents or next_position - position > sizer.units // 2:
                 sizer.adapt(time.thread_time() - started_s)
             first_document, position = end_document, next_position
+            # The consumer called `skip_above` since the last batch: it knows by now which file completes its matches.
             if self._highest_file != highest_file and self._highest_file is not None:
                 highest_file = self._highest_file
                 units = self._units_up_to(units, highest_file, first_document)
                 all_units, documents, cumulative_bytes, total_bytes = self._all_units(units)
                 position = 0
+            # Every file that is still wanted has been searched.
             if highest_file is not None and self.selection.lowest_file_from(first_document) > highest_file:
                 return
 
@@ -303,6 +313,7 @@ class CorpusSearch:
         if not term.content:
             return _EMPTY
         if selection is not None:
+            # The key of the cache names the filters of the query, so it can't serve another selection.
             return self._find_candidates(term.pattern, selection)
         query = self.prepared.query
         cached = self.corpus.pattern_cache.remember((term.pattern, query.files, query.languages), _KnownSpans)
@@ -340,6 +351,7 @@ class CorpusSearch:
             if not len(term_units):
                 upper.append(self._path_masks[term_index])
                 continue
+            # Units to documents to files: a file possibly holds where its document has a candidate.
             has_candidate = np.zeros(corpus.documents, dtype=np.bool_)
             has_candidate[corpus.unit_doc[term_units]] = True
             upper.append(self._path_masks[term_index] | has_candidate[selection.documents])
@@ -373,6 +385,7 @@ class CorpusSearch:
             path_files = selection.files[path_positions]
         if 0 not in self.prepared.visible:
             return self._visible_matches(NO_SPANS, np.concatenate((files, path_files)), _EMPTY, finished_up_to)
+        # Documents are numbered in the order in which blobs were written; rows are shown in file order.
         if not selection.is_ordered:
             order = np.argsort(files, kind="stable")
             files, documents, path_files = files[order], documents[order], np.sort(path_files)
@@ -398,6 +411,7 @@ class CorpusSearch:
                 yield self._count(batch)
             return
         for matches in self.file_matches(sizer):
+            # Spans ascend by byte: two binary searches per document count its matches.
             starts = self.corpus.doc_start[matches.documents]
             ends = starts + self.corpus.doc_size[matches.documents]
             span_counts = matches.spans.start.searchsorted(ends) - matches.spans.start.searchsorted(starts)
@@ -408,6 +422,7 @@ class CorpusSearch:
         if not self._is_single_term or 0 not in self.prepared.visible:
             return False
         pattern = self.prepared.terms[0].pattern
+        # Each occurrence of such a text is a match, and none lies in two units.
         return pattern.exact and not pattern.multi_line
 
     def _count(self, batch: DocumentRange) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -418,6 +433,7 @@ class CorpusSearch:
             document_counts = self._counts_in(batch)
             matching_documents = np.flatnonzero(document_counts) + batch.start
             counts = document_counts[matching_documents - batch.start]
+        # A document may be the content of several files, each with the same count.
         first_positions = selection.first_position[matching_documents]
         lengths = selection.first_position[matching_documents + 1] - first_positions
         positions = runs(first_positions, lengths)
@@ -433,6 +449,7 @@ class CorpusSearch:
         """
         corpus, pattern, units = self.corpus, self.prepared.terms[0].pattern, batch.units[0]
         starts, ends, unit_documents = corpus.unit_start[units], corpus.unit_end[units], corpus.unit_doc[units]
+        # A range ends with its document, so that a count belongs to one document.
         is_gap = (starts[1:] != ends[:-1]) | (unit_documents[1:] != unit_documents[:-1])
         is_first, is_last = np.concatenate(([True], is_gap)), np.concatenate((is_gap, [True]))
         ranges = np.stack((starts[is_first], ends[is_last]), axis=1)
@@ -463,6 +480,7 @@ class CorpusSearch:
         first_document, end_document = batch.start, batch.end
         start, end = int(selection.first_position[first_document]), int(selection.first_position[end_document])
         files, documents = selection.files[start:end], selection.documents[start:end]
+        # A path match holds whatever the content is.
         lower = [path_mask[start:end] for path_mask in self._path_masks]
         upper = [
             path_mask
@@ -476,6 +494,7 @@ class CorpusSearch:
             term_units = batch.units[term_index]
             if not len(term_units):
                 continue
+            # Worked out again for each term, with the bounds that the scans before it have tightened.
             is_possible = np.zeros(end_document - first_document, dtype=np.bool_)
             is_possible[documents[prepared.possible_files(lower, upper, len(files))] - first_document] = True
             term_units = term_units[is_possible[corpus.unit_doc[term_units] - first_document]]
@@ -503,10 +522,12 @@ class CorpusSearch:
         if not len(spans) or not len(files):
             return FileMatches(NO_SPANS, _EMPTY, _EMPTY, np.sort(files), finished_up_to)
         span_documents = self.corpus.documents_of(spans.start)
+        # `documents` ascends, so its ends bound the masks below.
         first_document, end_document = int(documents[0]), int(documents[-1]) + 1
         in_range = (span_documents >= first_document) & (span_documents < end_document)
         if not in_range.all():
             spans, span_documents = spans.filter(in_range), span_documents[in_range]
+        # Masks over the documents of the batch take the place of `np.isin`, which would sort.
         has_spans = _document_mask(span_documents, first_document, end_document)[documents - first_document]
         content_files, content_documents, path_files = files[has_spans], documents[has_spans], files[~has_spans]
         spans = spans.filter(
@@ -541,6 +562,7 @@ def _document_mask(documents: Int64Array, first_document: int, end_document: int
 
 
 def _union(unit_lists: Sequence[Int64Array], size: int) -> Int64Array:
+    # A mask gives the union in ascending order without a sort.
     is_member = np.zeros(size, dtype=np.bool_)
     for units in unit_lists:
         is_member[units] = True

@@ -56,6 +56,7 @@ class PathTable:
 
     def _find_newline_paths(self, raw: memoryview) -> dict[int, bytes]:
         """Return the paths that hold a newline, by number."""
+        # Both texts have one length and differ only in the newlines within paths.
         positions = np.flatnonzero(np.frombuffer(self.text, np.uint8) != np.frombuffer(raw, np.uint8))
         rows = unique_sorted(self.starts.searchsorted(positions, side="right") - 1)
         return {row: bytes(raw[int(self.starts[row]) : int(self.ends[row])]) for row in rows.tolist()}
@@ -90,6 +91,8 @@ class PathTable:
         if folded is None:
             return np.asarray(pattern.match_many(self.text, self.starts, self.ends), dtype=np.bool_)
         # A literal search takes a tenth of the time of a regular expression, and leaves few paths to match.
+        # Lowering changes ASCII letters only, so offsets are those of the text. The required text holds no newline, so
+        # each occurrence lies in one path.
         offsets = find_texts(memoryview(folded), required, np.array([[0, len(folded)]], dtype=np.int64))
         rows = unique_sorted(self.offsets.searchsorted(offsets, side="right") - 1)
         matched = np.zeros(len(self), dtype=np.bool_)
@@ -104,6 +107,7 @@ class PathTable:
     def _with_newline_paths(self, broken_spans: PathSpans, pattern: CompiledPattern) -> PathSpans:
         """Replace the spans in paths that hold a newline by those in the raw paths."""
         matched = broken_spans.is_match.copy()
+        # The scan saw such a path with its newlines replaced: its spans there are dropped, right or wrong.
         is_intact = ~np.isin(broken_spans.file, list(self._newline_paths))
         own_spans = [(row, *span) for row, path in self._newline_paths.items() for span in pattern.find(path)]
         rows, starts, ends = np.array(own_spans, dtype=np.int64).reshape(-1, 3).T
@@ -120,9 +124,12 @@ class PathTable:
         if not len(self):
             return PathSpans(matched, _NO_OFFSETS, _NO_OFFSETS, _NO_OFFSETS, has_matches=False)
         starts, ends = self.starts, self.ends
+        # Paths are the lines of the text. A pattern that can match a newline, or names the ends of the text, must see
+        # each path by itself.
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(self.text, starts, ends, stopped)
         else:
+            # From 1 on: the newline before the first path belongs to none.
             text_range = np.array([[1, len(self.text)]], dtype=np.int64)
             folded = self._folded if pattern.folded else None
             if folded is None:
@@ -139,6 +146,7 @@ class PathTable:
                 start = offsets - starts[file]
                 end = start + len(pattern.folded)
             else:
+                # `lines` may report lines without a match; the exact spans tell.
                 rows = unique_sorted(file)
                 row, start, end = pattern.spans(self.text, starts[rows], ends[rows], stopped)
                 file = rows[row]
@@ -155,6 +163,7 @@ def _whole_text_pattern(pattern: CompiledPattern) -> CompiledPattern:
 
 def _required_text(tree: RequiredTree) -> bytes:
     """Return the longest text that every match holds; empty where there is none."""
+    # Another branch of an OR may match, so an OR requires no single text.
     return fold(tree, _within_line, all_of=_longest, any_of=lambda _: b"")
 
 

@@ -66,20 +66,22 @@ def find_spans(corpus: Corpus, pattern: CompiledPattern, units: Int64Array, stop
     if pattern.multi_line:
         return _find_in_documents(corpus, pattern, unique_sorted(corpus.unit_doc[units]), stopped)
     ranges = unit_ranges(corpus, units)
-    # A literal's spans follow from its starts. Everything else takes two steps: a fast scan says which lines match
-    # (start offsets would cost Hyperscan 1.4 to 30 times the scan), then RE2 finds the spans in copies of those lines.
+    # A literal's spans follow from its starts. Everything else takes two steps: a scan of blocks of lines says which
+    # lines match, then RE2 finds the spans in copies of those lines. Most lines are read only in the first step.
     starts = pattern.starts(corpus.buffers, ranges, stopped)
     if starts is not None:
         return Spans(starts, starts + len(pattern.literal or pattern.folded)) if len(starts) else NO_SPANS
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
     if not len(offsets):
         return NO_SPANS
+    # `lines` may report a line twice, or one without a match.
     lines = unique_sorted(corpus.lines_of(offsets))
     line_start, line_end = corpus.line_bounds(lines)
     # The lines are copied with their newlines, so that they stand one after another: `sizes` gives their bounds.
     data = corpus.data(line_start, line_end + 1)
     sizes = line_end - line_start + 1
     ends = np.cumsum(sizes)
+    # `row` is an index into `lines`; start and end are bytes within the line.
     row, start, end = pattern.spans(data, ends - sizes, ends - 1, stopped)
     base = line_start[row]
     return Spans(base + start, base + end, lines[row])
@@ -89,6 +91,7 @@ def _find_in_documents(corpus: Corpus, pattern: CompiledPattern, documents: Int6
     tables: list[Int64Array] = []
     starts = corpus.doc_start[documents]
     ranges = np.stack((starts, starts + corpus.doc_size[documents]), axis=1)
+    # A match may cross any line, so this scan only rules documents out; the rest are read whole.
     offsets = pattern.lines(corpus.buffers, ranges, stopped)
     for document in unique_sorted(corpus.documents_of(offsets)).tolist():
         check_stopped(stopped)
@@ -106,6 +109,7 @@ def merge_spans(spans_by_pattern: list[Spans]) -> Spans:
         return spans_by_pattern[0] if spans_by_pattern else NO_SPANS
     start = np.concatenate([spans.start for spans in spans_by_pattern])
     end = np.concatenate([spans.end for spans in spans_by_pattern])
+    # lexsort sorts by its last key first: by start, and the longest span first where starts are equal.
     order = np.lexsort((-end, start))
     selected = order[non_overlapping(start[order], end[order])]
     return Spans(start[selected], end[selected])
@@ -192,6 +196,7 @@ def matched_lines(corpus: Corpus, spans: Spans) -> MatchedLines:
     line_start, line_end = corpus.line_bounds(lines)
     counts = np.diff(first_span)
     is_single = len(lines) == len(line)
+    # With + 1: a span may hold the newline that ends its line without crossing into the next.
     if (spans.end > (line_end if is_single else np.repeat(line_end, counts)) + 1).any():
         return _split_at_lines(corpus, spans, line)
     base = line_start if is_single else np.repeat(line_start, counts)
@@ -210,6 +215,8 @@ def _group_by_line(line: Int64Array) -> tuple[Int64Array, Int64Array]:
 def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLines:
     # Each span becomes one piece per line that it touches: `span` says of which span a piece is, `line_step` how many
     # lines below the span's first line it stands. Pieces with step 0 are the matches that start in their line.
+    # Spans are sorted and don't overlap, so their ends ascend as their starts do, and so do the lines of the pieces:
+    # look-ups in the corpus need that.
     last_line = corpus.lines_of(spans.end - 1)
     line_counts = last_line - line + 1
     span = np.repeat(np.arange(len(spans)), line_counts)
@@ -217,9 +224,11 @@ def _split_at_lines(corpus: Corpus, spans: Spans, line: Int64Array) -> MatchedLi
     line = line[span] + line_step
     line_start, line_end = corpus.line_bounds(line)
     start = np.maximum(spans.start[span], line_start) - line_start
+    # A piece that goes on in the next line includes the newline.
     end = np.minimum(spans.end[span], line_end + 1) - line_start
     first_span, lines = _group_by_line(line)
     first_of_line = first_span[:-1]
+    # No group is empty, for which `reduceat` would give a wrong sum.
     count = np.add.reduceat((line_step == 0).astype(np.int64), first_of_line)
     return MatchedLines(lines, line_start[first_of_line], line_end[first_of_line], first_span, start, end, count)
 

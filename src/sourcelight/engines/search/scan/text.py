@@ -16,7 +16,7 @@ from sourcelight.core.arrays import AnyArray, BoolArray, Int64Array, UInt8Array
 
 _ASCII_END = 0x80
 _LONG_TEXT_BYTES = 256
-"""Bytes of a text, on average, from which on looking at each text by itself is cheap."""
+"""Mean bytes of a text above which a numpy call per text is cheap."""
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
 
@@ -35,7 +35,7 @@ class TextColumn:
     invalid_rows: frozenset[int]
 
     def bytes_of(self, row: int) -> bytes:
-        """Give a piece as stored."""
+        """Return a piece as stored."""
         return self.raw[self.offsets[row] : self.offsets[row + 1]].tobytes()
 
 
@@ -47,6 +47,7 @@ def arrow_array(values: AnyArray, valid: BoolArray | None = None) -> Any:
     import pyarrow as pa
 
     dtype = pa.from_numpy_dtype(values.dtype)
+    # Arrow packs booleans and validity into bits, the least significant first.
     buffer = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     validity = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(dtype, len(values), [validity, pa.py_buffer(buffer)])
@@ -76,6 +77,7 @@ def take_slices(buffer: Any, starts: Int64Array, ends: Int64Array) -> Any:
     if not count:
         return pa.Array.from_buffers(pa.binary(), 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
     # Pieces and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
+    # Offsets of `binary` are int32, so a buffer must stay below 2 GB; a shard does.
     offsets = np.empty(2 * count, dtype=np.int32)
     offsets[0::2] = starts
     offsets[1::2] = ends
@@ -84,7 +86,7 @@ def take_slices(buffer: Any, starts: Int64Array, ends: Int64Array) -> Any:
 
 
 def arrow_binary(sizes: AnyArray, data: Any) -> Any:
-    """Make an Arrow binary array of pieces that stand one after another in `data`."""
+    """Make an Arrow binary array of pieces that follow one another in `data`."""
     import pyarrow as pa
 
     offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
@@ -93,18 +95,20 @@ def arrow_binary(sizes: AnyArray, data: Any) -> Any:
 
 
 def text_column(binary: Any) -> TextColumn:
-    """Look at an Arrow binary array (no nulls, no offset) and make strings of it."""
+    """Make strings of an Arrow binary array that has no nulls and no offset."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     _, offset_buffer, data = binary.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32, len(binary) + 1)
     raw = np.frombuffer(data, np.uint8, int(offsets[-1])) if data is not None else np.zeros(0, np.uint8)
+    # The same buffers with another type: nothing is copied, and nothing checked. Invalid text is repaired below.
     strings = pa.Array.from_buffers(pa.string(), len(binary), [None, offset_buffer, data])
     rows = _beyond_ascii(raw, offsets)
     if not len(rows):
         return TextColumn(strings, raw, offsets, _none(), frozenset())
     invalid: dict[int, str] = {}
+    # Few rows are decoded one by one; of many, one check in C tells whether any is invalid.
     is_little = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
     if is_little or not _is_valid(strings):
         for row in rows.tolist():
@@ -122,13 +126,15 @@ def text_column(binary: Any) -> TextColumn:
 
 
 def _beyond_ascii(raw: UInt8Array, offsets: NDArray[np.int32]) -> Int64Array:
-    """Which texts hold a byte outside ASCII."""
+    """Return the texts that hold a byte outside ASCII."""
     if not len(raw):
         return _none()
     if len(raw) > _LONG_TEXT_BYTES * len(offsets):
         non_empty = np.flatnonzero(offsets[1:] > offsets[:-1])
+        # `reduceat` gives an element and not the maximum of nothing for an empty text, so these are left out.
         rows: Int64Array = non_empty[np.maximum.reduceat(raw, offsets[non_empty]) >= _ASCII_END]
         return rows
+    # Most batches are ASCII: `max` reads the bytes once, where a comparison would make a mask of them first.
     if int(raw.max()) < _ASCII_END:
         return _none()
     positions = np.flatnonzero(raw >= _ASCII_END)
@@ -146,7 +152,7 @@ def _is_valid(strings: Any) -> bool:
 
 
 def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64Array:
-    """Turn byte offsets into their rows to code points; an offset just past the end stays just past the end."""
+    """Convert byte offsets within rows to code points; an offset just past the end stays just past the end."""
     code_point_offset = offset.copy()
     is_beyond_ascii = np.zeros(len(texts.offsets) - 1, dtype=np.bool_)
     is_beyond_ascii[texts.non_ascii_rows] = True
@@ -156,13 +162,16 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
     rows, byte_offsets = row[selected], offset[selected]
     text_starts = texts.offsets[rows].astype(np.int64)
     lengths = texts.offsets[rows + 1] - text_starts
+    # A span may include the newline, which is not part of the text: one byte and one code point past the end.
     past = np.maximum(byte_offsets - lengths, 0)
     continuing = _continuing(texts, np.unique(rows))
+    # Every byte that is no continuation byte (10xxxxxx) starts a code point.
     continuation_counts = np.searchsorted(continuing, text_starts + byte_offsets - past) - np.searchsorted(
         continuing, text_starts
     )
     code_point_offset[selected] = byte_offsets - continuation_counts
     if texts.invalid_rows:
+        # Decoding may replace several invalid bytes by one U+FFFD, so these rows are decoded up to the offset.
         is_invalid = np.isin(rows, np.fromiter(texts.invalid_rows, np.int64))
         for index in np.flatnonzero(is_invalid).tolist():
             prefix = texts.bytes_of(int(rows[index]))[: int(byte_offsets[index])]
@@ -171,9 +180,10 @@ def code_points(texts: TextColumn, row: Int64Array, offset: Int64Array) -> Int64
 
 
 def _continuing(texts: TextColumn, rows: Int64Array) -> Int64Array:
-    """Where the bytes stand that go on with a character, in some texts at least."""
+    """Return the positions of UTF-8 continuation bytes, ascending: all of them, or those in the given rows."""
     starts, ends = texts.offsets[rows], texts.offsets[rows + 1]
     if 4 * int((ends - starts).sum()) < len(texts.raw) and len(texts.raw) > _LONG_TEXT_BYTES * len(texts.offsets):
+        # A few short texts next to a long one: the long one is not read for them.
         positions = [_none()]
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             positions.append(np.flatnonzero((texts.raw[start:end] & _CONTINUATION_MASK) == _CONTINUATION) + start)
