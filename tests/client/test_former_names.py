@@ -40,6 +40,14 @@ def test_a_former_attribute_can_not_be_set_in_vain() -> None:
         assert hasattr(result, current)
 
 
+def test_completion_of_builders_offers_builders_alone() -> None:
+    with pytest.raises(AttributeError, match="result_type"):
+        getattr(sl.q, "type_")  # noqa: B009 - a name that is no more
+    assert {"result_type", "text", "repo"} < set(dir(sl.q))
+    assert all(str(inspect.signature(getattr(sl.q, name)).return_annotation) == "Expression" for name in dir(sl.q))
+    assert str(sl.q.result_type("commit", "diff")).endswith("type:commit type:diff")
+
+
 PARAMETERS = [(owner, name) for owner, names in FORMER_NAMES.items() if owner.startswith("Client.") for name in names]
 
 

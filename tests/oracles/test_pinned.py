@@ -169,9 +169,9 @@ def test_parentheses_in_classes_stay_what_they_are(tmp_path: Path, expression: s
     try:
         question = Question(Atom(expression, regexp=True), (), ("file",), pattern_type=pattern_type)
         same(checks.check_text(epoch, epoch.client, question))
-        built = sl.q.regexp(expression) & sl.q.type_("file")
+        built = sl.q.regexp(expression) & sl.q.result_type("file")
         assert len(epoch.client.search(built, pattern_type=pattern_type)) == sum(epoch.reader.rows(question).values())
-        both = sl.q.type_("file") & (sl.q.regexp(expression) | sl.q.text("no such text")) & sl.q.file("a")
+        both = sl.q.result_type("file") & (sl.q.regexp(expression) | sl.q.text("no such text")) & sl.q.file("a")
         assert len(epoch.client.search(both)) == sum(epoch.reader.rows(question).values()), str(both)
     finally:
         epoch.close()

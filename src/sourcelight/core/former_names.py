@@ -75,6 +75,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},
     "federate": {"silence_s": "idle_timeout_s"},
     "plots": {"activity": "calendar", "matches": "bars"},
+    "q": {"type_": "result_type"},
     "reports": {"Number": "Metric", "Table": "ReportTable"},
 }
 """Former names and what replaces them, per owner: ``sourcelight``, a class, a function, or ``Class.method``."""

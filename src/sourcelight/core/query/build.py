@@ -6,8 +6,10 @@ Each value is quoted as it needs, so that a caller never thinks about spaces, qu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sourcelight.core.errors import QueryError
+from sourcelight.core.former_names import former_attribute
 from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
 from sourcelight.core.query.normalize import combine
@@ -15,6 +17,22 @@ from sourcelight.core.query.parse import parse
 from sourcelight.core.query.predicates import NOT_NEGATABLE
 from sourcelight.core.query.printer import check_depth, to_text
 from sourcelight.core.query.regexps import escape_regexp, exact_name
+
+__all__ = [
+    "Expression",
+    "case_sensitive",
+    "content",
+    "count",
+    "exact_file",
+    "exact_repo",
+    "field",
+    "file",
+    "lang",
+    "regexp",
+    "repo",
+    "result_type",
+    "text",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +185,7 @@ def case_sensitive() -> Expression:
     return field("case", "yes")
 
 
-def type_(*names: str) -> Expression:
+def result_type(*names: str) -> Expression:
     """Return a choice of result types: file, path, repo, symbol, commit, diff."""
     if not names:
         raise ValueError("name at least one result type")
@@ -207,3 +225,11 @@ def _negate(node: Node) -> Node:
     if node.revs is not None:
         raise ValueError("a repo filter with revisions can't be negated")
     return Filter(node.name, node.value, negated=not node.negated, quoted=node.quoted)
+
+
+def __getattr__(name: str) -> Any:
+    raise former_attribute("q", name) or AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [name for name in __all__ if name != "Expression"]  # what completion offers: the builders
