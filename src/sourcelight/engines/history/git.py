@@ -17,6 +17,7 @@ from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.objects import store_size
 
+# 256 KiB a chunk, and at most 16 chunks ahead of the consumer: then git blocks on its full pipe.
 _CHUNK_BYTES = 1 << 18
 _CHUNKS_AHEAD = 16
 _CHECK_S = 0.05
@@ -77,16 +78,15 @@ def git_chunks(
     Parameters
     ----------
     git_dir
-        The git directory; git itself works in one of ours (`sourcelight.repos.isolation`), in which there is
-        no ref.
+        The git directory. git itself runs in a temporary one without refs (`sourcelight.repos.isolation`).
     arguments
-        What follows ``git``; never built from text that could be taken as an option.
+        Arguments of ``git``; never built from text that could be taken as an option.
     stdin
-        What git reads, at once or piece by piece; pieces are taken in another thread.
+        Standard input of git, at once or in pieces; another thread consumes the pieces.
     cancellation
-        Looked at twenty times a second while git is silent, and for every chunk.
+        Checked twenty times a second while git is silent, and for every chunk.
     objects
-        Folder of objects of our own that borrows those of the repository; empty: these alone.
+        Object directory that borrows the repository's objects; empty: the repository's own.
     data_bytes, cpu_s
         Memory and processor time that git may take, where the system can limit them. Without `data_bytes`, memory
         grows with the objects that the repository stores.
@@ -105,6 +105,7 @@ def git_chunks(
         except RepositoryError as error:
             raise GitFailed(["git", *map(_to_text, arguments)], 128, str(error)) from error
         stderr_file = stack.enter_context(tempfile.TemporaryFile())
+        # --literal-pathspecs: a path such as `:(glob)*` must be taken as it is.
         process = start_git(
             ["--literal-pathspecs", *arguments],
             reading_environment(directory) | ({"GIT_OBJECT_DIRECTORY": objects} if objects else {}),
@@ -115,6 +116,8 @@ def git_chunks(
             data_bytes=_memory_for(git_dir) if data_bytes is None else data_bytes,
             cpu_s=cpu_s,
         )
+        # A thread reads the pipe, so that the consumer can check for cancellation while git is silent. Another one
+        # writes the input: git may fill its output before it has read all of it.
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)
         stopped = threading.Event()
         threads = [threading.Thread(target=_read_output, args=(process.stdout, chunks, stopped), daemon=True)]
@@ -128,6 +131,8 @@ def git_chunks(
                 yield chunk
             status = process.wait(timeout=60)
         finally:
+            # First the flag, then the end of git: both threads then leave their queue or pipe, and join() doesn't wait
+            # in vain.
             stopped.set()
             end_process(process)
             for thread in threads:
@@ -137,7 +142,7 @@ def git_chunks(
 
 
 def mailmap_setting(git_dir: str) -> tuple[str, str]:
-    """Words that have git map people by the ``.mailmap`` of HEAD; for commands before whose name they stand."""
+    """Return the options that make git apply the ``.mailmap`` of HEAD; they go before the name of the command."""
     return "-c", f"mailmap.blob={mailmap_blob(git_dir)}"
 
 
@@ -149,7 +154,7 @@ def git_bytes(
     cancellation: Cancellation | None = None,
     data_bytes: int | None = None,
 ) -> bytes:
-    """Run git to its end and give its standard output; raises as `git_chunks` does."""
+    """Run git to its end and return its standard output; raises as `git_chunks` does."""
     return b"".join(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation, data_bytes=data_bytes))
 
 
@@ -166,7 +171,7 @@ def _next_chunk(chunks: queue.Queue[bytes], cancellation: Cancellation | None) -
 
 
 def _read_output(stream: IO[bytes], chunks: queue.Queue[bytes], stopped: threading.Event) -> None:
-    """Pass on what git says; the end is an empty chunk."""
+    """Pass on the output of git; an empty chunk marks the end."""
     chunk = b" "
     with stream:
         while chunk:

@@ -57,11 +57,11 @@ class Segment:
         return self.file.array(name)
 
     def bytes_of(self, name: str) -> memoryview:
-        """Give the bytes of an array, not copied."""
+        """Return the bytes of an array without a copy."""
         return self.file.bytes_of(name)
 
     def texts(self, name: str) -> list[bytes]:
-        """Give the items of a byte section that has its starts beside it."""
+        """Return the items of a byte section, cut by its section of starts."""
         raw = self.bytes_of(name)
         starts = self[f"{name[:-1]}_starts"].tolist()
         return [bytes(raw[start:end]) for start, end in pairwise(starts)]
@@ -97,11 +97,12 @@ class Segment:
         return oid_keys(self["oid"].reshape(-1, 20))[self["oid_order"]]
 
     def find(self, oid: bytes) -> int | None:
-        """Give the number of a commit in this segment by its 20 bytes."""
+        """Return the number of a commit in this segment by its 20 bytes; None if it is not here."""
         key = np.frombuffer(oid[:8], ">u8").astype(np.uint64)[0]
         oids = self["oid"].reshape(-1, 20)
         order = self["oid_order"]
         position = int(np.searchsorted(self.keys, key))
+        # Eight bytes may be shared by several ids, so all commits with this key are compared in full.
         while position < len(order) and self.keys[position] == key:
             if oids[order[position]].tobytes() == oid:
                 return int(order[position])
@@ -110,6 +111,6 @@ class Segment:
 
 
 def oid_keys(oids: UInt8Array) -> NDArray[np.uint64]:
-    """First eight bytes of n x 20 bytes as numbers that sort alike."""
+    """Return the first eight bytes of n x 20 bytes as numbers with the same order."""
     head = np.ascontiguousarray(oids[:, :8])
     return head.view(">u8").reshape(-1).astype(np.uint64)

@@ -122,6 +122,7 @@ def _parse_incremental(lines: Iterable[bytes], count: int, progress: Callable[[i
     commit_index = first = final = length = done = 0
     for line in lines:
         key, _, value = line.partition(b" ")
+        # `filename` ends the entry of a run (git-blame, INCREMENTAL OUTPUT).
         if key == b"filename":
             path = unquote_name(value)
             end = min(final + length, count)

@@ -52,9 +52,11 @@ class SyntheticTrees:
         self._folder.cleanup()
 
     def write(self, entries: Iterable[tuple[int, bytes, bytes]]) -> bytes:
-        """Write a tree of (mode, name, object id of 20 bytes), sorted as git sorts them, and give its object id."""
+        """Write a tree of (mode, name, object id of 20 bytes), in git's order, and return its object id."""
         rows = b"".join(b"%o %b\0%b" % entry for entry in entries)
         data = b"tree %d\0%b" % (len(rows), rows)
+        # A loose object as gitrepository-layout describes it: zlib data in a file named by the SHA-1 of header and
+        # content.
         name = hashlib.sha1(data, usedforsecurity=False).digest()
         folder = self._objects / name[:1].hex()
         folder.mkdir(exist_ok=True)
@@ -64,7 +66,7 @@ class SyntheticTrees:
     def compare(
         self, pairs: Iterable[tuple[bytes, bytes]], options: Iterable[str], cancellation: Cancellation | None = None
     ) -> Iterator[bytes]:
-        """Yield what ``git diff-tree --stdin`` says of pairs of trees, a line with both ids before each.
+        """Yield the output of ``git diff-tree --stdin`` for pairs of trees, a line with both ids before each.
 
         Raises `GitFailed` when an object is missing or damaged, and `Cancelled`.
         """
@@ -153,7 +155,7 @@ def read_hunks(
 def existing_blobs(
     repository: Repository, blobs: Iterable[bytes], cancellation: Cancellation | None = None
 ) -> set[bytes]:
-    """Which of some contents, by their object ids, the object store holds; raises as `read_hunks`."""
+    """Return the ids of those contents that the object store holds; raises as `read_hunks`."""
     stdin = "".join(f"{blob.hex()}\n" for blob in blobs).encode()
     argv = ["cat-file", "--batch-check=%(objectname) %(objecttype)"]
     lines = git_bytes(repository.git_dir, argv, stdin=stdin, cancellation=cancellation).split(b"\n")
@@ -161,7 +163,7 @@ def existing_blobs(
 
 
 def _hunks_by_pair(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[int, int, int, int]]]]:
-    """The hunks of each pair. Without context lines, no line of a content begins as a mark does."""
+    """Yield the hunks of each pair. Without context lines, no line of a content begins as a mark does."""
     pair_number, rows = -1, list[tuple[int, int, int, int]]()
     for text in _complete_marks(chunks):
         for mark in _HUNK_OR_FILE.finditer(text):
@@ -179,7 +181,7 @@ def _hunks_by_pair(chunks: Iterable[bytes]) -> Iterator[tuple[int, list[tuple[in
 
 
 def _complete_marks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Texts that together hold each mark once and whole: only the last newline of a text can begin one that is cut."""
+    """Yield texts in which each mark is whole: a mark that is cut can only begin at the last newline of a text."""
     remaining = b""
     for chunk in chunks:
         text = remaining + chunk

@@ -71,7 +71,7 @@ class LineResolver:
         cancellation: Cancellation | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[int, ResolvedLines]:
-        """For each wanted state its lines (numbers of commits), None when they can't be known, and whether proven."""
+        """Return for each requested state its lines (commit numbers; None if unknown) and whether they are proven."""
         sources = self._lineage.sources
         requested_set = set(requested)
         remaining_uses: dict[int, int] = {}
@@ -89,6 +89,7 @@ class LineResolver:
                 if source not in needed:
                     needed.add(source)
                     stack.append(source)
+        # A state has a higher number than its sources, so this order resolves sources first.
         order = sorted(needed)
         self._hunks = self._compare([state for state in order if state not in reusable], cancellation)
         resolved: dict[int, ResolvedLines] = {}
@@ -102,6 +103,7 @@ class LineResolver:
                 resolved[state] = reusable[state].lines, reusable[state].exact
                 continue
             resolved[state] = self._lines_of_state(state, [resolved[source] for source in sources[state]])
+            # Lines are freed after their last use: only states between the tip and its ancestors stay in memory.
             for source in sources[state]:
                 remaining_uses[source] -= 1
                 if not remaining_uses[source] and source not in requested_set:
@@ -109,7 +111,7 @@ class LineResolver:
         return resolved
 
     def _compare(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
-        """Have git compare the contents of states with those of their sources, where stored hunks don't serve."""
+        """Compare contents of states with those of their sources by git, where stored hunks are not enough."""
         kinds = {MIXED, EDITED} if self._exact else {MIXED}
         pairs = [pair for state in states if self._lineage.kind[state] in kinds for pair in self._pairs(state)]
         repository = self._reader.repository
@@ -146,13 +148,13 @@ class LineResolver:
         return self._apply_edit(lines, hunks[:, [0, 1, 3]], state), proven
 
     def _is_small(self, state: int) -> bool:
-        """Whether diffs with and without context lines must be the same: neither cuts anything off."""
+        """Return whether diffs with and without context lines must be equal, as neither cuts off a common end."""
         return any(
             (size := self._reader.size(blob)) is not None and size < _DIFF_BLOCK_BYTES for blob in self._pairs(state)[0]
         )
 
     def _stored_hunks(self, state: int) -> Int64Array:
-        """Stored hunks of an edited state: the first old line from 0, lines removed, lines added."""
+        """Return the stored hunks of an edited state, n x 3: first old line from 0, lines removed, lines added."""
         starts, blocks = self._history.changes.block_starts, self._history.blocks
         change = self._lineage.change[state]
         blocks_of_change = slice(int(starts[change]), int(starts[change + 1]))
@@ -167,6 +169,7 @@ class LineResolver:
         runs: list[Lines] = []
         position = used_new = 0
         for old, removed, added in hunks.tolist():
+            # Unchanged lines are slices of the old array; one concatenation at the end copies each line once.
             runs += [lines[position:old], new_lines[used_new : used_new + added]]
             used_new += added
             position = old + removed
@@ -174,12 +177,13 @@ class LineResolver:
         return np.concatenate(runs)
 
     def _merge_sources(self, state: int, sources: list[ResolvedLines], *, proven: bool) -> ResolvedLines:
-        """Each line goes to the first source whose diff keeps it, else to the commit."""
+        """Give each line to the first source whose diff keeps it, else to the commit."""
         lineage = self._lineage
         lines: Lines | None = None
         pending = np.zeros(0, np.bool_)
         seen: set[Pair] = set()
         for pair, (source_lines, _) in zip(self._pairs(state), sources, strict=True):
+            # Two parents with the same content give the same diff; the first one has taken its lines already.
             if pair in seen:
                 continue
             seen.add(pair)
@@ -194,6 +198,7 @@ class LineResolver:
             taken = np.flatnonzero(pending & (old_positions >= 0))
             lines[taken] = source_lines[old_positions[taken]]
             pending[taken] = False
+            # Parents are asked in order, as blame does: later ones get only the lines that are left.
             if not pending.any():
                 break
         if lines is None:
@@ -205,17 +210,17 @@ class LineResolver:
 
 
 def is_binary_text(data: bytes) -> bool:
-    """Whether git takes a content for binary."""
+    """Return whether git treats a content as binary: a NUL in its first 8000 bytes."""
     return b"\0" in data[:8000]
 
 
 def line_count(data: bytes) -> int:
-    """Lines of a content; one without a newline at its end counts."""
+    """Count the lines of a content, a last one without a newline included."""
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
 def kept_lines(hunks: Hunks, old_count: int) -> Int64Array:
-    """For each line of a new content its place in the old one, from 0, when its diff keeps it; else -1."""
+    """Return for each line of a new content its index in the old one, or -1 where the diff does not keep it."""
     runs: list[Int64Array] = []
     position = 0
     for old, removed, _, added in hunks.tolist():

@@ -59,6 +59,7 @@ def merge_changes(
             mode, blob = record[8:14], record[56:96]
             path = next(fields)
             limit.add(1, len(path))
+            # Links and submodules have no lines that belong to a commit of this repository.
             is_file = mode[:3] == b"100"
             changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
     if merge:
@@ -106,7 +107,7 @@ class Ownership:
     thorough
         Whether git compared all contents anew, so that another replay would prove no more files.
     origins
-        What git told of new names, see `renames.ask_origins`: a later replay need not ask again.
+        Origins of renamed files from `renames.ask_origins`, so that a later replay need not ask git again.
     """
 
     commit: str
@@ -158,7 +159,7 @@ class Lineage:
     numbers, names
         Paths by number, and numbers of paths.
     origins
-        What git told of new names, see `renames.ask_origins`.
+        Origins of renamed files, see `renames.ask_origins`.
     """
 
     kind: list[int] = field(default_factory=list)
@@ -181,7 +182,7 @@ class Lineage:
         sources: tuple[int, ...] = (),
         proven: bool = True,  # noqa: FBT001, FBT002
     ) -> int:
-        """Add a state and give its number."""
+        """Add a state and return its number."""
         self.kind.append(kind)
         self.blob.append(blob)
         self.commit.append(commit)
@@ -191,11 +192,11 @@ class Lineage:
         return len(self.kind) - 1
 
     def step(self, state: int) -> Step:
-        """What happened, as long as segments are only added to the history: with the content, it tells the lines."""
+        """Return the key of a state. With the content it determines the lines, as long as segments are only added."""
         return self.kind[state], self.commit[state], self.change[state]
 
     def number(self, path: bytes) -> int:
-        """The number of a path."""
+        """Return the number of a path; a new path gets the next one."""
         number = self.numbers.get(path)
         if number is None:
             number = self.numbers[path] = len(self.names)
@@ -212,7 +213,7 @@ def trace(
     *,
     origins: Mapping[int, int | None] | None = None,
 ) -> Lineage:
-    """Follow all files from the first commits to `commit`; of new names that `origins` does not tell of, git is asked.
+    """Follow all files from the first commits to `commit`; ask git for origins of renames that `origins` lacks.
 
     Raises KeyError for a commit that the history does not hold, `RepositoryError` for branches with very many files,
     and `Cancelled`.
@@ -223,7 +224,7 @@ def trace(
 
 
 class _Tracing:
-    """One run; what a branch holds is passed on from commit to child, and copied where branches fork."""
+    """One run; a branch's state passes from commit to child, and is copied where branches fork."""
 
     def __init__(
         self,
@@ -244,6 +245,7 @@ class _Tracing:
         commits = self._history.commits
         commit_numbers = np.flatnonzero(self._history.reachable(commit)).tolist()
         parents = _lists_of(commits.parent_starts, commits.parents, commit_numbers)
+        # The state of a commit is needed until its last child has taken it; this counts the children left.
         pending_children: dict[int, int] = {}
         for commit_parents in parents.values():
             for parent in commit_parents:
@@ -264,9 +266,11 @@ class _Tracing:
                     "files together; their line ownership is not computed"
                 )
             known_parents = [parent for parent in parents[number] if parent >= 0]
+            # Commits are numbered parents before children, so the states of all parents are there.
             state = _take_state(states, known_parents, pending_children)
             if len(parents[number]) > 1:
                 merge = next(merges, None)
+                # git lists merges in the order in which it was asked, which is that of this loop.
                 if merge is not None and known_parents:
                     other_states = [states.get(parent, {}) for parent in known_parents[1:]]
                     self._merge(state, other_states, number, known_parents, merge[1])
@@ -286,7 +290,7 @@ class _Tracing:
             return
 
     def _change(self, state: State, number: int, *, proven: bool) -> None:
-        """What an ordinary commit did."""
+        """Apply the changes of a commit that is no merge to `state`."""
         changes = self._history.changes
         start, end = self._history.commits.change_starts[number : number + 2].tolist()
         removed_paths: list[int] = []
@@ -312,6 +316,7 @@ class _Tracing:
                 continue
             blob = changes.new_blob[change].tobytes()
             source = state.get(old_path)
+            # Blame may follow another file than the stored rename, unless git was asked or there is only one candidate.
             is_proven = proven and (change not in unsure or change in origins)
             followed_path = origins.get(change)
             if binary or additions == UNKNOWN:
@@ -335,6 +340,7 @@ class _Tracing:
                     (source,),
                     proven=is_proven and not (change in origins and followed_path is None),
                 )
+        # All sources were read above: paths are removed and set only now, so a swap of two names in one commit works.
         for path in removed_paths:
             state.pop(path, None)
         state.update(new_states)
@@ -347,7 +353,7 @@ class _Tracing:
         parents: list[int],
         changes: Sequence[MergeChange],
     ) -> None:
-        """What a merge has otherwise than its first parent: taken from another one, or made of several."""
+        """Apply what a merge has otherwise than its first parent: files of another parent, or made of several."""
         lineage = self._lineage
         new_states: State = {}
         for change in changes:
@@ -356,6 +362,7 @@ class _Tracing:
                 continue
             candidates = [branch_state.get(path) for branch_state in (state, *other_states)]
             blobs = [candidate for candidate in candidates if candidate is not None]
+            # A parent that has the same content passes on all its lines; blame doesn't look at other parents then.
             same = next((candidate for candidate in blobs if lineage.blob[candidate] == change.blob), None)
             if same is not None:
                 new_states[path] = same
@@ -368,7 +375,7 @@ class _Tracing:
         state.update(new_states)
 
     def _moved(self, change: MergeChange, states: Sequence[State], number: int, parents: list[int]) -> int:
-        """A file that some parent has not got under its name: git's pairing of renames tells where it was there.
+        """Add a file that some parent lacks under its name; git's pairing of renames gives its name there.
 
         Never proven.
         """
@@ -388,9 +395,10 @@ class _Tracing:
         return lineage.add(MIXED, change.blob, number, crc32(change.path), tuple(sources), proven=False)
 
     def _renames(self, number: int, parents: list[int]) -> list[dict[bytes, FileChange]]:
-        """For each parent, the files that the merge has under another name."""
+        """Return for each parent the files that the merge has under another name."""
         if self._pairs[0] != number:
             trees = self._history.commits.tree
+            # Two comparisons of whole trees for a merge: made for its first such file, and shared by the others.
             renames_by_parent: list[dict[bytes, FileChange]] = []
             for parent in parents:
                 base, head = (trees[commit_number].tobytes().hex() for commit_number in (parent, number))
@@ -404,7 +412,7 @@ class _Tracing:
 
 
 def _take_state(states: dict[int, State], known_parents: list[int], pending_children: dict[int, int]) -> State:
-    """The state of the first parent, for its child to change; copied when other children need it too."""
+    """Return the state of the first parent for its child to change; a copy when other children need it too."""
     if not known_parents:
         return {}
     first_parent = known_parents[0]
@@ -421,6 +429,6 @@ def _release_state(states: dict[int, State], parent: int, pending_children: dict
 
 
 def _lists_of(starts: Any, values: Any, numbers: list[int]) -> Mapping[int, list[int]]:
-    """For each of the chosen ones its values."""
+    """Return the values of each of the chosen numbers."""
     offsets, flat_values = starts.tolist(), values.tolist()
     return {number: flat_values[offsets[number] : offsets[number + 1]] for number in numbers}

@@ -24,13 +24,13 @@ from sourcelight.engines.storage.sections import Array, SectionFile, write_secti
 from sourcelight.repos import ObjectReader, Repository
 
 FORMAT = 3
-"""Raised by one whenever lines would be told otherwise."""
+"""Raised by one whenever the lines of a file may come out differently."""
 
 _NO_STEP = (-1, -1, -1)
 
 
 def load_ownership(history: History, commit: str) -> Ownership | None:
-    """What was kept of a commit, 40 hex digits; None when it is not there or of other segments.
+    """Return the stored ownership of a commit, 40 hex digits; None when it is absent or of other segments.
 
     Commits keep their numbers as long as segments are only added, and segments are never changed.
     """
@@ -39,7 +39,7 @@ def load_ownership(history: History, commit: str) -> Ownership | None:
 
 
 def newest_ownership(history: History) -> Ownership | None:
-    """What was kept last of any commit, to go on from there; None when there is nothing of these segments."""
+    """Return the newest stored ownership, to continue from; None when there is none of these segments."""
     path = _path(history, "")
     if path is None:
         return None
@@ -54,6 +54,8 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
         file = SectionFile(path, "history")
         segments = file.facts["segments"]
+        # Commits keep their numbers while segments are only added: the stored list must be the start of the present
+        # one.
         if file.facts["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
             return None
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
@@ -78,7 +80,7 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
 
 
 def save_ownership(history: History, ownership: Ownership) -> None:
-    """Keep what was made, if it can be; an update drops all but those of the tips and the newest one."""
+    """Store an ownership if possible; an update deletes all but those of the tips and the newest one."""
     path = _path(history, ownership.commit)
     if path is None:
         return
@@ -192,13 +194,14 @@ def _resolve_files(
     cancellation: Cancellation | None,
     progress: Callable[[int, int], None] | None,
 ) -> Ownership:
-    """The files that the commit has; those whose contents or lines do not add up are not exact."""
+    """Return the files of the commit; those whose contents or lines don't add up are not exact."""
     tree = reader.tree(commit)
     blobs = [tree.blob_ids[offset : offset + 20] for offset in range(0, len(tree) * 20, 20)]
     states: list[int | None] = []
     for path, blob in zip(tree.paths, blobs, strict=True):
         number = lineage.numbers.get(path)
         state = None if number is None else lineage.final_states.get(number)
+        # The blob must be the one that the commit has: a replay that lost track of a file is noticed here.
         states.append(None if state is None or lineage.blob[state] != blob else state)
     requested = [state for state in states if state is not None]
     lines_of = resolver.run(requested, cancellation, progress)
@@ -221,13 +224,14 @@ def _resolve_files(
 
 
 def _shallow_edge(history: History) -> BoolArray | None:
-    """Commits whose parents may be missing, in a shallow clone."""
+    """Return a mask of the commits whose parents may be missing; None unless the clone is shallow."""
     if not history.shallow:
         return None
     commits = history.commits
     is_edge: BoolArray = np.zeros(len(commits), np.bool_)
     counts = np.diff(commits.parent_starts)
     owners = np.repeat(np.arange(len(commits)), counts)
+    # Commits at the border seem to add all files: blame of a full clone would go on to older ones.
     is_edge[owners[commits.parents < 0]] = True
     is_edge[counts == 0] = True
     return is_edge

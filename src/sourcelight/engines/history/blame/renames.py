@@ -51,6 +51,7 @@ def find_unsure(history: History, commit_mask: BoolArray) -> frozenset[int]:
     renamed = letters["R"] & (new_counts[commit_of_change] > 1)
     unsure = []
     for change in np.flatnonzero((added | renamed) & commit_mask[commit_of_change]).tolist():
+        # An exact rename is sure when one removed file alone had that content: blame has no other to choose.
         if letters["R"][change] and changes.score[change] == 100:
             start, end = history.commits.change_starts[commit_of_change[change] : commit_of_change[change] + 2].tolist()
             is_same = (changes.old_blob[start:end] == changes.old_blob[change]).all(axis=1)
@@ -83,6 +84,7 @@ def ask_origins(
     if not by_commit:
         return origins
     with SyntheticTrees(repository) as trees:
+        # Commits with few renames first: a huge one then doesn't use up the limit for all others.
         for commit, of_commit in sorted(by_commit.items(), key=lambda one: len(one[1])):
             removed = _removed_files(history, commit)
             remaining_pairs -= len(removed) * len(of_commit)
@@ -99,6 +101,7 @@ def ask_origins(
                     _base_name(_path(history, change)),
                     changes.new_blob[change].tobytes(),
                 )
+                # One new file a tree, as blame looks at one file at a time, in a directory without a removed file.
                 tree_pairs.append((old, trees.write([(_FOLDER, _NEW_FOLDER, trees.write([entry]))])))
                 requests.append((change, [request_index for *_, request_index in removed]))
         try:
@@ -117,7 +120,7 @@ def ask_origins(
 
 
 def _removed_files(history: History, commit: int) -> list[tuple[bytes, int, bytes, int]]:
-    """Path, mode, content and number of path of each file that went in a commit, in git's order."""
+    """Return path, mode, content and path number of each file that a commit removed, in git's order."""
     changes = history.changes
     start, end = history.commits.change_starts[commit : commit + 2].tolist()
     rows = [change for change in range(start, end) if changes.status[change] in b"DR"]

@@ -100,7 +100,7 @@ class TooManyChanges(RepositoryError):
 def list_changes(
     git_dir: str, base_tree: str, head_tree: str, cancellation: Cancellation | None = None
 ) -> tuple[tuple[FileChange, ...], str]:
-    """List the files that differ between two trees, and say what git could not do ("" when all is well).
+    """List the files that differ between two trees, and a notice of what git could not do (empty if nothing).
 
     Where contents are missing (a partial clone), only files renamed without change are paired.
 
@@ -116,6 +116,7 @@ def list_changes(
         raw = _raw_changes(git_dir, "-M", base_tree, head_tree, cancellation)
     except GitFailed:
         try:
+            # Exact renames are paired by id and need no contents, which a partial clone may lack.
             raw = _raw_changes(git_dir, "-M100%", base_tree, head_tree, cancellation)
         except GitFailed as error:
             if "out of memory" in error.stderr_tail.lower():
@@ -145,7 +146,7 @@ def _raw_changes(
 
 
 class ChangeLimit:
-    """Counts changed files against what a repository stores, which is measured once they are many."""
+    """Counter of changed files, with a limit by the size of the store, which is measured once they are many."""
 
     def __init__(self, git_dir: str) -> None:
         self._git_dir = git_dir
@@ -158,6 +159,7 @@ class ChangeLimit:
         """Count files and the bytes of their list; raises `TooManyChanges`."""
         self._files += files
         self._bytes += size
+        # Measuring lists the files of the object store, so it waits for the first comparison that is large.
         if self._is_over and not self._is_measured:
             self._limit += FILES_PER_OBJECT * store_size(self._git_dir).objects
             self._is_measured = True
@@ -237,7 +239,7 @@ def make_patch(handle: pygit2.Repository, change: FileChange) -> FileDiff:
 
 
 def join_diffs(change: FileChange, parts: list[FileDiff]) -> FileDiff:
-    """One diff of a file that git shows in several parts."""
+    """Join the diffs of a file that git shows in several parts."""
     if any(part.patch is None for part in parts):
         return FileDiff(change, None, None, binary=False, patch=None)
     # As git's numstat, which has no numbers for a file where either side is binary.
@@ -261,6 +263,7 @@ def _diff_of(handle: pygit2.Repository, change: FileChange) -> FileDiff:
         if _is_large(handle, change):
             return FileDiff(change, 0, 0, binary=True, patch=header_bytes + binary_line(change))
         old, new = (_blob_or_text(handle, change, old=old) for old in (True, False))
+        # git uses the indent heuristic by default; libgit2 needs the flag to place hunks alike.
         patch = pygit2.Patch.create_from(old, new, flag=pygit2.enums.DiffOption.INDENT_HEURISTIC)
     except (KeyError, ValueError, pygit2.GitError):
         return FileDiff(change, None, None, binary=False, patch=None)
@@ -274,7 +277,7 @@ def _diff_of(handle: pygit2.Repository, change: FileChange) -> FileDiff:
 
 
 def is_binary_unchanged(handle: pygit2.Repository, change: FileChange) -> bool:
-    """Whether git takes a file for binary whose content did not change (a rename, a new mode): no patch says it."""
+    """Return whether git treats a file with unchanged content (a rename, a new mode) as binary."""
     import pygit2
 
     if change.object_id != change.old_object_id or change.mode in {NO_MODE, SUBMODULE}:
@@ -288,7 +291,7 @@ def is_binary_unchanged(handle: pygit2.Repository, change: FileChange) -> bool:
 
 
 def _is_large(handle: pygit2.Repository, change: FileChange) -> bool:
-    """Whether a side has so many bytes that git, too, is told to take it for binary."""
+    """Return whether a side is above the size from which git, too, is told to treat it as binary."""
     import pygit2
 
     sides = ((change.old_mode, change.old_object_id), (change.mode, change.object_id))
@@ -314,7 +317,7 @@ def _blob_or_text(handle: pygit2.Repository, change: FileChange, *, old: bool) -
 
 
 def patch_header(change: FileChange) -> bytes:
-    """The lines of a patch before the names of its files, as git writes them with ``--full-index``."""
+    """Return the lines of a patch before its file names, as git writes them with ``--full-index``."""
     lines = [b"diff --git " + quote_path(b"a/" + change.old_path) + b" " + quote_path(b"b/" + change.path)]
     old_mode, mode = change.old_mode.encode(), change.mode.encode()
     if change.added:
@@ -334,7 +337,7 @@ def patch_header(change: FileChange) -> bytes:
 
 
 def file_name_lines(change: FileChange) -> bytes:
-    """The two lines that name the files of the hunks that follow."""
+    """Return the two lines with file names before the hunks."""
     old, new = _sides(change)
     # A name with a blank gets a tab behind it, so that a date can't be taken for part of it.
     old_end, new_end = (b"\t\n" if b" " in side and not side.startswith(b'"') else b"\n" for side in (old, new))
@@ -342,7 +345,7 @@ def file_name_lines(change: FileChange) -> bytes:
 
 
 def binary_line(change: FileChange) -> bytes:
-    """What stands in the place of hunks of a binary file."""
+    """Return the line that replaces the hunks of a binary file."""
     old, new = _sides(change)
     return b"Binary files " + old + b" and " + new + b" differ\n"
 
@@ -354,7 +357,7 @@ def _sides(change: FileChange) -> tuple[bytes, bytes]:
 
 
 def quote_path(name: bytes) -> bytes:
-    """A name as git writes it with ``core.quotePath=false``: in quotes when it holds controls, quotes, backslashes."""
+    """Quote a name as git does with ``core.quotePath=false``: if it has controls, quotes or backslashes."""
     return quote_name(name) if is_odd(name) else name
 
 
@@ -391,7 +394,7 @@ def stream_patches(
 
 
 def _split_patches(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The text of one file after the other. No line inside a hunk begins as a file does."""
+    """Yield the text of each file. No line inside a hunk begins as a file does."""
     pending: list[bytes] = []
     for chunk in chunks:
         text = b"".join([*pending, chunk])

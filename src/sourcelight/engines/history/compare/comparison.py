@@ -89,7 +89,7 @@ class Comparison:
     left_out: int = 0
 
     def page(self, start: int, count: int, cancellation: Cancellation | None = None) -> list[FileDiff]:
-        """Give the diffs of `count` files from number `start` on; fewer at the end.
+        """Return the diffs of `count` files from number `start` on; fewer at the end.
 
         Raises `Cancelled`.
         """
@@ -129,7 +129,7 @@ class Comparison:
             yield FileDiff(change, None, None, binary=False, patch=None)
 
     def _readable_diffs(self, changes: Sequence[FileChange], cancellation: Cancellation | None) -> Iterator[FileDiff]:
-        """Diffs of the first files, of many by one git process."""
+        """Yield the diffs of the first files; one git process makes them when they are many."""
         done = 0
         handle: pygit2.Repository | None = None
         if len(changes) > PAGE_FILES and len(self._entry.diffs) < len(changes):
@@ -149,7 +149,7 @@ class Comparison:
         yield from self.diffs(changes[done:], cancellation)
 
     def _readable(self, remaining_bytes: int) -> int:
-        """How many files, from the first on, have contents of so many bytes together."""
+        """Return the number of files, from the first on, whose contents fit in `remaining_bytes`."""
         if not self.changes:
             return 0
         with ObjectReader(self.repository) as reader:
@@ -162,7 +162,7 @@ class Comparison:
         return len(self.changes)
 
     def totals(self, cancellation: Cancellation | None = None) -> tuple[int, int] | None:
-        """Added and removed lines of all files whose contents are there; costs a whole comparison once.
+        """Return added and removed lines of all files with contents; costs a whole comparison once.
 
         None when some files were left out.
         """
@@ -202,8 +202,9 @@ class _ComparisonCache:
             self._shrink()
 
     def admit(self, entry: _CacheEntry, size: int) -> bool:
-        """Whether a patch of `size` bytes is kept with its comparison; makes room for it at the cost of others."""
+        """Return whether a patch of `size` bytes is cached with its comparison; evict others to make room."""
         with self._lock:
+            # Half of the cache at most for one comparison, and nothing for an entry that was evicted meanwhile.
             if self._entries.get(entry.trees) is not entry or entry.size + size > self._max_bytes // 2:
                 return False
             entry.size += size
@@ -323,8 +324,9 @@ def _relation(handle: pygit2.Repository, base: str, head: str, history: History 
 
 
 def _known_relation(history: History, base: str, head: str) -> str | None:
-    """How head stands to base as a history has it; None when it does not hold both, or is cut off."""
+    """Return the relation of head to base from a history; None when it lacks one of them, or is cut off."""
     old, new = history.position(base), history.position(head)
+    # Where the history is cut off, a common ancestor may be behind the border.
     if old is None or new is None or history.shallow:
         return None
     of_base, of_head = history.reachable(base), history.reachable(head)
@@ -340,18 +342,18 @@ _CHECK_BYTES = 4
 
 
 def write_cursor(base: str, head: str, ordinal: int) -> str:
-    """Text that leads to the file number `ordinal` (from 0) of the comparison of two commits."""
+    """Return the cursor of the file number `ordinal` (from 0) in the comparison of two commits."""
     body = bytes.fromhex(base) + bytes.fromhex(head) + ordinal.to_bytes(4, "big")
     return base64.urlsafe_b64encode(body + _check(body)).decode("ascii").rstrip("=")
 
 
 def read_cursor(cursor: str, base: str, head: str) -> int:
-    """The number of the file that a cursor leads to.
+    """Return the number of the file of a cursor.
 
     Raises
     ------
     ToolError
-        If the text is no cursor, or belongs to the comparison of other commits; says which.
+        If the text is no cursor, or belongs to the comparison of other commits.
     """
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)

@@ -44,7 +44,7 @@ _MAX_SORTED_FRACTION = 64
 def find_commits(
     history: History, query: CommitQuery, stopped: Stopped = never, *, layout: Layout | None = None
 ) -> Int64Array:
-    """Give the numbers of the commits that pass, newest first; `layout` as for `filter_changes`.
+    """Return the numbers of the matching commits, newest first; `layout` as for `filter_changes`.
 
     Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
     """
@@ -68,6 +68,7 @@ def find_commits(
 def newest_first(history: History, commits: Int64Array) -> Int64Array:
     """Sort commits by committer time, the latest first; of those of one second, children come before parents."""
     if len(commits) * _MAX_SORTED_FRACTION < len(history.commits):
+        # The last key of lexsort is the main one. Parents have lower numbers, so within a second children come first.
         return commits[np.lexsort((-commits, -history.commits.commit_time[commits]))]
     mask = np.zeros(len(history.commits), np.bool_)
     mask[commits] = True
@@ -75,7 +76,7 @@ def newest_first(history: History, commits: Int64Array) -> Int64Array:
 
 
 def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopped = never) -> BoolArray:
-    """Tell for each commit whether it passes."""
+    """Return a mask of the commits that pass."""
     commits = history.commits
     mask: BoolArray = np.ones(len(commits), np.bool_)
     if commit_filter.revisions:
@@ -89,6 +90,7 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
         mask = mask & (commits.commit_time > commit_filter.after)
     if commit_filter.before is not None:
         mask = mask & (commits.commit_time < commit_filter.before)
+    # Patterns are matched against distinct identities, and the mask is spread over commits by number.
     for any_pattern in commit_filter.authors:
         mask = (
             mask
@@ -111,7 +113,7 @@ def filter_commits(history: History, commit_filter: CommitFilter, stopped: Stopp
 def filter_people(
     history: History, any_pattern: AnyPattern, *, whole_person: bool = False, stopped: Stopped = never
 ) -> BoolArray:
-    """Tell for each identity whether it passes."""
+    """Return a mask of the identities that pass."""
     matched: BoolArray = np.zeros(len(history.identities), np.bool_)
     for raw, starts in history.remember(
         f"people {whole_person}", lambda: _people_texts(history, whole_person=whole_person)
@@ -135,7 +137,7 @@ def _people_texts(history: History, *, whole_person: bool) -> list[tuple[memoryv
 def filter_changes(
     history: History, files: ChangedFileFilter, stopped: Stopped = never, *, layout: Layout | None = None
 ) -> BoolArray | None:
-    """Tell for each change whether its file passes; None when all do.
+    """Return a mask of the changes whose file passes; None when all do.
 
     With a `layout`, a file of a merged subtree passes under the path where the merge put it, too.
     """
@@ -149,6 +151,7 @@ def filter_changes(
             matched_paths[path_number] = any(
                 bool(pattern.match_many(path, [0], [len(path)])[0]) for pattern in any_pattern.patterns
             )
+        # The old path counts too, so that a filter finds the commit that moved a file away.
         passing = matched_paths[history.changes.path] | matched_paths[history.changes.old_path]
         if layout is not None and layout.moved.any():
             passing |= _filter_moved(layout, any_pattern, stopped)
@@ -158,7 +161,7 @@ def filter_changes(
 
 
 def _filter_moved(layout: Layout, any_pattern: AnyPattern, stopped: Stopped) -> BoolArray:
-    """Tell for each change whether the path where a merge put its file passes."""
+    """Return a mask of the changes whose path after a subtree merge passes."""
     passing: BoolArray = np.zeros(len(layout.moved), np.bool_)
     moved = np.flatnonzero(layout.moved)
     for numbers in (layout.path[moved], layout.old_path[moved]):
@@ -195,19 +198,20 @@ def _message_tree(history: History, tree: Tree, stopped: Stopped) -> BoolArray:
     return holds
 
 
+# A sort key has the rank of a commit above and the row below: 40 bits hold 10**12 rows, and leave 23 for commits.
 _ROW_BITS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class DiffMatches:
-    """What a search of changed lines found; its rows are put in order when they are first asked for.
+    """Matches of a search of changed lines; rows are ordered on first use.
 
     Attributes
     ----------
     commits
         Commits that qualify, newest first.
     patterns
-        What to mark in the rows.
+        Patterns to mark in the rows.
     find_rows
         Makes `changes`, `rows` and `row_changes`.
     """
@@ -237,7 +241,7 @@ class DiffMatches:
 
 
 def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> DiffMatches:
-    """Give the commits, changes and lines that pass.
+    """Return the matching commits, changes and lines.
 
     Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
     """
@@ -257,6 +261,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
     mask[history.changes.commit[passing]] = True
     ordered = newest_first(history, np.flatnonzero(mask))
 
+    # Ordering rows is deferred: a search for commits alone never needs them.
     def places() -> tuple[Int64Array, Int64Array, Int64Array]:
         changes = np.flatnonzero(passing)
         if not patterns:  # no line makes the tree hold, so that every line of such a change counts
@@ -273,7 +278,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
 def _order_rows(
     history: History, commits: Int64Array, passing: BoolArray, rows: Int64Array
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Changes that pass, and their rows (of `rows`, each once) with the change of each, in the order of the commits."""
+    """Return passing changes, their distinct rows and the change of each row, in the order of `commits`."""
     rank = np.zeros(len(history.commits), np.int64)
     rank[commits] = np.arange(len(commits))
     changes = np.flatnonzero(passing)
@@ -295,7 +300,7 @@ def _rows_on_sides(history: History, rows: Int64Array, query: DiffQuery) -> Int6
 
 
 def removed_rows(history: History, rows: Int64Array) -> BoolArray:
-    """Tell for each row whether its line was removed."""
+    """Return a mask of the rows whose line was removed."""
     if len(history.segments) == 1:
         return history.segments[0]["rows"][rows] > LINE
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
@@ -316,13 +321,14 @@ def _rows_of_changes(history: History, changes: Int64Array) -> Int64Array:
 def _diff_tree(
     history: History, tree: Tree, query: DiffQuery, selections: list[LineSelection], stopped: Stopped
 ) -> BoolArray:
-    """Tell for each change whether the tree holds; lines that make terms hold outside NOT go to `selections`."""
+    """Return a mask of the changes for which the tree holds; add lines of terms outside NOT to `selections`."""
     if isinstance(tree, PatternTerm):
         lines = lines_with(history, tree.pattern, stopped)
         if tree.visible:
             selections += lines
         return changes_holding(history, lines, query.sides)
     if isinstance(tree, Not):
+        # Lines that match inside NOT are not shown, so they go to a list of their own.
         return ~_diff_tree(history, tree.arg, query, [], stopped)
     masks = [_diff_tree(history, arg, query, selections, stopped) for arg in tree.args]
     is_and = isinstance(tree, And)

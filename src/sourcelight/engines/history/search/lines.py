@@ -24,19 +24,22 @@ from sourcelight.engines.history.segment import LINE, Segment
 def matching_texts(
     pattern: CompiledPattern, raw: memoryview, starts: Int64Array, stopped: Stopped = never
 ) -> Int64Array:
-    """Numbers of the texts in which a pattern is found, ascending.
+    """Return the numbers of the texts in which a pattern matches, ascending.
 
     `raw` holds texts with a newline behind each; `starts` has where each begins, and the end. Raises `Halted`.
     """
     count = len(starts) - 1
     if count <= 0:
         return np.zeros(0, np.int64)
+    # Such patterns can match across newlines or at every offset, so each text is matched by itself.
     if pattern.matches_empty or pattern.multi_line:
         return np.flatnonzero(pattern.match_many(raw, starts[:-1], starts[1:] - 1, stopped))
     offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
     texts = drop_repeats(np.searchsorted(starts, offsets, side="right") - 1)
     if pattern.exact or not len(texts):
         return texts
+    # A scan of the whole blob finds candidates: `\s` and `[^x]` can cross newlines there (340 lines for 194 true ones),
+    # so each candidate is verified by itself.
     matched, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
     return texts[drop_repeats(matched)]
 
@@ -44,7 +47,8 @@ def matching_texts(
 def count_in_texts(
     pattern: CompiledPattern, raw: memoryview, starts: Int64Array, stopped: Stopped = never
 ) -> tuple[Int64Array, Int64Array]:
-    """Numbers of the texts in which a pattern is found, ascending, and how often; empty matches don't count."""
+    """Return the numbers of matching texts, ascending, and the matches in each; empty ones don't count."""
+    # Offsets of an exact literal are its matches, one by one: counting runs of the same text is enough.
     if pattern.exact and not pattern.multi_line and len(starts) > 1:
         offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
         texts = np.searchsorted(starts, offsets, side="right") - 1
@@ -64,21 +68,21 @@ def drop_repeats(ascending: Int64Array) -> Int64Array:
 
 
 def join_texts(items: Iterable[bytes]) -> tuple[memoryview, Int64Array]:
-    """Put texts one behind the other, as `matching_texts` wants them; newlines in them become spaces."""
+    """Join texts into the form of `matching_texts`; newlines in them become spaces."""
     cleaned = [item.replace(b"\n", b" ") for item in items]
     starts = np.cumsum([0, *(len(item) + 1 for item in cleaned)])
     return memoryview(b"".join(item + b"\n" for item in cleaned)), starts
 
 
 def with_newlines(items: Iterable[bytes]) -> dict[int, bytes]:
-    """Give the texts that `join_texts` changes, by number: each is matched by itself, as it is."""
+    """Return the texts that `join_texts` changes, by number; callers match each by itself."""
     return {index: item for index, item in enumerate(items) if b"\n" in item}
 
 
 def texts_matching_any(
     patterns: Sequence[CompiledPattern], raw: memoryview, starts: Int64Array, stopped: Stopped = never
 ) -> BoolArray:
-    """Tell for each text whether one of the patterns is found in it."""
+    """Return a mask of the texts in which any of the patterns matches."""
     mask: BoolArray = np.zeros(max(0, len(starts) - 1), np.bool_)
     for pattern in patterns:
         mask[matching_texts(pattern, raw, starts, stopped)] = True
@@ -96,7 +100,7 @@ _RARE_FRACTION = 256
 
 @dataclass(frozen=True, eq=False)
 class LineSelection:
-    """Distinct lines of a segment, and what has them.
+    """Distinct lines of a segment, and their rows and changes.
 
     Attributes
     ----------
@@ -118,7 +122,7 @@ class LineSelection:
 
     @cached_property
     def _sizes(self) -> tuple[Int64Array, Int64Array]:
-        """First posting of each line, and how many there are."""
+        """First posting of each line, and the number of its postings."""
         starts = self.segment["posting_starts"]
         first_postings = starts[self.lines].astype(np.int64)
         return first_postings, starts[self.lines + 1] - first_postings
@@ -140,10 +144,11 @@ class LineSelection:
         return rows + self.history.bases.rows[self.segment_index]
 
     def signed_changes(self) -> tuple[NDArray[np.integer], BoolArray, Int64Array]:
-        """For each row that has one of the lines its change, whether it was removed, and the count of its line."""
+        """Return for each row with one of the lines its change, whether it was removed, and its line's count."""
         segment, sizes = self.segment, self._sizes[1]
         total = int(sizes.sum())
         base = self.history.bases.changes[self.segment_index]
+        # Common texts: one pass over all rows in order beats random access through postings.
         if total * _DENSE_FRACTION > segment.rows:
             weights = np.zeros(len(segment["posting_starts"]) - 1, np.int64)
             weights[self.lines] = self.counts
@@ -162,7 +167,7 @@ class LineSelection:
 def lines_with(
     history: History, pattern: CompiledPattern, stopped: Stopped = never, *, with_counts: bool = False
 ) -> list[LineSelection]:
-    """The lines that match, by segment; `with_counts`: with how often."""
+    """Return the matching lines of each segment; `with_counts` counts the matches in each."""
     selections = []
     for number, segment in enumerate(history.segments):
         raw = segment.bytes_of("lines")
@@ -176,7 +181,7 @@ def lines_with(
 
 
 def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> Int64Array:
-    """Rows (of the history) whose text matches, in no order."""
+    """Return the rows (of the history) whose text matches, in no order."""
     return rows_of(lines_with(history, pattern, stopped))
 
 
@@ -187,19 +192,19 @@ def rows_of(selections: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -
 
 
 def changes_of(history: History, rows: Int64Array) -> Int64Array:
-    """The change that each row belongs to."""
+    """Return the change of each row."""
     if len(rows) * _RARE_FRACTION < history.bases.rows[-1]:
         return np.searchsorted(history.changes.row_starts, rows, side="right") - 1
     return history.change_of_row[rows].astype(np.int64)
 
 
 def changes_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> BoolArray:
-    """Tell for each change whether one of its lines matches."""
+    """Return a mask of the changes with a matching line."""
     return changes_holding(history, lines_with(history, pattern, stopped))
 
 
 def changes_holding(history: History, selections: Sequence[LineSelection], sides: Sequence[Side] = BOTH) -> BoolArray:
-    """Tell for each change whether it has one of the lines."""
+    """Return a mask of the changes that have one of the lines."""
     mask: BoolArray = np.zeros(len(history.changes), np.bool_)
     for selection in selections:
         changes, removed, _ = selection.signed_changes()
@@ -208,9 +213,9 @@ def changes_holding(history: History, selections: Sequence[LineSelection], sides
 
 
 def changes_counting(history: History, selections: Sequence[LineSelection]) -> BoolArray:
-    """Tell for each change whether matches became more or fewer.
+    """Return a mask of the changes that alter the number of matches, as ``git log -S``.
 
-    As lines that stay cancel out, the sum over added and removed lines says what counting whole files would.
+    Lines that stay cancel out, so the sum over added and removed lines equals a count of whole files.
     """
     sums = np.zeros(len(history.changes))
     for selection in selections:

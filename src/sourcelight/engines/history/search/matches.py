@@ -35,7 +35,7 @@ _Row = tuple[int, int, str, list[int], list[int]]
 def commit_matches(
     history: History, repository_info: RepositoryInfo, commits: Int64Array, tree: Tree | None
 ) -> Iterator[Any]:
-    """Batches of rows of type ``commit``, in the given order.
+    """Yield batches of rows of type ``commit``, in the given order.
 
     A row is a line of the message with matches; a commit without any has one row, for the first line.
     """
@@ -60,12 +60,13 @@ def commit_matches(
 
 
 def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPattern]) -> list[_Row]:
-    """Lines of a message with the places of matches; a match over several lines has a place in each."""
+    """Return the lines of a message with their match positions; a match over several lines has one in each."""
     raw = message.encode()
     spans = sorted({span for pattern in patterns for span in pattern.find_document(raw)}, key=lambda s: (s[0], -s[1]))
     by_line: dict[int, tuple[list[int], list[int]]] = {}
     end = 0
     for span_start, span_end in spans:
+        # Spans of several patterns may overlap: the first, and of those that begin alike the longest, is shown.
         if span_start < end:
             continue
         end = span_end
@@ -88,7 +89,7 @@ def _message_rows(commit_index: int, message: str, patterns: Sequence[CompiledPa
 def diff_matches(
     history: History, repository_info: RepositoryInfo, matches: DiffMatches, stopped: Stopped = never
 ) -> Iterator[Any]:
-    """Batches of rows of type ``diff``, newest commit first.
+    """Yield batches of rows of type ``diff``, newest commit first.
 
     A row is a changed line with matches; a commit without any has one row, without path and line.
     """
@@ -99,6 +100,7 @@ def diff_matches(
     rank[matches.commits] = np.arange(len(matches.commits))
     counts = np.bincount(rank[history.changes.commit[changes]], minlength=len(matches.commits))
     row_ends = np.concatenate(([0], np.cumsum(counts)))
+    # A commit without matching lines still takes one row of a batch.
     weights = np.concatenate(([0], np.cumsum(np.maximum(counts, 1))))
     size, start = FIRST_BATCH_ROWS, 0
     while start < len(matches.commits):
@@ -136,6 +138,7 @@ def _diff_batch(
         of_row.take(pa.array(with_match)),
     )
     of_commit = history.changes.commit[changes].astype(np.int64)
+    # `commits` is newest first, so it is sorted by number to be searched.
     by_number = np.argsort(commits, kind="stable")
     commit_of_row = by_number[np.searchsorted(commits[by_number], of_commit)]
     without_match = np.setdiff1d(np.arange(len(commits)), drop_repeats(np.sort(commit_of_row)))
@@ -165,7 +168,7 @@ def _diff_batch(
 
 
 def visible_patterns(tree: Tree | None) -> tuple[CompiledPattern, ...]:
-    """Patterns whose places are shown: those that are not denied."""
+    """Return the patterns whose matches are shown: those outside NOT."""
     if tree is None or isinstance(tree, Not):
         return ()
     if isinstance(tree, PatternTerm):
@@ -181,7 +184,7 @@ def _columns(
     messages: Any,
     commit_of_row: Int64Array,
 ) -> dict[str, Any]:
-    """What rows say of their commits; `commit_of_row` is the commit of each row."""
+    """Return the columns that describe commits; `commit_of_row` is the commit of each row."""
     commit_columns = history.commits
     oids = tables.hex_texts(commit_columns.oid[commits])
     names = tables.author_names(history, commit_columns.author[commits]).cast(pa.string()).to_pylist()
@@ -220,7 +223,7 @@ def _columns(
 
 
 def format_age(seconds: float) -> str:
-    """How long ago, in the largest unit that fits: ``3 weeks ago``."""
+    """Return an age in the largest unit that fits: ``3 weeks ago``."""
     count, unit = abs(seconds), "second"
     for size, name in _AGES:
         if count < size:

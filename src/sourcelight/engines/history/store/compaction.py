@@ -100,6 +100,7 @@ def _lines(parts: Sequence[Part]) -> tuple[dict[str, Array], NDArray[np.uint32]]
         part_rows = part["rows"]
         rows[position : position + len(part_rows)] = code.astype(np.uint32)[part_rows & LINE] | (part_rows & REMOVED)
         position += len(part_rows)
+    # Offsets take four bytes each as long as the lines fit in 4 GiB.
     small = int(starts[-1]) < 1 << 32
     return {"lines": blob, "line_starts": starts.astype(np.uint32) if small else starts}, rows
 

@@ -147,6 +147,7 @@ class HistoryUpdate:
         if not new_commits.oids:
             return manifest
         allowance = allowance_of(self.repository.git_dir)
+        # In the history's own folder: the next builder deletes what a killed one leaves there.
         scratch = self.folder.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         make_private_folder(scratch)
         try:
