@@ -45,7 +45,7 @@ NEWLINE = 10
 
 
 class BulkMatcher:
-    """Tells in which of many texts a pattern is found; empty matches count.
+    """Matches a pattern in many texts at once; empty matches count.
 
     Parameters
     ----------
@@ -61,19 +61,19 @@ class BulkMatcher:
         self._scanned = _Source(self._source, weaker)
 
     def _among(self, data: Any, bounds: Offsets, source: str) -> NDArray[np.bool_]:
-        """Tell for each text between two bounds that follow one another."""
-        # That they are UTF-8 is neither needed nor checked.
+        """Return which texts match, each between two bounds that follow one another."""
+        # `from_buffers` does not check for UTF-8, and RE2 does not need it. Bounds are int64, hence the large type.
         texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(data))
         return mask_of(pc.match_substring_regex(texts, pattern=source))
 
     def matches(self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped) -> NDArray[np.bool_]:
-        """Tell for each text ``view[start:end]``; raises `Halted`."""
+        """Return which texts ``view[start:end]`` match; raises `ScanStopped`."""
         matched = np.zeros(len(starts), dtype=np.bool_)
         for first, last in paced_runs(ends - starts, stopped):
             run_starts, run_ends = starts[first:last], ends[first:last]
             gaps = run_starts[1:] - run_ends[:-1]
             if (gaps >= 0).all() and int(gaps.sum()) <= MAX_GAP_BYTES * len(run_starts):
-                # What stands between the texts is read as well, and not looked at.
+                # Texts and gaps alternate in one array over the view, so nothing is copied; `[::2]` drops the gaps.
                 bounds = np.stack((run_starts, run_ends), axis=1).ravel() - run_starts[0]
                 matched[first:last] = self._among(view[run_starts[0] : run_ends[-1]], bounds, self._source)[::2]
                 continue
@@ -82,7 +82,7 @@ class BulkMatcher:
         return matched
 
     def documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
-        """Give the ranges, each a text of its own, in which the pattern is found; raises `Halted`."""
+        """Return the ranges, each a text of its own, that match; raises `ScanStopped`."""
         matched = np.zeros(len(ranges), dtype=np.bool_)
         sizes = ranges[:, 1] - ranges[:, 0]
         source = self._scanned
@@ -93,9 +93,9 @@ class BulkMatcher:
         return ranges[matched]
 
     def lines(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
-        """Give the starts of the lines with a match in ranges that end with lines; raises `Halted`.
+        """Return the starts of matching lines in ranges that end with lines; raises `ScanStopped`.
 
-        Right for patterns alone that can't match a newline and don't name the ends of the text.
+        Correct only for patterns that can't match a newline and don't name the ends of the text.
         """
         blocks = cut_at_lines(buffers, ranges, BLOCK_BYTES)
         sizes = blocks[:, 1] - blocks[:, 0]
@@ -107,14 +107,16 @@ class BulkMatcher:
                 matched = self._among(_concat(buffers, run), _bounds(sizes[first:last]), text)
             if matched.any():
                 check_stopped(stopped)
+                # Neighboring blocks are joined: the second step reads whole lines, wherever the blocks were cut.
                 line_starts.append(self._lines(buffers, join_adjacent(run[matched]), source.text))
         return np.concatenate(line_starts)
 
     def _lines(self, buffers: BufferList, ranges: Offsets, source: str) -> Offsets:
-        """Ask about every line of the ranges."""
+        """Return the starts of the matching lines of the ranges, each matched by itself."""
         data, range_bounds = _concat(buffers, ranges), _bounds(ranges[:, 1] - ranges[:, 0])
         raw = np.frombuffer(data, dtype=np.uint8)
         bounds = np.concatenate(([0], np.flatnonzero(raw == NEWLINE) + 1))
+        # The last line of a text may lack its newline; without a bound of its own it would run into the next range.
         unended = range_bounds[1:][raw[range_bounds[1:] - 1] != NEWLINE]
         if len(unended):
             bounds = np.union1d(bounds, unended)
@@ -134,24 +136,28 @@ class _Source:
 
     @contextmanager
     def timed(self, size: int) -> Iterator[str]:
-        """Give the pattern for a call that reads `size` bytes, and see how long it takes."""
+        """Yield the pattern for a call that reads `size` bytes, and measure the call."""
         text, started_at = self.text, time.thread_time()
         yield text
+        # CPU time of this thread: on a busy machine, wall time would call every pattern slow.
         duration_s = time.thread_time() - started_at
         if duration_s > SLOW_S and duration_s * SLOW_BYTES > size and text == self.text:
+            # Weaker patterns are built on first need only, and used for all later calls: a pattern that was slow once
+            # stays slow. Scans in other threads may share this object, hence the check that the text is still the timed
+            # one.
             weaker_patterns = list(self._weaker()) if self._left is None else self._left
             if weaker_patterns:
                 self.text, self._left = weaker_patterns[0].decode(), weaker_patterns[1:]
 
 
 def mask_of(values: Any) -> NDArray[np.bool_]:
-    """Give an Arrow array of booleans without nulls as numpy's; Arrow's own way loads pandas, for a second."""
+    """Convert an Arrow array of booleans without nulls; `to_numpy` would load pandas, which takes a second."""
     bits = np.frombuffer(values.buffers()[1], dtype=np.uint8)
     return np.unpackbits(bits, count=len(values), bitorder="little").astype(np.bool_)
 
 
 def _concat(buffers: BufferList, ranges: Offsets) -> Any:
-    """Give the bytes of ranges one after another; they are copied only where something stands between."""
+    """Return the bytes of ranges one after another, copied only where there is a gap."""
     texts = buffers.slices(join_adjacent(ranges))
     return texts[0] if len(texts) == 1 else b"".join(texts)
 
@@ -172,6 +178,7 @@ def paced_runs(sizes: Offsets, stopped: Stopped) -> Iterator[tuple[int, int]]:
         yield first, last
         duration_s = time.thread_time() - started_at
         if duration_s > LONG_S:
+            # Shrinks faster than it grows: a call that is too long delays every request to stop.
             budget = max(MIN_CALL_BYTES, budget // 4)
         elif duration_s < SHORT_S:
             budget = min(MAX_CALL_BYTES, 2 * budget)

@@ -92,19 +92,24 @@ class CompiledPattern:
         source = quote(raw) if kind == "literal" else raw
         if kind == "regexp":  # refusals quote the pattern without our flags
             compile_re2(source, case_sensitive=case_sensitive, quoted=text)
+        # RE2 reads ^ and $ as the ends of the text unless (?m) is on.
         flagged = source if whole_text else b"(?m)" + source
         regexp = compile_re2(flagged, case_sensitive=case_sensitive, quoted=text)
         if kind == "literal":
+            # A literal needs no parser: its tree is its characters, and the quoted source has no captures.
             syntax = ParsedPattern(literal_tree(text, fold=not case_sensitive), source)
         else:
             syntax = parse(text, fold=not case_sensitive, multi_line=not whole_text)
         self._tree = syntax.tree
         anchor_kinds = anchors(self._tree)
         ends = {"text-start", "text-end"} & anchor_kinds
+        # \A and \z name the ends of the document, which a scan of single lines can't see.
         self.multi_line = matches_newline(self._tree) or (bool(ends) and not whole_text)
         self.matches_empty = nullable(self._tree)
         self.literal = raw if kind == "literal" and case_sensitive and raw else plain_text(self._tree)
         self.exact = self.literal is not None
+        # A literal requires itself in full, folded. With other letters and without case it has several spellings, so
+        # its tree is analyzed like that of a regular expression.
         literal = kind == "literal" and (self.literal or (not case_sensitive and text.isascii()))
         self.required: RequiredTree = RequiredText(lower_ascii(raw)) if raw and literal else required_texts(self._tree)
         self.needs_fold_check = drops_hazards(self._tree)
@@ -112,6 +117,8 @@ class CompiledPattern:
         self.folded = b"" if case_sensitive or self.literal is not None else self._folded
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)
+        # $ and \z look ahead only. Every other anchor, \b too, looks at the byte before a match, so a search that goes
+        # on after a match must still see that byte.
         looks_behind = bool(anchor_kinds - {"line-end", "text-end"}) or isinstance(self._tree, UnknownNode)
         self._matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self.matches_empty)
         shorter = never_empty(syntax) if kind == "regexp" and not anchor_kinds else None
@@ -119,6 +126,7 @@ class CompiledPattern:
             # Empty matches are dropped anyway, and without them there is none to try at each and every character.
             self._tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
             regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, quoted=text)
+        # From here on `_tree` may be that of E+; `_matcher` above keeps the pattern as written, as the oracle.
         self._nullable = self.matches_empty and shorter is None
         self._runs = None if self._nullable or anchor_kinds else class_runs(self._tree, greedy=syntax.greedy)
         self._finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self._nullable, runs=self._runs)
@@ -136,15 +144,15 @@ class CompiledPattern:
         return f"CompiledPattern({self.text!r}, kind={self.kind!r}, case_sensitive={self.case_sensitive})"
 
     def find(self, text: bytes) -> list[tuple[int, int]]:
-        """Give the non-empty spans in one text, in bytes, leftmost-first, non-overlapping: the oracle of `spans`."""
+        """Return the non-empty spans in one text, in bytes, leftmost-first, non-overlapping: the oracle of `spans`."""
         return self._matcher.find(bytes(text))
 
     def find_document(self, text: bytes, stopped: Stopped = never) -> list[tuple[int, int]]:
-        """Give the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` stand at line bounds."""
+        """Return the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` are line bounds."""
         return self._finder.find(text, stopped=stopped)
 
     def document_spans(self, text: bytes, stopped: Stopped = never) -> Offsets:
-        """Give what `find_document` gives as an n x 2 array."""
+        """Return the spans of `find_document` as an n x 2 array."""
         if self._runs is not None:
             _, starts, ends = self._finder.spans(
                 memoryview(text), np.zeros(1, np.int64), np.array([len(text)]), stopped
@@ -162,7 +170,7 @@ class CompiledPattern:
         ranges
             n x 2 byte offsets, ascending and apart, each at line bounds (whole documents when `multi_line`).
         stopped
-            Asked about every 10 ms; when it says so, `halting.Halted` is raised.
+            Called about every 10 ms; `ScanStopped` is raised when it returns True.
 
         Returns
         -------
@@ -176,11 +184,13 @@ class CompiledPattern:
         if not len(byte_ranges):
             return np.empty(0, dtype=np.int64)
         if not self.multi_line:
+            # Joining is right for lines only: documents that touch are matched apart.
             byte_ranges = join_adjacent(byte_ranges)
         passes = byte_ranges if self.multi_line else join_near(byte_ranges)
         if self.literal is not None:
             offsets = find_in_all(buffers, self.literal, passes)
             return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
+        # Nearly every line would match: all are reported, without RE2.
         if self._nullable or (self._runs is not None and self._runs.everywhere):
             return every_line(buffers, byte_ranges)
         if self.multi_line:
@@ -189,16 +199,17 @@ class CompiledPattern:
         return offsets if passes is byte_ranges else offsets_within(offsets, byte_ranges)
 
     def starts(self, buffers: BufferList, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
-        """Give where the matches begin, where all of them have one length and RE2 is not needed; else None.
+        """Return the starts of all matches if they have one length and need no RE2; else None.
 
-        That is for a text (`literal`, or `folded` where no letter in the ranges is spelled beyond ASCII); buffers,
-        ranges and `stopped` as for `lines`.
+        This works for a plain text: `literal`, or `folded` where the ranges hold no `FOLD_HAZARDS` that could match.
+        Buffers, ranges and `stopped` as for `lines`.
         """
         if self.literal is not None:
             return self.lines(buffers, ranges, stopped)
         if not self.folded:
             return None
         batches = [np.empty(0, dtype=np.int64)]
+        # Portions bound the time between two requests to stop; a lowered copy is made of a small piece at a time.
         for portion in portions(join_adjacent(ranges), PORTION):
             check_stopped(stopped)
             offsets = find_lowered(buffers, self.folded, portion, hazards=self.needs_fold_check)
@@ -210,7 +221,7 @@ class CompiledPattern:
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
     ) -> tuple[Offsets, Offsets, Offsets]:
-        """Give the exact non-empty matches in the given lines.
+        """Return the exact non-empty matches in the given lines.
 
         Parameters
         ----------
@@ -256,10 +267,10 @@ class CompiledPattern:
         return counts_in_each(BufferList.of(buffer), self.literal or b"", as_ranges(ranges))
 
     def match_many(self, text: Any, starts: Any, ends: Any, stopped: Stopped = never) -> NDArray[np.bool_]:
-        r"""Tell for each text ``joined[start:end]`` whether the pattern is found in it; empty matches count.
+        r"""Return which texts ``text[start:end]`` the pattern matches; empty matches count.
 
-        Meant for paths, with `whole_text` patterns. Fastest where the texts ascend and little stands between them; any
-        other layout is right, too. Raises `Halted` once `stopped` says so.
+        Meant for paths, with `whole_text` patterns. Any layout is correct; fastest where the texts ascend with small
+        gaps. Raises `ScanStopped` when `stopped` returns True.
         """
         view = memoryview(text)
         text_starts = np.asarray(starts, dtype=np.int64)
@@ -275,6 +286,7 @@ class CompiledPattern:
         folded = b"\n".join([view[low:high] for low, high in pairs]).lower()
         if self.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
             return None
+        # Texts are joined by newlines, which `_folded` never holds: no occurrence lies in two texts.
         bounds = np.cumsum(ends - starts + 1)
         whole_range = np.array([[0, len(folded)]], dtype=np.int64)
         offsets = find_texts(memoryview(folded), self._folded, whole_range)
@@ -284,6 +296,7 @@ class CompiledPattern:
 
     def _candidates(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
         blocks = cut_at_lines(buffers, ranges, PORTION)
+        # A required text that is rare is found far faster than RE2 reads; the lines of its places are a superset.
         needed = rarest_prefilter(self._prefilters, buffers, blocks)
         if needed is None:
             return self._matching_lines(buffers, blocks, stopped)
@@ -294,22 +307,24 @@ class CompiledPattern:
             return self._bulk.lines(buffers, ranges, stopped)
         offsets = [np.empty(0, dtype=np.int64)]
         for (start, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+            # Each line is matched as a text of its own, since \A and \z mean the ends of a line here.
             ends = np.append(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == NEWLINE), len(text))
             starts = np.append(0, ends[:-1] + 1)
             offsets.append(starts[self._bulk.matches(text, starts, ends, stopped)] + start)
         return np.concatenate(offsets)
 
     def _documents(self, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
-        """Give the ranges in which RE2 finds the pattern."""
+        """Return the starts and ends of the ranges in which RE2 finds the pattern."""
         needed = rarest_prefilter(self._prefilters, buffers, ranges)
         if needed is not None:
             offsets = _places(needed, buffers, ranges, stopped)
+            # Places are addresses; the range that begins last before each holds it.
             ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], offsets, side="right") - 1)]
         return self._bulk.documents(buffers, ranges, stopped)
 
 
 def _places(needed: Prefilter, buffers: BufferList, ranges: Offsets, stopped: Stopped) -> Offsets:
-    """Give the places of needed texts in ranges, a portion at a time; raises `Halted` between two."""
+    """Return the places of required texts in ranges, a portion at a time; raises `ScanStopped` between two."""
     offsets = [np.empty(0, dtype=np.int64)]
     for portion in portions(ranges, PORTION):
         check_stopped(stopped)
@@ -326,6 +341,7 @@ def _with_flags(flags: str, source: bytes | None) -> bytes | None:
 def _found_in_rows(view: memoryview, text: bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
     offsets = find_texts(view, text, np.stack((starts, ends), axis=1))
     if len(starts) > 1 and (starts[1:] < ends[:-1]).any():
+        # Texts that overlap or don't ascend: a look-up by start would name the wrong row, so each row is counted.
         rows = [
             i
             for i, (lo, hi) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True))

@@ -43,14 +43,16 @@ class ClassRuns:
 
     @property
     def everywhere(self) -> bool:
-        """Whether it is no use to look for the lines that hold a match."""
+        """Whether nearly every line holds a match, so that looking for lines is useless."""
         return self.low == 1 and int(np.count_nonzero(self.members)) > MANY_MEMBERS
 
     def spans(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets, Offsets]:
-        """Give (row, start, end) of the spans in ``view[starts[i]:ends[i]]``, and the rows left out: not all ASCII."""
+        """Return (row, start, end) of the spans in ``view[starts[i]:ends[i]]``, and the rows that are not ASCII."""
         raw, offsets = self._together(view, starts, ends)
         limits = offsets + (ends - starts)
         is_member = self.members[raw]
+        # The bytes right before and after a text are made non-members, so that no run crosses from one text to the
+        # next.
         is_member[limits[limits < len(raw)]] = False
         is_member[offsets[1:] - 1] = False
         run_starts, run_ends = self._cut(is_member)
@@ -58,6 +60,8 @@ class ClassRuns:
         selected = (row >= 0) & (run_starts < limits[row])
         remaining = np.zeros(0, dtype=np.int64)
         if len(raw) and int(raw.max()) >= _ASCII_END:
+            # The class may hold characters of several bytes, which a comparison of bytes can't tell. Only their rows go
+            # to RE2.
             beyond = np.flatnonzero(raw >= _ASCII_END)
             of_row = np.searchsorted(offsets, beyond, side="right") - 1
             remaining = np.unique(of_row[(of_row >= 0) & (beyond < limits[of_row])])
@@ -70,8 +74,10 @@ class ClassRuns:
         return row, run_starts - base, run_ends - base, remaining
 
     def _together(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[NDArray[np.uint8], Offsets]:
-        """Give bytes that hold all texts, each followed by a byte that is no text's, and where each begins."""
+        """Return bytes that hold all texts, each followed by a byte of no text, and the start of each."""
         first, last = int(starts[0]), int(ends[-1])
+        # Nothing is copied where the texts lie apart and make up at least half of the bytes between the first and the
+        # last. `>`: each text needs a byte after it.
         apart = bool((starts[1:] > ends[:-1]).all())
         if apart and last > first and 2 * int((ends - starts).sum() + len(starts)) >= last - first:
             return np.frombuffer(view, np.uint8)[first:last], starts - first
@@ -84,11 +90,14 @@ class ClassRuns:
         if self.high == 1:
             run_starts = np.flatnonzero(is_member).astype(np.int64)
             return run_starts, run_starts + 1
+        # Padded with False, a run begins at each even edge and ends at the next odd one.
         edges = np.flatnonzero(np.diff(is_member, prepend=False, append=False)).astype(np.int64)
         run_starts, run_ends = edges[0::2], edges[1::2]
         if self.high is None:
             selected = run_ends - run_starts >= self.low
             return run_starts[selected], run_ends[selected]
+        # Greedy {low,high} cuts a run from its left into pieces of `high`, and the rest where it is long enough. The
+        # first line is a division that rounds up.
         piece_counts = -(-(run_ends - run_starts) // self.high)
         step = np.arange(int(piece_counts.sum())) - np.repeat(np.cumsum(piece_counts) - piece_counts, piece_counts)
         run_starts = np.repeat(run_starts, piece_counts) + step * self.high
@@ -98,13 +107,14 @@ class ClassRuns:
 
 
 def class_runs(tree: Node, *, greedy: bool) -> ClassRuns | None:
-    """Give the runs that a pattern without empty matches consists of; None when it is anything else."""
+    """Return a pattern without empty matches as runs of a class; None when it is anything else."""
     node = tree
     while isinstance(node, Concat) and len(node.parts) == 1:
         node = node.parts[0]
     low, high = 1, 1
     if isinstance(node, Repeat):
         low, high, node = node.low, node.high, node.part  # type: ignore[assignment]
+        # A lazy repetition takes `low` characters, not as many as there are.
         if not greedy and low != high:
             return None
     if not isinstance(node, Chars) or low < 1 or high == 0:
@@ -132,6 +142,7 @@ def compile_re2(source: bytes, *, case_sensitive: bool, quoted: str) -> Any:
     options = _re2.RE2.Options()
     options.log_errors = False
     options.case_sensitive = case_sensitive
+    # Captures would make RE2 slower, and only the bounds of the whole match are read.
     options.never_capture = True
     regexp = _re2.RE2(source, options)
     if not regexp.ok():
@@ -179,7 +190,7 @@ class ExactMatcher:
         self._nullable = nullable
 
     def find(self, text: Any, start: int = 0, stopped: Stopped = never) -> list[tuple[int, int]]:
-        """Give the non-empty spans of one text from byte `start` on."""
+        """Return the non-empty spans of one text from byte `start` on."""
         match = self.regexp.Match
         spans: list[tuple[int, int]] = []
         text_end = len(text)
@@ -191,20 +202,22 @@ class ExactMatcher:
                     return spans
                 if match_end > match_start:
                     spans.append((match_start, match_end))
+                # An empty match at the end was the last one possible.
                 if position == text_end:
                     return spans
+                # After an empty match the search moves on by one byte; else RE2 would give the same match forever.
                 position = match_end if match_end > position else position + 1
             check_stopped(stopped)
 
     def first_start(self, text: Any, low: int, end: int) -> int:
-        """Give the start of the first match in ``text[low:high]``, -1 when there is none."""
+        """Return the start of the first match in ``text[low:end]``, -1 when there is none."""
         start: int = self.regexp.Match(_UNANCHORED, text, low, end)[0][0]
         return start
 
     def spans(
         self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped = never
     ) -> tuple[Offsets, Offsets, Offsets]:
-        """Give (row, start, end) of every match in ``view[starts[i]:ends[i]]``, by row, then start."""
+        """Return (row, start, end) of every match in ``view[starts[i]:ends[i]]``, by row, then start."""
         rows: list[Offsets] = []
         lows: list[Offsets] = []
         highs: list[Offsets] = []
@@ -231,6 +244,7 @@ class ExactMatcher:
             np.concatenate(both)
             for both in ((row, remaining[of_rest]), (match_starts, rest_low), (match_ends, rest_high))
         )
+        # Both parts are sorted by row and share no row: a stable sort keeps the spans of a row in order.
         order = np.argsort(row, kind="stable")
         return row[order], match_starts[order], match_ends[order]
 
@@ -239,10 +253,13 @@ class ExactMatcher:
     ) -> tuple[Offsets, Offsets, Offsets]:
         everything = np.arange(len(starts), dtype=np.int64)
         nowhere = np.zeros(len(starts), dtype=np.int64)
+        # Arrow's kernel gives one match per text, so an empty one would hide a longer one after it.
         if self._nullable or self._kernel_source is None:
             return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
         rounds: list[tuple[Offsets, Offsets, Offsets]] = []
         rows, froms = everything, nowhere
+        # Each round gives the next match of every row that is left, in the text after its last one. Cut off there, ^ or
+        # \b would see a start of text that is none, so such patterns have one round.
         for _ in range(1 if self._looks_behind else MAX_ROUNDS):
             if len(rows) < FEW_ROWS:
                 break
@@ -250,6 +267,7 @@ class ExactMatcher:
             texts = gather_texts(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
             hit = mask_of(spans.is_valid())
+            # Field 0 is a fixed-size list (offset, length) of the only group, m; null rows have no match.
             pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[hit]
             rows, froms = rows[hit], froms[hit]
             match_starts = froms + pairs[:, 0]
@@ -263,6 +281,7 @@ class ExactMatcher:
             (np.concatenate([part[i] for part in rounds]) for i in range(3)) if rounds else (_empty(),) * 3
         )
         if len(rounds) > 1:
+            # Rounds interleave the matches of a row: sort by row, then by start.
             order = np.lexsort((match_starts, row))
             row, match_starts, match_ends = row[order], match_starts[order], match_ends[order]
         return row, match_starts, match_ends
@@ -282,9 +301,9 @@ class ExactMatcher:
 
 
 def gather_texts(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
-    """Copy texts into one Arrow string array; that they are UTF-8 is neither needed nor checked."""
+    """Copy texts into one Arrow string array; they need not be UTF-8, and are not checked."""
     if (starts[1:] >= ends[:-1]).all():
-        # Texts and what stands between them are an array over the bytes themselves: taking every other copies in C.
+        # Texts and gaps alternate in one array over the bytes themselves: taking every other item copies in C.
         bounds = np.stack((starts, ends), axis=1).ravel() - starts[0]
         data = pa.py_buffer(view[int(starts[0]) : int(ends[-1])])
         texts = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), data)

@@ -25,7 +25,7 @@ class BufferList:
         The texts, none of which is copied.
     first
         Addresses of their first bytes, ascending. Between a text and the next there must be more than
-        `ranges.RANGE_COST` addresses, so that no scan goes on from one to the other.
+        `RANGE_COST_BYTES` addresses, so that `join_near` joins no ranges of two texts.
     """
 
     def __init__(self, views: Sequence[memoryview], first: Offsets) -> None:
@@ -34,26 +34,27 @@ class BufferList:
 
     @classmethod
     def of(cls, buffer: Any) -> BufferList:
-        """Take one text, addressed from 0, as it is, or buffers."""
+        """Return a `BufferList` unchanged, or one of a single text, addressed from 0."""
         return buffer if isinstance(buffer, cls) else cls([memoryview(buffer)], np.zeros(1, dtype=np.int64))
 
     def slices(self, ranges: Offsets) -> list[memoryview]:
-        """Give the bytes of ranges, none of which goes past its text."""
+        """Return the bytes of ranges, none of which goes past its text."""
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
             return [view[low - base : high - base] for low, high in ranges.tolist()]
         which = self.index_of(ranges[:, 0])
         numbers = which.tolist()
+        # Each view is taken once: shards are mapped, and checked, when they are first taken.
         views = {at: self.views[at] for at in set(numbers)}
         local_ranges = ranges - self.first[which][:, None]
         return [views[at][low:high] for at, (low, high) in zip(numbers, local_ranges.tolist(), strict=True)]
 
     def index_of(self, addresses: Offsets) -> NDArray[np.intp]:
-        """Tell in which text each address lies."""
+        """Return the index of the text that holds each address."""
         return self.first.searchsorted(addresses, side="right") - 1
 
     def runs(self, addresses: Offsets) -> Iterator[tuple[int, int, int]]:
-        """Cut ascending addresses by text: (text, first, last) of each that any lies in."""
+        """Cut ascending addresses by text: yield (text, first, last) for each text that has any."""
         if not len(addresses):
             return
         if len(self.views) == 1:
@@ -67,7 +68,7 @@ class BufferList:
 
 
 RANGE_COST_BYTES = 4096
-"""Bytes of scanning that one more range costs about as much as."""
+"""Bytes whose scan costs about as much as one more range."""
 
 SPARSE = 1024
 """Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
@@ -86,7 +87,7 @@ BLOCK = 256 << 10
 
 
 def as_ranges(ranges: Any) -> Offsets:
-    """Give `ranges` as an n x 2 array of byte offsets."""
+    """Return `ranges` as an n x 2 array of byte offsets."""
     return np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
 
 
@@ -101,7 +102,7 @@ def join_adjacent(ranges: Offsets) -> Offsets:
 
 
 def join_near(ranges: Offsets) -> Offsets:
-    """Join ranges between which so little lies that scanning it costs less than one more range."""
+    """Join ranges whose gap costs less to scan than one more range."""
     if len(ranges) < 2:
         return ranges
     apart = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST_BYTES
@@ -141,13 +142,14 @@ def portions(ranges: Offsets, size: int) -> Iterator[Offsets]:
     first = 0
     while first < len(ranges):
         done = int(ends[first - 1]) if first else 0
+        # A range larger than `size` makes a portion by itself.
         last = max(first + 1, int(np.searchsorted(ends, done + size, side="right")))
         yield ranges[first:last]
         first = last
 
 
 def find_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
-    """Give the addresses of what `find_texts` finds in each range."""
+    """Return the addresses of all occurrences of `text` in each range, as `find_texts` does for one text."""
     if len(buffers.views) == 1 and not buffers.first[0]:
         return find_texts(buffers.views[0], text, ranges)
     if len(text) == 1 or _is_dense(buffers, text, ranges):
@@ -170,7 +172,7 @@ def find_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets:
 
 
 def _is_dense(buffers: BufferList, text: bytes, ranges: Offsets) -> bool:
-    """Whether comparing many bytes at once is quicker than a search for each occurrence, by the first ranges."""
+    """Return whether comparing all bytes is faster than a search per occurrence, judged by the first ranges."""
     if not len(ranges) or not _never_overlaps(text):
         return False
     probe = _first_bytes(ranges, PROBE)
@@ -179,10 +181,11 @@ def _is_dense(buffers: BufferList, text: bytes, ranges: Offsets) -> bool:
 
 
 def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
-    """Give the starts of all non-overlapping occurrences of `text` in each range."""
+    """Return the starts of all non-overlapping occurrences of `text` in each range."""
     if _together(text, ranges):
         offsets = find_texts(view, text, np.array([[ranges[0, 0], ranges[-1, 1]]]))
         position = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
+        # Drops what lies in a gap or across the end of a range. The text can't overlap itself, so these hid no other.
         within_range: Offsets = offsets[offsets + len(text) <= ranges[position, 1]]
         return within_range
     haystack = stringzilla.Str(view)
@@ -210,13 +213,14 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
 
 
 def _find_between(haystack: stringzilla.Str, text: bytes, start: int, end: int) -> Offsets:
-    """Find a text by what lies between its occurrences: half the cost of a call for each."""
+    """Find a text by splitting at its occurrences: half the cost of a call for each."""
+    # Piece and separator add up to the end of each occurrence; the last piece ends at the range and is dropped.
     ends = np.cumsum(np.fromiter(map(len, haystack[start:end].split_iter(text)), np.int64) + len(text))
     return ends[:-1] + (start - len(text))
 
 
 def _together(text: bytes, ranges: Offsets) -> bool:
-    """Whether ranges are best searched as one: many that stand close together, and no occurrence hides another."""
+    """Return whether ranges are best searched as one: many, close together, and no occurrence hides another."""
     if len(ranges) < MANY or not text or not _never_overlaps(text):
         return False
     starts, ends = ranges[:, 0], ranges[:, 1]
@@ -224,7 +228,7 @@ def _together(text: bytes, ranges: Offsets) -> bool:
 
 
 def _first_bytes(ranges: Offsets, limit_bytes: int) -> Offsets:
-    """Give the ranges that hold the first `limit_bytes` bytes."""
+    """Return the ranges that hold the first `limit_bytes` bytes."""
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
     if int(ends[-1]) <= limit_bytes:
         return ranges
@@ -236,7 +240,7 @@ def _first_bytes(ranges: Offsets, limit_bytes: int) -> Offsets:
 
 @functools.lru_cache(maxsize=256)
 def _never_overlaps(text: bytes) -> bool:
-    """Whether no end of the text is one of its beginnings."""
+    """Return whether no proper suffix of the text is one of its prefixes."""
     return not any(text.endswith(text[:size]) for size in range(1, len(text)))
 
 
@@ -245,6 +249,8 @@ def _find_dense(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     raw = np.frombuffer(view, dtype=np.uint8)
     start, end = int(ranges[0, 0]), int(ranges[-1, 1])
     counts = np.bincount(raw[start : min(start + BLOCK, end)], minlength=256)
+    # The rarest byte of a sample leaves the fewest candidates; the others are compared by rarity too, so that the array
+    # shrinks fast.
     rarest = min(range(len(text)), key=lambda at: int(counts[text[at]]))
     other_indexes = sorted((at for at in range(len(text)) if at != rarest), key=lambda at: int(counts[text[at]]))
     offsets = [np.empty(0, dtype=np.int64)]
@@ -274,7 +280,7 @@ def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
 
 
 def count_in_all(buffers: BufferList, text: bytes, ranges: Offsets) -> int:
-    """Count what `find_in_all` would find."""
+    """Count the occurrences that `find_in_all` would return."""
     return int(counts_in_each(buffers, text, ranges).sum())
 
 
@@ -286,13 +292,14 @@ def counts_in_each(buffers: BufferList, text: bytes, ranges: Offsets) -> Offsets
 
 
 def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[Offsets, Offsets]:
-    """Give the starts and ends (newline excluded) of the lines that hold `offsets`, each line once."""
+    """Return the starts and ends (newline excluded) of the lines that hold `offsets`, each line once."""
     haystack = stringzilla.Str(view)
     starts: list[int] = []
     ends: list[int] = []
     line_end = -1
     rows = np.maximum(np.searchsorted(ranges[:, 0], offsets, side="right") - 1, 0)
     for offset, (range_start, range_end) in zip(offsets.tolist(), ranges[rows].tolist(), strict=True):
+        # Offsets ascend: this one lies on the line that was just added.
         if offset <= line_end:
             continue
         newline = haystack.find(b"\n", offset, range_end)
@@ -303,7 +310,7 @@ def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[O
 
 
 def every_line(buffers: BufferList, ranges: Offsets) -> Offsets:
-    """Give one offset for each line of the ranges: its newline, or the last byte of a range that ends without one."""
+    """Return one offset per line of the ranges: its newline, or the last byte of a range that ends without one."""
     offsets: list[Offsets] = []
     for (start, end), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
         raw = np.frombuffer(text, dtype=np.uint8)

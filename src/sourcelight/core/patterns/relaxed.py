@@ -28,10 +28,11 @@ class _Unwritable(Exception):
 
 
 def weaker_patterns(tree: Node) -> tuple[bytes, ...]:
-    """Give patterns that match wherever the tree does, each weaker than the one before; case is written out."""
+    """Return patterns that match wherever the tree does, each weaker than the one before; case is written out."""
     try:
         sources = [_write(tree, count).encode() for count in (None, MAX_COUNT)]
         for source in sources:
+            # RE2 may refuse the weaker form, as too large for one; the pattern is then used as it is.
             compile_re2(source, case_sensitive=True, quoted="")
     except (_Unwritable, PatternError, RecursionError):
         return ()
@@ -54,6 +55,7 @@ def _write(node: Node, max_count: int | None) -> str:
 
 def _class(node: Chars) -> str:
     ascii_part = "".join(f"\\x{code:02x}" for code in range(128) if node.narrow >> code & 1)
+    # All of ASCII stays exact: code is mostly ASCII, so the weaker class still rules most lines out.
     beyond = r"\x{80}-\x{10FFFF}" if node.wide is None else "".join(f"\\x{{{code:x}}}" for code in node.wide)
     if not ascii_part and not beyond:
         raise _Unwritable
@@ -65,6 +67,7 @@ def _repeat(node: Repeat, max_count: int | None) -> str:
     if maximum == 0:
         return ""
     if max_count is not None and max(minimum, maximum or 0) > max_count:
+        # {50} becomes {2,}: it matches wherever the exact count does, with few states.
         minimum, maximum = min(minimum, max_count), None
     counts = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
     quantifier = counts.get((minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}")

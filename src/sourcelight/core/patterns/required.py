@@ -49,7 +49,7 @@ _ANY_TEXT = _KnownTexts(None, _EMPTY_TEXT, _EMPTY_TEXT, ALWAYS)
 
 
 def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
-    """Give the formula that the bytes of every match satisfy.
+    """Return the formula that the bytes of every match satisfy.
 
     With `fold_case` these are the folded bytes, with k and s in place of `FOLD_HAZARDS`; else the bytes as they are.
     """
@@ -57,7 +57,7 @@ def required_texts(tree: Node, *, fold_case: bool = True) -> RequiredTree:
 
 
 def drops_hazards(tree: Node) -> bool:
-    """Tell whether `required_texts` took k or s for one of `FOLD_HAZARDS`, which folded bytes may hold instead."""
+    """Return whether `required_texts` wrote k or s for one of `FOLD_HAZARDS`, which folded bytes may hold instead."""
     if isinstance(tree, Chars):
         return any(code in _TWINS for code in tree.wide or ())
     if isinstance(tree, Concat | Alternate):
@@ -66,6 +66,7 @@ def drops_hazards(tree: Node) -> bool:
 
 
 def _one_of(texts: Texts) -> RequiredTree:
+    # One alternative without a trigram can match anywhere, so the set requires nothing.
     if any(len(text) < MIN_TEXT_BYTES for text in texts):
         return ALWAYS
     return any_of(RequiredText(text) for text in sorted(texts))
@@ -75,6 +76,7 @@ def _texts_of(node: Node, *, folded: bool) -> _KnownTexts:
     if isinstance(node, Chars):
         return _texts_of_chars(node, folded=folded)
     if isinstance(node, Anchor):
+        # An anchor has no width: in a concatenation it is the empty text.
         return _NO_TEXT
     if isinstance(node, Concat):
         texts = _NO_TEXT
@@ -108,12 +110,14 @@ def _texts_of_repeat(node: Repeat, *, folded: bool) -> _KnownTexts:
     single = _texts_of(node.part, folded=folded)
     if node.low == 0:
         return _either([single, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
+    # x{n,} holds at least n copies in a row. Up to 4 of them are crossed: each multiplies the texts.
     copies = min(node.low, MAX_COPIES)
     texts = single
     for _ in range(copies - 1):
         texts = _join(texts, single)
     if node.low == node.high == copies:
         return texts
+    # More copies may follow, so nothing is exact; a match still starts and ends with a copy, and holds all of `texts`.
     return _KnownTexts(None, texts.heads, texts.tails, texts.whole())
 
 
@@ -133,6 +137,7 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
         exact = _cross(left.exact, right.exact)
         if exact is not None:
             return _exactly(exact)
+    # What a match holds where the two parts meet: each tail of the left with each head of the right.
     seam = _cross(left.tails, right.heads)
     if seam is None:
         between = all_of((_one_of(left.tails), _one_of(right.heads)))
@@ -140,6 +145,7 @@ def _join(left: _KnownTexts, right: _KnownTexts) -> _KnownTexts:
         # A seam that lives on as head or tail is stated when that ends, in its longest form only.
         between = _one_of(seam) if left.exact is None and right.exact is None else ALWAYS
     heads, tails = left.heads, right.tails
+    # An exact part is its own head and tail: crossed with those of its neighbor, it gives the new heads or tails.
     if left.exact is not None:
         heads = seam if seam is not None else left.exact
     if right.exact is not None:
@@ -159,6 +165,7 @@ def _either(branches: list[_KnownTexts]) -> _KnownTexts:
     tails = frozenset().union(*(branch.tails for branch in branches))
     return _KnownTexts(
         None,
+        # Too many heads: the empty text stands for any, and claims nothing.
         heads if len(heads) <= MAX_TEXTS else _EMPTY_TEXT,
         tails if len(tails) <= MAX_TEXTS else _EMPTY_TEXT,
         any_of(branch.whole() for branch in branches),

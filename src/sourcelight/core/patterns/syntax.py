@@ -104,6 +104,7 @@ def parse(source: str, *, fold: bool, multi_line: bool) -> ParsedPattern:
     reader = _SyntaxReader(source, fold=fold, multi_line=multi_line)
     try:
         tree = reader.alternation(0)
+        # A closing parenthesis that opens nothing: this reader has lost the shape.
         if reader.at != len(source):
             return ParsedPattern(UnknownNode(), None)
     except (_Unreadable, RecursionError, IndexError, ValueError, re2.error):
@@ -112,12 +113,12 @@ def parse(source: str, *, fold: bool, multi_line: bool) -> ParsedPattern:
 
 
 def literal_tree(text: str, *, fold: bool) -> Node:
-    """Give the tree of a plain text."""
+    """Return the tree of a plain text."""
     return Concat(tuple(character(ord(c), fold=fold) for c in text))
 
 
 def character(code: int, *, fold: bool) -> Chars:
-    """Give the set that one written character stands for."""
+    """Return the set of characters that one written character matches."""
     if code >= 128:
         return _folded_wide(code) if fold else Chars(0, (code,))
     letter = chr(code).lower()
@@ -128,6 +129,7 @@ def character(code: int, *, fold: bool) -> Chars:
 
 @functools.cache
 def _every_wide_character() -> bytes:
+    # Encoded surrogates are included: RE2 reads them as characters.
     codes = np.arange(0x80, 0x110000, dtype="<u4")
     return codes.tobytes().decode("utf-32-le", "surrogatepass").encode("utf-8", "surrogatepass")
 
@@ -180,6 +182,7 @@ def _narrow_members(source: bytes, *, fold: bool) -> int:
 @functools.lru_cache(maxsize=1024)
 def char_class(source: str, *, fold: bool) -> Chars:
     r"""Ask google-re2 which characters a class such as ``[^a-z]``, ``\pL`` or ``\W`` holds."""
+    # google-re2 decides what a class holds: its answer is read off by matching all candidate characters.
     raw = source.encode()
     narrow = _narrow_members(raw, fold=fold)
     options = _options(fold=fold)
@@ -213,6 +216,7 @@ class _SyntaxReader:
         return "".join((*texts, self.source[last:], "\\E" if self.open_quote else ""))
 
     def alternation(self, depth: int) -> Node:
+        # Most analyses of a tree recurse too, and don't catch a RecursionError: a deeper tree becomes unknown.
         if depth > MAX_NESTING:
             raise _Unreadable
         branches: list[Node] = []
@@ -233,10 +237,11 @@ class _SyntaxReader:
         return branches[0] if len(branches) == 1 else Alternate(tuple(branches))
 
     def bounds(self) -> tuple[int, int | None, int] | None:
-        """Read ``{n}``, ``{n,}`` or ``{n,m}`` at the mark: low, high, and where it ends; None for a plain brace."""
+        """Read ``{n}``, ``{n,}`` or ``{n,m}``: return low, high and its end; None for a plain brace."""
         close = self.source.find("}", self.at)
         minimum, comma, maximum = self.source[self.at + 1 : close].partition(",") if close > 0 else ("", "", "")
         numbers = [minimum, maximum] if maximum else [minimum]
+        # RE2 takes a brace that is no count, such as {a} or {01}, as plain text.
         if not all(n.isascii() and n.isdigit() and (n == "0" or n[0] != "0") for n in numbers):
             return None
         return int(minimum), (int(maximum) if maximum else None) if comma else int(minimum), close + 1
@@ -269,14 +274,17 @@ class _SyntaxReader:
 
     def group(self, depth: int) -> tuple[Node, ...]:
         start = self.at
+        # Flags set inside a group end with it.
         flags = (self.fold, self.multi_line, self.dot_newline)
         following = self.source[start + 1 : start + 4]
         if following.startswith(("?P<", "?<")):
             self.at = self.source.index(">", start) + 1
+            # Remembered as ranges of the source, which `without_captures` replaces by (?:.
             self.captures.append((start, self.at))
         elif following.startswith("?"):
             self.at = start + 2
             if self.flags() == ")":
+                # (?i) without a colon: it holds until the group around it ends, and is no node.
                 return ()
         else:
             self.at = start + 1
@@ -289,7 +297,7 @@ class _SyntaxReader:
         return (inner,)
 
     def flags(self) -> str:
-        """Apply the flags of ``(?i-s`` and give the mark that ends them: a colon or a bracket."""
+        """Apply the flags of ``(?i-s`` and return the character that ends them: a colon or a parenthesis."""
         value = True
         while (char := self.source[self.at]) not in ":)":
             if char == "-":
@@ -309,6 +317,7 @@ class _SyntaxReader:
         return char
 
     def bracket(self) -> Chars:
+        # Only the end of the class is looked for; google-re2 says what it holds. A ] right after [ or [^ is a member.
         start = self.at
         position = start + 1
         if self.source[position] == "^":
@@ -332,6 +341,7 @@ class _SyntaxReader:
             close = self.source.find("\\E", self.at)
             text = self.source[self.at : close if close >= 0 else len(self.source)]
             self.at = close + 2 if close >= 0 else len(self.source)
+            # RE2 quotes up to the end without \E; `without_captures` adds it, as more text follows there.
             self.open_quote = close < 0
             return tuple(character(ord(c), fold=self.fold) for c in text)
         if char in "dDsSwW":
@@ -359,13 +369,14 @@ class _SyntaxReader:
                 digits += self.source[self.at]
                 self.at += 1
             return int(digits, 8)
+        # RE2 has no such escape, or one that this reader does not know.
         if char.isascii() and char.isalnum() and char not in _ESCAPES:
             raise _Unreadable
         return _ESCAPES.get(char, ord(char))
 
 
 def matches_newline(node: Node) -> bool:
-    """Tell whether a match can hold a newline."""
+    """Return whether a match can hold a newline."""
     if isinstance(node, Chars):
         return bool(node.narrow & _NEWLINE)
     if isinstance(node, Concat | Alternate):
@@ -376,7 +387,7 @@ def matches_newline(node: Node) -> bool:
 
 
 def nullable(node: Node) -> bool:
-    """Tell whether a match can be empty (anchors taken as met)."""
+    """Return whether a match can be empty (anchors count as met)."""
     if isinstance(node, Concat):
         return all(map(nullable, node.parts))
     if isinstance(node, Alternate):
@@ -387,9 +398,9 @@ def nullable(node: Node) -> bool:
 
 
 def never_empty(syntax: ParsedPattern) -> ParsedPattern | None:
-    """Give a pattern with the non-empty matches of ``E*`` alone, which is ``E+``; None for any other pattern.
+    """Return ``E+`` for ``E*``: the pattern with its non-empty matches alone; None for any other pattern.
 
-    Where ``E*`` prefers a match that is not empty, one more of E is what it tried first; a lazy one never does.
+    A greedy ``E*`` tries one more E first, so its non-empty matches are those of ``E+``; a lazy one is empty at once.
     """
     node = syntax.tree
     while isinstance(node, Concat) and len(node.parts) == 1:
@@ -403,7 +414,7 @@ def never_empty(syntax: ParsedPattern) -> ParsedPattern | None:
 
 
 def anchors(node: Node) -> frozenset[AnchorKind]:
-    """Give the kinds of anchors that stand anywhere in the tree."""
+    """Return the kinds of all anchors in the tree."""
     if isinstance(node, Anchor):
         return frozenset((node.kind,))
     if isinstance(node, Concat | Alternate):
@@ -412,7 +423,7 @@ def anchors(node: Node) -> frozenset[AnchorKind]:
 
 
 def plain_text(node: Node) -> bytes | None:
-    """Give the one text that a tree matches; None when there are several, or none."""
+    """Return the only text that a tree matches; None when there are several, or none."""
     parts = node.parts if isinstance(node, Concat) else (node,)
     text = ""
     for part in parts:

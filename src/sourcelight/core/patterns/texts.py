@@ -15,7 +15,7 @@ from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import Node
 
 MAX_TEXTS = 8
-"""Texts of which one must stand in a match: with more, RE2 is as quick as one search for each."""
+"""Texts of which one must be in a match: with more, RE2 is as fast as one search for each."""
 
 MAX_SPELLINGS = 4
 """Texts above which one search in lowered text is quicker than a search for each spelling."""
@@ -34,7 +34,7 @@ PIECE = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """Texts of which at least one stands in every match.
+    """Texts of which at least one is in every match.
 
     Attributes
     ----------
@@ -51,11 +51,12 @@ class Prefilter:
     hazards: bool = False
 
     def places(self, buffers: BufferList, ranges: Offsets) -> Offsets:
-        """Give where a match may be: ascending addresses, of which every match in the ranges holds one."""
+        """Return ascending addresses of candidates; every match in the ranges holds one."""
         if self.folded:
             offsets = [
                 start for base, folded in lowered_blocks(buffers, ranges) for start in self._in_lowered(folded, base)
             ]
+            # Several texts are looked for in turn, so their places must be merged.
             return np.unique(np.array(offsets, dtype=np.int64))
         parts = [find_in_all(buffers, text, ranges) for text in self.texts]
         return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
@@ -70,7 +71,8 @@ class Prefilter:
 
 
 def prefilters(tree: Node) -> tuple[Prefilter, ...]:
-    """Give the choices there are, each enough by itself; none for a tree whose matches need no text."""
+    """Return the possible prefilters, each enough by itself; none for a tree whose matches need no text."""
+    # Exact spellings first: they are searched in the mapped bytes, without a lowered copy.
     spelled = [Prefilter(texts) for texts in _needed(required_texts(tree, fold_case=False))]
     selected = [one for one in spelled if len(one.texts) <= MAX_SPELLINGS]
     if not selected:
@@ -80,9 +82,10 @@ def prefilters(tree: Node) -> tuple[Prefilter, ...]:
 
 
 def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges: Offsets) -> Prefilter | None:
-    """Choose the one whose places are the fewest, by a sample; None when all have so many that RE2 reads as quickly."""
+    """Return the prefilter with the fewest places in a sample; None when all have so many that RE2 is as fast."""
     if not choices:
         return None
+    # Spread over all ranges: the first ones may be files of one directory.
     sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
     sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE)
     counts = [len(one.places(buffers, sample)) for one in choices]
@@ -91,17 +94,18 @@ def rarest_prefilter(choices: tuple[Prefilter, ...], buffers: BufferList, ranges
 
 
 def _needed(tree: RequiredTree) -> list[tuple[bytes, ...]]:
-    """Return the texts, of which one is needed, for each part of a tree that asks for some: the longest first."""
+    """Return the texts, of which one is needed, for each part of a tree that requires some: the longest first."""
     return _longest_first(map(_alternatives, tree.args if isinstance(tree, And) else (tree,)))
 
 
 def _longest_first(choices: Iterable[tuple[bytes, ...]]) -> list[tuple[bytes, ...]]:
+    # Longer texts are rarer as a rule; the sample of `rarest_prefilter` decides among the first few.
     distinct = {texts for texts in choices if texts}
     return sorted(distinct, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MAX_CHOICES]
 
 
 def _alternatives(tree: RequiredTree) -> tuple[bytes, ...]:
-    """Return the texts of which one is needed, where that is all there is to it."""
+    """Return texts of which one is needed; empty where the tree requires none, or too many."""
     return fold(
         tree, _longest_line, all_of=lambda choices: next(iter(_longest_first(choices)), ()), any_of=_all_alternatives
     )
@@ -115,12 +119,13 @@ def _longest_line(leaf: RequiredText) -> tuple[bytes, ...]:
 
 def _all_alternatives(choices: Iterable[tuple[bytes, ...]]) -> tuple[bytes, ...]:
     branches = list(choices)
+    # A branch without a text may match anywhere, so then the whole OR needs none.
     texts = tuple(dict.fromkeys(text for branch in branches for text in branch))
     return texts if all(branches) and len(texts) <= MAX_TEXTS else ()
 
 
 def lowered_blocks(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
-    """Cut ranges at newlines into pieces of about `PIECE` and give address and text of each, in lower case."""
+    """Cut ranges at newlines into pieces of about `PIECE`; yield address and lowered text of each."""
     for base, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
         position, size = 0, len(text)
         while position < size:
@@ -133,13 +138,14 @@ def lowered_blocks(buffers: BufferList, ranges: Offsets) -> Iterator[tuple[int, 
 
 
 def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
-    """Give the starts of all non-overlapping occurrences of a text without newlines, whatever the case.
+    """Return the starts of all non-overlapping occurrences of a text without newlines, ignoring case.
 
-    None when `hazards` count and the ranges hold one: only RE2 can tell then.
+    None when `hazards` count and the ranges hold one: only RE2 can decide then.
     """
     starts: list[int] = []
     add, width, done = starts.append, len(text), 0
     for base, folded in lowered_blocks(buffers, ranges):
+        # A common text: a search for each occurrence costs more than comparing all bytes, so start over that way.
         if len(starts) * DENSE > done > PIECE:
             return _find_together(buffers, text, ranges, hazards=hazards)
         find = stringzilla.Str(folded).find
@@ -154,10 +160,11 @@ def find_lowered(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: 
 
 
 def _find_together(buffers: BufferList, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
-    """Find a text that stands everywhere: in one piece, where all its places can be compared at once."""
+    """Find a common text in one joined copy, where all its places can be compared at once."""
     folded = b"\n".join(buffers.slices(ranges)).lower()
     if hazards and any(hazard in folded for hazard in FOLD_HAZARDS):
         return None
+    # With + 1 for the newlines between the pieces; the text has none, so it never lies in two pieces.
     sizes = ranges[:, 1] - ranges[:, 0] + 1
     ends = np.cumsum(sizes)
     found = find_texts(memoryview(folded), text, np.array([[0, len(folded)]], dtype=np.int64))
