@@ -34,6 +34,7 @@ from sourcelight.display.notebook.cell_errors import short_in_cells, variable_of
 
 T = TypeVar("T")
 SLICE_S = 0.1
+# A slice of 0.1 s and this wait together stay below the 0.3 s within which `call` raises KeyboardInterrupt.
 _UNWIND_AFTER_INTERRUPT_S = 0.15
 _UNWIND_AFTER_BREAK_S = 2.0
 _AHEAD = 8  # events that a producer may be ahead of its consumer; each holds a batch
@@ -67,7 +68,7 @@ class WakeEvent:
         self._rung.put(None)
 
     def wait(self, most_s: float) -> None:
-        """Return when it rings, or did since the last time, or after so many seconds."""
+        """Return when it rings, if it rang since the last wait, or after `most_s` seconds."""
         with suppress(Empty):
             self._rung.get(timeout=most_s)
             while True:
@@ -75,7 +76,7 @@ class WakeEvent:
 
 
 class PaintBoard:
-    """What a coroutine asks the thread that waits for it to draw, and to warn of."""
+    """Drawings and warnings that a coroutine leaves to the thread that waits for it."""
 
     def __init__(self) -> None:
         self.bell = WakeEvent()
@@ -83,12 +84,12 @@ class PaintBoard:
         self._drawn: tuple[Drawable, ...] = ()
 
     def add(self, drawn: Drawable) -> None:
-        """Have something drawn from now on."""
+        """Draw something from now on."""
         self._drawn = (*self._drawn, drawn)
         self.bell.ring()
 
     def paint(self) -> None:
-        """Draw what is due; only the waiting thread calls this."""
+        """Draw everything that is due; only the waiting thread calls this."""
         for drawn in self._drawn:
             drawn.paint()
 
@@ -107,12 +108,12 @@ _board: ContextVar[PaintBoard | None] = ContextVar("sourcelight_board", default=
 
 
 def has_ended() -> bool:
-    """Whether the interpreter is ending, so that the background loop is gone for good."""
+    """Return whether the interpreter is ending, so that the background loop is gone for good."""
     return _Loop.ended
 
 
 def current_board() -> PaintBoard | None:
-    """The board of the thread that waits for the running coroutine; None when nobody waits: an `await` call."""
+    """Return the board of the thread that waits for the running coroutine; None in an `await` call."""
     return _board.get()
 
 
@@ -133,7 +134,7 @@ class _Loop:
 
     @classmethod
     def running(cls) -> tuple[BlockingPortal, asyncio.AbstractEventLoop]:
-        """The portal and its loop, started if need be; refuses callers that run on the loop themselves."""
+        """Return the portal and its loop, started if needed; refuse callers that run on the loop themselves."""
         with cls.lock:
             if cls.portal is None or cls.loop is None or cls.thread is None or not cls.thread.is_alive():
                 if cls.ended:  # a thread that is started now never runs, and waiting for it never ends
@@ -193,6 +194,7 @@ class _Task(Generic[T]):
         self._task = asyncio.current_task()
         try:
             if self._cancelled:
+                # The interrupt came before the task began, when there was nothing to cancel yet.
                 raise asyncio.CancelledError  # noqa: TRY301 - as if it had been cancelled
             self._done.append(await self._function())
         except BaseException as fault:
@@ -209,7 +211,7 @@ class _Task(Generic[T]):
         self.board.paint()
 
     def result(self) -> T:
-        """The outcome of a task that has unwound."""
+        """Return or raise the outcome of a task that has unwound."""
         fault, self._fault = self._fault, None
         try:
             if isinstance(fault, asyncio.CancelledError):
@@ -227,7 +229,7 @@ class _Task(Generic[T]):
                 self._task.get_loop().call_soon_threadsafe(function)
 
     def cancel(self, wait_s: float) -> None:
-        """Cancel the coroutine once, and wait until it has cleaned up, so long at most."""
+        """Cancel the coroutine once, and wait at most `wait_s` until it has cleaned up."""
         self._cancelled = True
         if self._task is not None:
             self.soon(self._task.cancel)
@@ -243,7 +245,7 @@ class _Task(Generic[T]):
 
 
 def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
-    """Run a coroutine function on the background loop and give its result; draw for it while waiting.
+    """Run a coroutine function on the background loop and return its result; draw for it while waiting.
 
     Raises
     ------
@@ -274,11 +276,12 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
 
 
 def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwargs: Any) -> Generator[T, None, None]:
-    """Items of an async generator, which one task runs from its start to its end.
+    """Yield the items of an async generator, which one task runs from start to end.
 
     The task is at most eight items ahead. Leaving the loop early, by `break`, an error or an interrupt, cancels it and
     waits, bounded, until it has cleaned up.
     """
+    # append() and popleft() of a deque are thread-safe. The semaphore isn't, so it is released on the loop.
     items: deque[T] = deque()
     room = anyio.Semaphore(_AHEAD)
 
@@ -343,7 +346,7 @@ P = ParamSpec("P")
 
 
 def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
-    """The twin of a coroutine method that blocks its caller, and draws and can be interrupted meanwhile.
+    """Return the blocking twin of a coroutine method; it draws while it waits and can be interrupted.
 
     It belongs in a class whose ``_client`` is the `AsyncClient` that has the method.
     """
@@ -362,7 +365,7 @@ def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> C
 def blocking_generator(
     method: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
-    """The twin of an async generator method, for plain ``for`` loops; see `blocking`."""
+    """Return the twin of an async generator method for plain ``for`` loops; see `blocking`."""
 
     @wraps(method)
     def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:

@@ -45,12 +45,12 @@ class SearchRun:
         self._result: SearchResult | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Events as they arrive; at the end, however it comes, the status is settled.
+        """Yield events as they arrive; set the status at the end, whatever the end is.
 
         Raises
         ------
         SourcelightError
-            What the backend raised, with what arrived as its `result`.
+            The error of the backend, with the rows so far as its `result`.
         SearchFailed
             After the last event, when the service said that the search failed.
         """
@@ -72,6 +72,7 @@ class SearchRun:
             if self.state.status == "failed":
                 raise SearchFailed("; ".join(self.state.reasons))  # noqa: TRY301 - one place attaches the result
         except (asyncio.CancelledError, GeneratorExit):
+            # GeneratorExit: the reader left its loop early, which counts as an interrupt.
             for event in self.held() if self.held else ():
                 self.state.update(event)
                 self.facts.update((f.name, f) for f in event.repositories)
@@ -87,7 +88,7 @@ class SearchRun:
             raise
 
     async def _arrange(self) -> None:
-        """Bring rows that are kept into their order, where the backend has one."""
+        """Put the kept rows into the order of the backend, if it has one."""
         arrange = getattr(self.backend, "arranged", None)
         if arrange is None or not self.state.done:
             return
@@ -96,7 +97,7 @@ class SearchRun:
         self.state.update(services)
 
     async def whole(self) -> SearchResult:
-        """Search to the end, drawn while it runs, and give the result."""
+        """Search to the end, draw meanwhile, and return the result."""
         async with painting(self.state, None), aclosing(self.events()) as events:
             async for event in events:
                 if isinstance(event, MatchBatch):
@@ -104,7 +105,7 @@ class SearchRun:
         return self.result()
 
     def result(self) -> SearchResult:
-        """What has arrived so far; the same object each time once the search is over."""
+        """Return the result so far; the same object each time once the search is over."""
         if self._result is not None:
             return self._result
         over = self.state.phase != "running"
@@ -124,7 +125,7 @@ class SearchRun:
 
 
 async def consume(run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
-    """Run a search to its end, and hand over its matches."""
+    """Run a search to its end, and pass its matches to `take`."""
     async with aclosing(run.events()) as events:
         async for event in events:
             if isinstance(event, MatchBatch):
@@ -136,7 +137,7 @@ async def consume(run: SearchRun, take: Callable[[MatchBatch], Awaitable[None]])
 
 
 async def settled(run: SearchRun, work: Awaitable[Any]) -> Any:
-    """Await a part of a search that sends no events; its end, if it does not come well, is that of the search."""
+    """Await a part of a search that sends no events; its failure or cancellation is that of the search."""
     try:
         return await work
     except asyncio.CancelledError:

@@ -68,7 +68,7 @@ class DamagedPack(Exception):
 
 
 def largest_unfolded(git_dir: str, object_id: bytes) -> int:
-    """Bytes of the largest content that has to be made whole to read an object; 0 for one that is in no pack.
+    """Return the bytes of the largest content that reading an object expands; 0 for one that is in no pack.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
         kind: type = pygit2.OdbBackend
 
         class Backend(kind):  # type: ignore[misc]
-            """Reads nothing: it only refuses."""
+            """Backend that reads nothing and only refuses."""
 
             def __init__(self, guard: _PackGuard) -> None:
                 super().__init__()
@@ -108,6 +108,7 @@ def _backend_type() -> type[pygit2.OdbBackend]:
 
             def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
                 self._check(oid.raw)
+                # KeyError makes libgit2 ask its own readers next; GitError would end the read.
                 raise KeyError(oid)
 
             def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, object]:
@@ -150,7 +151,7 @@ class _PackGuard:
         self._known: dict[bytes, int] = {}
 
     def largest(self, object_id: bytes) -> int:
-        """Bytes of the largest content on the way to an object, in any pack that has it."""
+        """Return the bytes of the largest content in an object's chain, in any pack that has it."""
         self._refresh()
         known_size = self._known.get(object_id)
         if known_size is None:
@@ -166,7 +167,7 @@ class _PackGuard:
         return known_size
 
     def names(self, prefix: str) -> list[bytes]:
-        """Objects in packs whose names begin with some hex digits."""
+        """Return the ids of packed objects that begin with some hex digits."""
         self._refresh()
         matches: list[bytes] = []
         for key in self._packs:
@@ -194,7 +195,7 @@ def _changed_ns(folder: str) -> int:
 
 
 def _pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Path of each pack's index, with inode and time to detect a replaced file."""
+    """Yield the path of each pack's index, with inode and time to detect a replaced file."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".idx"):
@@ -209,6 +210,7 @@ def _open_pack(key: tuple[str, int, int]) -> _Pack | None:
             _packs.move_to_end(key)
             return _packs[key]
     try:
+        # Not under the guard: _Pack opens its files, which takes the guard, and a Lock isn't reentrant.
         pack = _Pack(key)
     except (OSError, struct.error, DamagedPack):
         pack = None
@@ -220,7 +222,7 @@ def _open_pack(key: tuple[str, int, int]) -> _Pack | None:
 
 
 def _open_pack_files(key: tuple[str, int, int]) -> tuple[_File, _File]:
-    """A pack's index and the pack, opened again when they were closed meanwhile."""
+    """Return a pack's index and the pack; open them again if they were closed."""
     with _guard:
         files = _open_files.get(key)
         if files is None:
@@ -268,6 +270,7 @@ class _Pack:
         start = 8 if self._is_new else 0
         self._fanout = array.array("I", (0, *struct.unpack_from(">256I", head, start)))
         self._names = start + _FANOUT_BYTES
+        # gitformat-pack: format 1 has rows of offset and name; format 2 has all names, then checksums, then offsets.
         self._stride, self._lead = (20, 0) if self._is_new else (24, 4)
         if self._names + self._fanout[-1] * self._stride > index.size:
             raise DamagedPack
@@ -278,14 +281,14 @@ class _Pack:
         return _open_pack_files(self._key)[0].read(offset, size)
 
     def largest(self, object_id: bytes) -> int:
-        """Bytes of the largest content on the way to an object; 0 when it is not here."""
+        """Return the bytes of the largest content in an object's chain; 0 when it is not here."""
         if self._fanout[object_id[0]] == self._fanout[object_id[0] + 1]:
             return 0
         number = self._find(object_id)
         return 0 if number is None else self._largest_of_chain(self._offset(number))
 
     def names(self, prefix: str) -> list[bytes]:
-        """Names that begin with some hex digits, at least `_MIN_DIGITS`; no more than `_MAX_NAMES`."""
+        """Return ids that begin with at least `_MIN_DIGITS` hex digits; at most `_MAX_NAMES`."""
         if len(prefix) < _MIN_DIGITS:
             return []
         first = bytes.fromhex(prefix.ljust(_DIGITS, "0"))
@@ -340,12 +343,13 @@ class _Pack:
         count = self._fanout[-1]
         table = self._names + count * 24
         (offset,) = struct.unpack(">I", self._read_index(table + number * 4, 4))
+        # The highest bit says that the rest is an index into the table of 64-bit offsets.
         if offset >> 31:
             (offset,) = struct.unpack(">Q", self._read_index(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
         return int(offset)
 
     def _largest_of_chain(self, offset: int) -> int:
-        """The largest size of an entry and of all that it is a difference to."""
+        """Return the largest size among an entry and all entries that it is a difference to."""
         chain: list[tuple[int, int]] = []
         largest = 0
         while offset not in self._largest:
@@ -365,8 +369,9 @@ class _Pack:
         return largest
 
     def _read_entry(self, offset: int) -> tuple[int, int | None]:
-        """Size of an entry once it is whole, and where its base stands; None for one that has none."""
+        """Return the expanded size of an entry and the offset of its base; None without a base."""
         head = _open_pack_files(self._key)[1].read(offset, _HEAD_BYTES)
+        # gitformat-pack: three bits of type and four of size, then seven bits of size in each byte, the lowest first.
         kind, size, position = head[0] >> 4 & 7, head[0] & 15, 1
         shift = 4
         while head[position - 1] & 0x80:
@@ -377,10 +382,12 @@ class _Pack:
             distance = head[position] & 0x7F
             while head[position] & 0x80:
                 position += 1
+                # The added one is part of the encoding: no distance can be written in two ways.
                 distance = (distance + 1 << 7) | (head[position] & 0x7F)
             position += 1
             base: int = offset - distance
         elif kind == _NAME_DELTA:
+            # The base is in the same pack: git completes thin packs when it stores them.
             number = self._find(head[position : position + 20])
             if number is None:
                 raise DamagedPack
@@ -393,8 +400,9 @@ class _Pack:
         return max(size, *self._read_sizes(offset + position)), base
 
     def _read_sizes(self, offset: int) -> tuple[int, int]:
-        """Sizes of base and result that a packed difference says."""
+        """Return the sizes of base and result from the head of a packed difference."""
         try:
+            # Two sizes of at most ten bytes each: 64 bits in groups of seven.
             text = zlib.decompressobj().decompress(_open_pack_files(self._key)[1].read(offset, _DIFFERENCE_BYTES), 20)
         except zlib.error as error:
             raise DamagedPack from error

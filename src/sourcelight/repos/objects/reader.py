@@ -128,7 +128,7 @@ class StoreReader:
         return None if data is None else _entries(data)
 
     def holds_tree(self, commit: str) -> bool:
-        """Tell whether the commit and its top tree can be read."""
+        """Return whether the commit and its top tree can be read."""
         root = self._root(commit)
         return root is not None and self._read(root, _TREE, MAX_FOLDER_BYTES) is not None
 
@@ -180,6 +180,7 @@ class StoreReader:
         """Read an object of one kind and at most `limit` bytes; checks its header first."""
         import pygit2
 
+        # The header gives kind and size before libgit2 inflates anything: a repository may hold gigabytes of zeros.
         header = self._header(name)
         odb = self._objects()
         if odb is None or header is None or header[0] != kind or header[1] > limit:
@@ -219,6 +220,8 @@ class StoreReader:
                     symlinks += 1
                 else:
                     submodules += 1
+        # Directories come off a stack, and git sorts their names as if they ended with a slash: only a sort gives path
+        # order.
         rows.sort()
         return CommitTree(
             [row[0] for row in rows],

@@ -61,7 +61,7 @@ class CommitTree:
         return len(self.paths)
 
     def blob_id(self, index: int) -> bytes:
-        """The 20-byte id of the content of file `index`."""
+        """Return the 20-byte id of the content of file `index`."""
         return self.blob_ids[20 * index : 20 * index + 20]
 
 
@@ -90,6 +90,7 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
     expanded: dict[bytes, _PendingFolder] = {}
     stored = 0
     pending = [root]
+    # An explicit stack, children before parents: hostile trees can be nested deeper than Python recurses.
     while pending:
         tree_id = pending[-1]
         if tree_id in sizes:
@@ -99,6 +100,7 @@ def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository
         if folder is None:
             entries = read(tree_id) or []
             stored += len(entries)
+            # Checked while reading, so that too large a tree isn't read to its end.
             _check_count(stored, stored, 0, repository)
             names = [entry[1] for entry in entries]
             inner = [(entry[1], entry[2]) for entry in entries if entry[0] in FOLDER_MODES]

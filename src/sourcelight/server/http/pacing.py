@@ -70,6 +70,7 @@ class Pacer:
             return
         match item:
             case EncodedMatches(payload):
+                # `[]` holds no matches.
                 if len(payload) > 2:
                     self._matches.append(payload)
                     self._size += len(payload)
@@ -79,6 +80,7 @@ class Pacer:
             case Progress(done=False):
                 self._progress = item
             case Progress() | Alert() | ErrorEvent() | Done() | UnknownEvent():
+                # Waiting matches go out before an event that may end the stream.
                 self._gather()
                 self._close(item)
             case _:
@@ -100,6 +102,7 @@ class Pacer:
         if not self._ready:
             self._gather()
         if not self._ready:
+            # The engine takes its own time: a duration must not go back from one progress event to the next.
             elapsed = max(self._latest.duration_ms, round((now_s - self._start_s) * 1000))
             self._write(self._traced(replace(self._latest, duration_ms=elapsed)))
             self._progressed = now_s

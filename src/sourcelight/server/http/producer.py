@@ -47,6 +47,7 @@ class SearchThreads:
     def run(self, work: Callable[[], None]) -> None:
         """Run `work`, which must not raise."""
         with self._guard:
+            # `_idle` counts threads without work: one task for each decrement, so no task waits behind a search.
             if self._idle:
                 self._idle -= 1
                 self._orders.put(work)
@@ -150,7 +151,7 @@ class Producer:
     _loop: asyncio.AbstractEventLoop | None = None
 
     def start(self, threads: SearchThreads, on_end: Callable[[], Any], *, quiet_s: float = 0.0) -> None:
-        """Start in one of `threads`; `ended` is called on the event loop afterwards.
+        """Start in one of `threads`; call `on_end` on the event loop afterwards.
 
         For `quiet_s` seconds, events don't wake the reader before the search has ended; the first `take` must wait as
         long. Two threads that take turns cost a short search more than its own work.
@@ -184,6 +185,7 @@ class Producer:
                 await self._wake.wait()
             finally:
                 overdue.cancel()
+        # Cleared before the items are taken: one that arrives in between wakes the next call.
         self._wake.clear()
         with self._space:
             items = [item for item, _ in self._items]
@@ -259,9 +261,11 @@ class Producer:
     def _put(self, item: Item, size: int) -> None:
         with self._space:
             self.cancellation.check()
+            # An item larger than the buffer passes once the buffer is empty, or it would wait for ever.
             while self._size and self._size + size > self.buffer_bytes:
                 self.is_waiting = True
                 self.wake()
+                # A deadline notifies nobody, so the check below runs at least once a second.
                 self._space.wait(1.0)
                 self.cancellation.check()
             self.is_waiting = False

@@ -59,7 +59,7 @@ class FailedAttempt:
 
     @classmethod
     def of(cls, worker: str, error: BaseException, silence_s: float) -> FailedAttempt:
-        """What an error says of a worker that may be silent for `silence_s` seconds."""
+        """Return the attempt that an error describes, at a worker that may be silent for `silence_s` seconds."""
         if isinstance(error, WorkersUnreachable):
             return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
         if isinstance(error, TimeoutError):
@@ -68,12 +68,12 @@ class FailedAttempt:
 
 
 def reasons(tried: Iterable[FailedAttempt]) -> str:
-    """Who was asked, and why none of them answered, in words."""
+    """Return a text of the workers that were asked, and why none answered."""
     return "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
 
 
 def is_poisoned(tried: Iterable[FailedAttempt]) -> bool:
-    """Whether two workers failed alike, or died at the work, so that a third would too."""
+    """Return whether two workers failed alike or died at the work, so that a third probably would."""
     attempts = list(tried)
     faults = [one.reason for one in attempts if one.engine]
     return len(faults) > len(set(faults)) or sum(one.died for one in attempts) > 1
@@ -147,14 +147,15 @@ class WorkerDirectory:
         return self._addresses if self.live else frozenset()
 
     async def ready(self) -> None:
-        """Know the workers: asks at first, and later in the background, so that no search waits for a scheduler."""
+        """Look up the workers: wait the first time, later in the background, so no search waits for a scheduler."""
+        # Shielded: others wait for the same look, and a search that is cancelled must not end it.
         if not self._looked:
             await asyncio.shield(self._start())
         elif time.monotonic() - self._looked > LOOK_S:
             self._start()
 
     async def look(self) -> None:
-        """Ask who is there as of now: the schedulers, and the workers that did not answer; within twice `ANSWER_S`."""
+        """Ask schedulers and dropped workers again, within twice `ANSWER_S`."""
         if self._looking is not None and not self._looking.done():
             # It may have begun before the news for which the caller looks; others wait for it too.
             await asyncio.wait([self._looking])
@@ -162,18 +163,18 @@ class WorkerDirectory:
 
     @property
     def absent(self) -> tuple[FailedAttempt, ...]:
-        """The workers that schedulers know and nobody asks, and why."""
+        """Workers that schedulers know but that were dropped, and why."""
         present = {one.address for cell in self._cells for one in cell.members}
         return tuple(tried for address, tried in sorted(self._dropped.items()) if address in present)
 
     def drop(self, member: WorkerInfo, tried: FailedAttempt) -> None:
-        """Ask this worker nothing until its scheduler has been asked again, and it answers."""
+        """Stop asking a worker until it answers again."""
         self._dropped[member.address] = tried
         self._live = None
         self._start()
 
     def holding(self, generation: Generation) -> dict[str, tuple[WorkerInfo, ...]]:
-        """For each repository the workers that hold its shard, the preferred one first; only those that live."""
+        """Return for each repository the live workers that hold its shard, the preferred one first."""
         live = self.live
         generation_id, workers, placement = self._placed
         if (generation_id, workers) != (generation.id, live):
@@ -193,7 +194,7 @@ class WorkerDirectory:
                 await self._looking
 
     def _tell_holders(self, generation: Generation, holders: dict[str, tuple[WorkerInfo, ...]]) -> None:
-        """Let each worker fetch what it is to hold, what it is first for before the rest."""
+        """Tell each worker which shards to hold, those that it is preferred for first."""
         names: dict[WorkerInfo, list[str]] = {}
         for replica in range(max(map(len, holders.values()), default=0)):
             for name, members in holders.items():
@@ -218,6 +219,7 @@ class WorkerDirectory:
 
     def _places(self, generation: Generation, live: tuple[WorkerInfo, ...]) -> dict[str, tuple[WorkerInfo, ...]]:
         sizes = {entry.shard: entry.size for entry in generation.searchable}
+        # Two cells hold one replica each: a dead scheduler costs a cell, not the answer.
         replicas = REPLICAS if len(self._cells) == 1 else 1
         holders: dict[str, list[WorkerInfo]] = {shard: [] for shard in sizes}
         for cell in range(len(self._cells)):
@@ -238,6 +240,7 @@ class WorkerDirectory:
             self._dropped = {address: tried for address, tried in self._dropped.items() if address in present}
         finally:
             self._live = None
+            # Also after a failure: schedulers that don't answer are asked once in LOOK_S, not by every search.
             self._looked = time.monotonic()
 
     async def _look_at(self, number: int, cell: _Cell) -> None:
@@ -254,7 +257,7 @@ class WorkerDirectory:
         self._live = None
 
     async def _known_to(self, number: int, scheduler: str) -> tuple[WorkerInfo, ...] | None:
-        """The workers that a scheduler knows; None when it does not answer, whatever it says in place of it."""
+        """Return the workers that a scheduler knows; None when it does not answer properly."""
         with contextlib.suppress(Exception):
             async with asyncio.timeout(ANSWER_S):
                 workers = await self.connections.workers(scheduler)
@@ -268,13 +271,15 @@ class WorkerDirectory:
                 contextlib.aclosing(self.connections.ask(member.address, HELLO)) as messages,
             ):
                 async for hello in messages:
+                    # A worker that came back with other versions is not asked: its answers may differ from those of its
+                    # replicas.
                     return bool(hello["versions"] == versions())
         return False
 
 
 @dataclass(slots=True)
 class ReplicaOrder:
-    """The workers of some repositories, and what became of asking them.
+    """The workers of some repositories, and the attempts to ask them.
 
     Parameters
     ----------
@@ -297,7 +302,7 @@ class ReplicaOrder:
     asked: dict[str, set[str]] = field(default_factory=dict)
 
     def next(self, name: str) -> WorkerInfo | None:
-        """The next worker to ask; None when all were, or it is no use."""
+        """Return the next worker to ask; None when all were asked, or the work is poisoned."""
         if name in self.tried and is_poisoned(self.tried[name]):
             return None
         asked_workers = self.asked.get(name, ())
@@ -308,7 +313,7 @@ class ReplicaOrder:
         return None
 
     def groups(self, names: Sequence[str]) -> tuple[dict[WorkerInfo, list[str]], list[str]]:
-        """The repositories by the next worker to ask, and those without one."""
+        """Return the repositories by their next worker, and those without one."""
         groups: dict[WorkerInfo, list[str]] = {}
         unplaced = []
         for name in names:
@@ -325,7 +330,7 @@ class ReplicaOrder:
             self.asked.setdefault(name, set()).add(member.address)
 
     def why(self, name: str) -> tuple[FailedAttempt, ...]:
-        """Why nobody answered for a repository: who was asked, or else those whom nobody asks, with their reasons."""
+        """Return the failed attempts for a repository, or else the dropped workers with their reasons."""
         return tuple(self.tried.get(name, ())) or self.members.absent
 
     def failed(self, name: str, tried: FailedAttempt) -> None:

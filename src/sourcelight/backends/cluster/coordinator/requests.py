@@ -29,7 +29,7 @@ Message = Mapping[str, Any]
 async def messages_of(
     members: WorkerDirectory, operation: str, order: Mapping[str, Any], member: WorkerInfo, silence_s: float
 ) -> AsyncGenerator[Message]:
-    """Give the messages of a worker; that of kind ``end`` is the last. Closing the iterator stops its work.
+    """Yield the messages of a worker; that of kind ``end`` is the last. Closing the iterator stops its work.
 
     Raises
     ------
@@ -49,7 +49,7 @@ async def messages_of(
 
 @dataclass(slots=True)
 class HolderRequests:
-    """The workers of a call's repositories, asked. On the event loop of `turns.members`.
+    """Requests of one call to the workers of its repositories. On the event loop of `turns.members`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class HolderRequests:
     _looked: bool = False
 
     async def each(self) -> list[Message]:
-        """The last message of each worker; those whose worker did not answer are asked of the next.
+        """Return the last message of each worker; ask the next worker where one did not answer.
 
         Raises what the call itself raises.
         """
@@ -99,12 +99,13 @@ class HolderRequests:
         return messages
 
     async def together(self) -> list[Message]:
-        """The last message of each worker, where all wait for the numbers of all on the way.
+        """Return the last message of each worker, where all exchange numbers on the way.
 
-        When one does not answer all begin again, its repositories at the next worker. Raises what the call itself
-        raises.
+        When one does not answer, all begin again, with the next worker for its repositories. Raises the error of the
+        call itself.
         """
         while groups := await self._groups(self._left()):
+            # A new token for each round: numbers of a round that was given up must not reach the next one.
             order = replace(self.order, token=os.urandom(8).hex())
             meeting = _Meeting(self, order.token, len(groups))
             tasks = {
@@ -115,6 +116,7 @@ class HolderRequests:
                 for member, names_here in groups.items()
             }
             try:
+                # The others wait for the numbers of the one that failed, so all are cancelled and begin again.
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
             finally:
                 for task in tasks:
@@ -135,7 +137,7 @@ class HolderRequests:
         return []
 
     async def _groups(self, names: Sequence[str]) -> dict[WorkerInfo, list[str]]:
-        """The next worker of each repository; those without one are skipped, once the schedulers were asked again."""
+        """Group repositories by their next worker; skip those without one after asking the schedulers again."""
         turns = self.turns
         groups, unplaced = turns.groups(names)
         if unplaced and not self._looked:
@@ -151,7 +153,7 @@ class HolderRequests:
         return [name for name in self.order.names if name not in skipped]
 
     def _failed(self, member: WorkerInfo, names: Sequence[str], error: BaseException) -> None:
-        """Note why a worker did not answer; raises what another would say too."""
+        """Note why a worker did not answer; raise errors that another worker would raise too."""
         if not isinstance(error, RETRIED):
             raise error
         tried = FailedAttempt.of(member.name, error, self.silence_s)
@@ -161,7 +163,7 @@ class HolderRequests:
             self._note(member, name, tried)
 
     def _missing(self, member: WorkerInfo, message: Message) -> list[str]:
-        """Repositories that a worker answered without, as it could not have their shards."""
+        """Return the repositories that a worker left out, as it could not get their shards."""
         for name, reason in message.get("failed", {}).items():
             self._note(member, name, FailedAttempt(member.name, reason, engine=True))
         return list(message.get("failed", {}))
@@ -192,7 +194,7 @@ class HolderRequests:
 
 
 class _Meeting:
-    """Numbers of all workers of one ranking, put together when the last of them has said its own."""
+    """Exchange of numbers in one ranking: sums or maxima, once the last worker has sent its own."""
 
     def __init__(self, holders: HolderRequests, token: str, count: int) -> None:
         self._holders, self._token, self._count = holders, token, count
@@ -200,7 +202,7 @@ class _Meeting:
         self._whole: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
 
     async def met(self, member: WorkerInfo, message: Message) -> None:
-        """Take one worker's numbers, and tell it those of all once they are known."""
+        """Take one worker's numbers, and send it the joined ones once they are known."""
         all_numbers = self._whole
         self._said.append(message["numbers"])
         if len({len(payloads) for payloads in self._said}) > 1:
@@ -208,6 +210,8 @@ class _Meeting:
         if len(self._said) == self._count:
             join = sum if message["how"] == ADD else max
             all_numbers.set_result([join(column) for column in zip(*self._said, strict=True)])
+            # A ranking has several exchanges: a fast worker may begin the next one before the others have this one's
+            # sums.
             self._said, self._whole = [], asyncio.get_running_loop().create_future()
         told = {"token": self._token, "numbers": await all_numbers}
         members = self._holders.turns.members
@@ -234,7 +238,7 @@ async def ask_one(
     silence_s: float,
     on_message: Callable[[Message], None] = lambda _: None,
 ) -> Message:
-    """The last message of the first worker that answers.
+    """Return the last message of the first worker that answers.
 
     Parameters
     ----------
@@ -253,7 +257,7 @@ async def ask_one(
 
     Raises
     ------
-    NoAnswer
+    NoWorkerAnswered
         When no worker answers, or two fail alike.
     SourcelightError
         What the call itself raises.

@@ -38,9 +38,9 @@ class _PhasePart:
 
 @dataclass(slots=True, eq=False)
 class ReplicaStream:
-    """What one worker sent of one repository so far. All copies hold the same rows in the same order.
+    """The rows of one repository from one worker so far. All copies hold the same rows in the same order.
 
-    `phase` is the one that is not told whole yet; `complete` is set by the worker's last message alone.
+    `phase` is the first that is not finished; `complete` is set by the worker's last message alone.
     """
 
     parts: list[_PhasePart] = field(default_factory=list)
@@ -59,11 +59,11 @@ class RepositorySlot:
 
     @property
     def complete(self) -> bool:
-        """Whether a worker told all of it."""
+        """Whether a worker has sent all of it."""
         return any(copy.complete for copy in self.copies)
 
     def over(self, phase: int) -> bool:
-        """Whether no more rows of a phase will come."""
+        """Return whether no more rows of a phase will arrive."""
         return self.given_up or any(copy.phase > phase for copy in self.copies)
 
 
@@ -91,7 +91,7 @@ class OrderedMerge:
         self._given = False
 
     def open(self, names: Sequence[str]) -> dict[str, ReplicaStream]:
-        """New copies for a worker to fill."""
+        """Open new copies for a worker to fill."""
         with self.changed:
             copies = {name: ReplicaStream() for name in names}
             for name, copy in copies.items():
@@ -105,6 +105,7 @@ class OrderedMerge:
         """
         with self.changed:
             start = 0
+            # Slices share the buffers of the batch, so its bytes are split by rows.
             share = piece.batch.nbytes / max(piece.batch.num_rows, 1)
             for name, end in zip(piece.repositories, piece.ends, strict=True):
                 stream = copies.get(name)
@@ -119,11 +120,13 @@ class OrderedMerge:
                 start = end
             last = piece.repositories[-1]
             for name, copy in copies.items():
+                # A worker sends repositories by name within a phase: those before the last one of the piece are
+                # finished in it.
                 copy.phase = max(copy.phase, piece.phase + (name < last))
             self._tell()
 
     def passed(self, copies: dict[str, ReplicaStream], names: Sequence[str]) -> None:
-        """The files of these are told."""
+        """Note that all files of these repositories have arrived."""
         with self.changed:
             for name in names:
                 if name in copies:
@@ -131,7 +134,7 @@ class OrderedMerge:
             self._tell()
 
     def complete(self, copies: dict[str, ReplicaStream]) -> list[str]:
-        """These are told whole, by the worker's last word; gives those that no other worker told before."""
+        """Mark copies as complete, after the last message; return those that no other worker had completed."""
         with self.changed:
             first = [name for name in copies if not self.slots[name].complete]
             self._unsettled -= sum(not self.slots[name].given_up for name in first)
@@ -142,7 +145,7 @@ class OrderedMerge:
             return first
 
     def drop(self, copies: dict[str, ReplicaStream]) -> list[str]:
-        """Forget what a worker sent of repositories that it did not tell whole; gives those that nobody told whole."""
+        """Drop a worker's incomplete copies; return the repositories that no worker has completed."""
         with self.changed:
             incomplete = []
             for name, copy in copies.items():
@@ -157,7 +160,7 @@ class OrderedMerge:
             return incomplete
 
     def give_up(self, names: Sequence[str]) -> None:
-        """No worker is left to ask for these."""
+        """Give up repositories for which no worker is left."""
         with self.changed:
             for name in names:
                 slot = self.slots[name]
@@ -166,21 +169,22 @@ class OrderedMerge:
             self._tell()
 
     def fail(self, error: Exception) -> None:
-        """The search as a whole can't be answered."""
+        """Fail the whole search; the reader raises the first error."""
         with self.changed:
             self.fault = self.fault or error
             self._tell()
 
     @property
     def settled(self) -> bool:
-        """Whether every repository is told whole, or given up."""
+        """Whether every repository is complete or given up."""
         return self._unsettled <= 0
 
     def full(self, names: Collection[str]) -> bool:
-        """Whether a worker that sends these should wait: enough is here, and nobody waits for what it sends."""
+        """Return whether a worker that sends these should wait: the buffer is full, and the reader needs others."""
         if self.bytes <= MAX_BYTES:
             return False
         turn = self._turn
+        # The stream that the reader waits for is never paused, or the search would wait for ever.
         return not (self.waiting and turn is not None and turn[1] in names)
 
     @property
@@ -193,7 +197,7 @@ class OrderedMerge:
         return frozenset(self.names[max(seen, 0) :])
 
     def batches(self, stopped: Callable[[], bool]) -> Iterator[Any]:
-        """All rows: by phase, in each by repository; ends early when `stopped` says so, and raises the fault.
+        """Yield all rows by phase and repository; end early when `stopped` returns True, and raise the fault.
 
         Rows of many repositories come in one batch where they are few.
         """
@@ -204,6 +208,7 @@ class OrderedMerge:
             with self.changed:
                 has_more = self._gather(gathered, stopped, look)
             look = time.monotonic() + TOGETHER_S
+            # Outside the lock: a slow reader must not keep the event loop from adding rows.
             for batch in gathered.batches():
                 self._given = True
                 yield batch
@@ -215,7 +220,7 @@ class OrderedMerge:
         return (self._phases[phase], self.names[index]) if phase < len(self._phases) and self.names else None
 
     def _gather(self, gathered: JoinedRows, stopped: Callable[[], bool], look: float) -> bool:
-        """Wait for rows that are worth giving, and from a moment on for any; False when there are no more."""
+        """Wait for enough rows, and after `look` for any; return False when there are no more."""
         while True:
             if self.fault is not None:
                 raise self.fault
@@ -247,9 +252,11 @@ class OrderedMerge:
         return _TOGETHER_BYTES if self._given else _FIRST_BYTES
 
     def _more(self, phase: int, slot: RepositorySlot, gathered: JoinedRows) -> None:
-        """Take rows of this phase that were not given yet, from the copy that has most."""
+        """Take rows of this phase that were not given yet, from the most advanced copy."""
         if not slot.copies:
             return
+        # Copies hold the same rows in the same order, as shards never change. So any copy can continue after `given`
+        # rows.
         copy = max(slot.copies, key=lambda one: (one.complete, one.phase, one.rows))
         row_index = 0
         for part in copy.parts:
@@ -265,7 +272,7 @@ class OrderedMerge:
         slot.given = max(slot.given, row_index)
 
     def _tell(self) -> None:
-        """Wake the reader if it waits for what is here now: the end, or much of what comes next."""
+        """Wake the reader if the rows it waits for are here: the end, or enough of the next repository."""
         if not self.waiting:
             return
         if self.settled or self.fault is not None:

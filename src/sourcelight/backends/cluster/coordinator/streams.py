@@ -94,7 +94,7 @@ class WorkerStreams:
         self._plain = self.order.to_plain()
 
     async def run(self) -> None:
-        """Ask until every repository is told whole or given up, whatever happens; cancelling ends all work."""
+        """Run until every repository is complete or given up; canceling ends all work."""
         loop = asyncio.get_running_loop()
         try:
             await self.turns.members.ready()
@@ -116,7 +116,7 @@ class WorkerStreams:
             self._give_up_the_rest()
 
     def _give_up_the_rest(self) -> None:
-        """Say of what nobody is asked for any more that it is not told; nothing is left but after a fault of ours."""
+        """Give up repositories that no worker is asked for any more: only after an internal error are there any."""
         left = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
         if self._fault is not None:
             reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
@@ -125,7 +125,7 @@ class WorkerStreams:
         self.slots.give_up(left)
 
     def _assign(self, names: Sequence[str]) -> None:
-        """Begin a stream at the next worker of each repository; give up those without one."""
+        """Start a stream at the next worker of each repository; try those without one a last time."""
         groups, unplaced = self.turns.groups(names)
         if unplaced:
             self._spawn(self._last_try(unplaced))
@@ -133,7 +133,7 @@ class WorkerStreams:
             self._begin(member, names_here)
 
     async def _last_try(self, names: Sequence[str]) -> None:
-        """Ask once who is there now, and of those who can have these; give up what nobody can."""
+        """Look up the workers once more and assign what they can fetch; give up the rest."""
         turns = self.turns
         retried = [name for name in names if name not in self._looked and not is_poisoned(turns.tried.get(name, ()))]
         self._looked.update(retried)
@@ -149,7 +149,7 @@ class WorkerStreams:
             self._assign(placed)
 
     def _others(self, name: str, shard: str, holders: Sequence[WorkerInfo]) -> tuple[WorkerInfo, ...]:
-        """Who may be asked after all: who holds a repository by now, who was only busy, and who can fetch it."""
+        """Return workers to ask after all: new holders, busy ones, and those that can fetch the shard."""
         live = self.turns.members.live
         asked_workers = self.turns.asked.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
@@ -200,15 +200,18 @@ class WorkerStreams:
         try:
             await exchange.begin()
             while not self._take(stream, await exchange.hear()):
+                # Not reading is the back-pressure: the socket fills, then the worker's outbox, and then its search
+                # waits.
                 while self.slots.full(stream.copies):
                     stream.paused = True
                     await asyncio.sleep(_PAUSE_S)
                 stream.paused, stream.heard, stream.silent_ticks = False, time.monotonic(), 0
         finally:
+            # Closing before the last message aborts the connection, which cancels the worker's search.
             exchange.close()
 
     def _take(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
-        """Keep what a message says; True for the last one. Raises what the worker says that the order raises."""
+        """Store the content of a message; return True for the last one. Raises the error that the worker reports."""
         if message["kind"] == "fault":
             raise error_from_plain(message)
         for piece in message.get("pieces", ()):
@@ -240,10 +243,11 @@ class WorkerStreams:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
     def _retry(self, stream: _Stream, names: Iterable[str], tried: FailedAttempt) -> None:
-        """Ask the next worker for what this one will not tell, unless another is asked for it already."""
+        """Ask the next worker for repositories that this one can't answer, unless another stream has them."""
         dropped = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in dropped:
             self.turns.failed(name, tried)
+        # A hedge may be under way for the same repository; a third copy would only be twice the work.
         elsewhere_names = {name for other in self._open for name in other.copies}
         self._assign([name for name in dropped if name not in elsewhere_names])
 
@@ -252,13 +256,13 @@ class WorkerStreams:
             self._idle.set_result(None)
 
     def _tick(self) -> None:
-        """See to those who are slow, again and again."""
+        """Check for silent and slow workers, every `_TICK_S`."""
         self._ticking = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
         self._look_for_silence()
         self._hedge()
 
     def _look_for_silence(self) -> None:
-        """Take a worker for dead that has its order and said nothing for `silence_s` seconds."""
+        """Give up workers that have their request and sent nothing for `silence_s` seconds."""
         for stream in self._open:
             if stream.exchange is not None and stream.exchange.listening:
                 stream.silent_ticks += 1
@@ -266,7 +270,7 @@ class WorkerStreams:
                     stream.exchange.give_up()
 
     def _hedge(self) -> None:
-        """Ask a second worker for what a slow one has not told whole: slow by what the others took, or silent."""
+        """Ask a second worker where one is slow compared with the others, or silent."""
         usual = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations)) if self._durations else math.inf
         now = time.monotonic()
         left = max(HEDGES, len(self._open) // HEDGED_SHARE) - sum(stream.hedge for stream in self._open)

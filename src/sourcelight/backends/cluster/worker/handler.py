@@ -37,7 +37,7 @@ _THREADS = 32
 
 
 class RequestHandler:
-    """Takes orders and carries them out beside each other, in threads of its own.
+    """Runs requests concurrently, in threads of its own.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ class RequestHandler:
         self._engines = EngineCache(storage, self.cache)
         self._posts = StatsMailbox()
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
+        # A thread of its own: fetching replicas in the background must not take threads from searches.
         self._keeping = ThreadPoolExecutor(1, "sourcelight-keeping")
         self._kept = Cancellation()
         self._running: set[Cancellation] = set()
@@ -61,7 +62,7 @@ class RequestHandler:
         self._guard = threading.Lock()
 
     def hello(self) -> Message:
-        """Versions and formats, and the shards that are here."""
+        """Return versions and formats, and the ids of cached shards."""
         return {
             "protocol": PROTOCOL,
             "versions": versions(),
@@ -83,7 +84,7 @@ class RequestHandler:
             self._keeping.submit(self._fetch_all, payload, cancellation)
 
     async def messages(self, operation: str, payload: Mapping[str, Any]) -> AsyncGenerator[Message]:
-        """Carry out an order; closing the iterator stops the work at its next check.
+        """Run a request and yield its messages; closing the iterator stops the work at its next check.
 
         Every message has ``kind``: ``pieces``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
         ``fault``.
@@ -130,7 +131,7 @@ class RequestHandler:
                 await asyncio.wait([asyncio.wrap_future(done)])
 
     def close(self) -> None:
-        """Stop all that runs."""
+        """Stop all requests and release the cache."""
         with self._guard:
             self._closed = True
             for cancellation in (*self._running, self._kept):
@@ -182,7 +183,7 @@ def _stopped() -> Message:
 
 
 def _join_pieces(pieces: list[Any]) -> list[Message]:
-    """Pieces of a search in one message, the last word in it; others as they are; a proof of life for nothing."""
+    """Join pieces of a search and its end into one message; without pieces, return a proof of life."""
     if not pieces:
         return [{"kind": "beat"}]
     messages: list[Message] = []

@@ -73,9 +73,9 @@ class Outbox:
             self._tell()
 
     async def take(self) -> tuple[list[Any], bool]:
-        """What is to be sent now, and whether it is the last; nothing at all after `BEAT_S` seconds of silence.
+        """Return the pieces to send, and whether they are the last; no pieces after `BEAT_S` seconds of silence.
 
-        What was taken before is sent by now.
+        The pieces of the call before must have been sent.
         """
         if self._taken and not self._handed:
             with self._changed:
@@ -97,11 +97,11 @@ class Outbox:
 
     @property
     def _due(self) -> bool:
-        """Whether what is here is worth sending without waiting for more."""
+        """Whether to send now, without waiting for more."""
         return self.closed or self._urgent or self._bytes >= MAX_BYTES // 2
 
     async def _until(self, moment: float, *, resting: bool) -> None:
-        """Wait for what is due, and unless `resting` for anything; not beyond a moment of the loop."""
+        """Wait for due pieces, or for any unless `resting`; at most until `moment` on the clock of the loop."""
         while self._loop.time() < moment:
             with self._changed:
                 if self._due or (self._pieces and not resting):

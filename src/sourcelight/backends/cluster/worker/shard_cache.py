@@ -80,7 +80,7 @@ class ShardCache:
         return self.folder / _KINDS[INDEX]
 
     def held(self) -> dict[str, int]:
-        """Ids of the shards that are here, and the bytes of each."""
+        """Return the ids of cached shards, and the bytes of each."""
         with self._guard:
             return {one.shard: one.size for one in self._held.values() if one.trusted}
 
@@ -88,12 +88,13 @@ class ShardCache:
     def pinned(
         self, entries: Collection[StoredShard], stop: Callable[[], None] = lambda: None
     ) -> Iterator[tuple[list[Repository], dict[str, str]]]:
-        """Hold shards while a request runs; gives the repositories, and by name why one could not be had.
+        """Hold shards while a request runs; yield the repositories, and the reason for each that failed by name.
 
         `stop` is called between files and may raise.
         """
         keys = [key_of_shard(entry) for entry in entries]
         with self._guard:
+            # Pinned before the first is fetched: fetching one shard must not evict another one of the same request.
             self._pinned.update(keys)
         try:
             repositories, failed = [], {}
@@ -108,7 +109,7 @@ class ShardCache:
                 self._pinned.subtract(keys)
 
     def keep(self, entry: StoredShard, stop: Callable[[], None]) -> None:
-        """Have a shard here if there is room for it beside all others; `stop` is called between files and may raise.
+        """Fetch a shard if it fits without evicting others; `stop` is called between files and may raise.
 
         Raises `ClusterError` and `OSError` when it can't be fetched.
         """
@@ -122,7 +123,7 @@ class ShardCache:
             pass
 
     def distrust(self, name: str) -> None:
-        """Fetch the shards of a repository again when they are asked for next: what is here can't be read."""
+        """Mark the shards of a repository as unreadable, so that the next request fetches them again."""
         with self._guard:
             for key, shard in self._held.items():
                 if shard.name == name:
@@ -130,7 +131,7 @@ class ShardCache:
                     (self.folder / "ready" / key).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let another worker use the folder."""
+        """Release the folder for another worker."""
         self._closing.close()
 
     def _repository(self, key: str, entry: StoredShard, stop: Callable[[], None]) -> Repository:
@@ -140,6 +141,7 @@ class ShardCache:
                 trusted.used = time.monotonic()
         if trusted is None:
             with self._lock_of(key):
+                # Another request may have fetched it while this one waited for the lock.
                 if self._trusted(key) is None:
                     self._fetch(key, entry, stop)
         return Repository(entry.facts, key, "git", f"{self._git}{key}", "", entry.incomplete)
@@ -159,12 +161,14 @@ class ShardCache:
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
         try:
             fetch(files.files, self.storage, self.folder / "objects", incoming, stop, check=is_replaced)
+            # Engines must close an older copy before its files are replaced.
             self.gone([key])
             for name, directory in _KINDS.items():
                 shutil.rmtree(self.folder / directory / key, ignore_errors=True)
                 (incoming / name).rename(self.folder / directory / key)
             marker = incoming / "ready"
             marker.write_text(json.dumps({"name": entry.name, "shard": entry.shard, "size": files.size}))
+            # Last of all: after a crash, `_recover` deletes whatever has no marker.
             marker.replace(self.folder / "ready" / key)
             with self._guard:
                 self._held[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
@@ -174,7 +178,7 @@ class ShardCache:
             shutil.rmtree(incoming, ignore_errors=True)
 
     def _make_room(self, key: str, size: int) -> None:
-        """Keep `size` bytes free for a shard, letting go of others."""
+        """Reserve `size` bytes for a shard; evict others if needed."""
         if self.most_bytes is None:
             return
         if size > self.most_bytes:
@@ -193,6 +197,7 @@ class ShardCache:
                 raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
             for other_key in evicted:
                 del self._held[other_key]
+            # Reserved under the same lock, so that two fetches can't count on the same free bytes.
             self._coming[key] = size
         if evicted:
             # What is mapped takes disk until it is let go of.
@@ -209,7 +214,7 @@ class ShardCache:
             shutil.rmtree(self.folder / directory / key, ignore_errors=True)
 
     def _sweep(self) -> None:
-        """Delete contents that no shard has any more."""
+        """Delete contents that no shard links to any more."""
         for path in (self.folder / "objects").rglob("*"):
             with contextlib.suppress(FileNotFoundError):
                 if path.is_file() and path.stat().st_nlink == 1:
@@ -240,7 +245,7 @@ class ShardCache:
 
 
 def key_of_shard(entry: StoredShard) -> str:
-    """What a shard's folders are called: a readable stem and the start of the shard's id."""
+    """Return the name of a shard's folders: a readable stem and the start of the shard's id."""
     return _key_of(entry.name, entry.shard)
 
 

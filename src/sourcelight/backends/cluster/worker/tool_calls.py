@@ -46,17 +46,17 @@ class StatsMailbox:
         self._guard = threading.Lock()
 
     def open(self, token: str) -> queue.SimpleQueue[list[Any]]:
-        """Where the numbers for a ranking arrive, until `close`."""
+        """Open the queue in which the numbers for a ranking arrive, until `close`."""
         with self._guard:
             return self._waiting.setdefault(token, queue.SimpleQueue())
 
     def close(self, token: str) -> None:
-        """Nothing more is wanted."""
+        """Drop the queue of a ranking."""
         with self._guard:
             self._waiting.pop(token, None)
 
     def tell(self, payload: Mapping[str, Any]) -> None:
-        """Pass on what a service says; nobody may wait for it any more."""
+        """Pass numbers of a service to the ranking that waits for them, if it still does."""
         with self._guard:
             future = self._waiting.get(str(payload["token"]))
         if future is not None:
@@ -72,11 +72,11 @@ class StatsBarrier:
     cancellation: Cancellation
 
     def add(self, numbers: Sequence[int]) -> list[int]:
-        """The sums of what all workers have."""
+        """Return the sums over all workers."""
         return self._met(ADD, numbers)
 
     def most(self, numbers: Sequence[float]) -> list[float]:
-        """The greatest of what all workers have."""
+        """Return the maxima over all workers."""
         return self._met(MOST, numbers)
 
     def _met(self, method: str, numbers: Sequence[Any]) -> list[Any]:
@@ -103,7 +103,7 @@ def call_tool(
     posts: StatsMailbox,
     distrust: Callable[[str], None],
 ) -> Message:
-    """Carry out a call; gives the last message.
+    """Run a tool call and return its last message.
 
     `missing` are repositories of the order that are not here, and why. Raises `ClusterError` where a shard turns out
     to be harmed: another worker has another copy.
@@ -172,6 +172,7 @@ def _ranked(
 
     if missing:
         return _carried("ranked", None)  # all begin again without these, or with another worker's copy
+    # The queue is opened before any number is sent: sums that arrived without one would be lost.
     meeting = StatsBarrier(lambda said: outbox.put(said, urgent=True), posts.open(order.token), context.cancellation)
     try:
         return _carried("ranked", gather_ranked(order.arguments["query"], context, meeting))

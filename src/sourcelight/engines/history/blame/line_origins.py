@@ -103,7 +103,7 @@ class LineResolver:
                 resolved[state] = reusable[state].lines, reusable[state].exact
                 continue
             resolved[state] = self._lines_of_state(state, [resolved[source] for source in sources[state]])
-            # Lines are freed after their last use: only states between the tip and its ancestors stay in memory.
+            # Lines are freed after their last use, so memory holds only those that a later state still needs.
             for source in sources[state]:
                 remaining_uses[source] -= 1
                 if not remaining_uses[source] and source not in requested_set:
