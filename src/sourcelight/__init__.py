@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sourcelight.backends.remote.recording import Recording, record, replay
     from sourcelight.client import (
         AsyncClient,
+        Backend,
         Client,
         DeepSearchAnswer,
         Export,
@@ -77,6 +78,7 @@ __version__ = "0.1.0"
 
 _CLIENT = (
     "AsyncClient",
+    "Backend",
     "Client",
     "DeepSearchAnswer",
     "Export",
@@ -108,6 +110,7 @@ _ELSEWHERE = {
 }
 __all__ = [
     "AsyncClient",
+    "Backend",
     "Client",
     "ClientNotFound",
     "ConfigurationError",
