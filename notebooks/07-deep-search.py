@@ -89,7 +89,7 @@ page = answer.to_html()
 page.startswith("<!doctype html>"), "<script" in page, len(answer.to_markdown()) > 500
 
 # %% [markdown]
-# Conversations are kept: `deepsearch_list` finds them again, `deepsearch_change` renames, shares or deletes them.
+# Conversations are kept: `deepsearch_list` finds them again; `answer.rename`, `share` and `delete` change them.
 
 # %%
 code.deepsearch_list("failed request")[["title", "status"]].drop_duplicates()

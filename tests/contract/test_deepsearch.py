@@ -44,9 +44,26 @@ def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> Non
     link = answer.share()
     assert "/deepsearch/shared/" in link
     assert code.deepsearch_read(link).title == answer.title
-    code.deepsearch_change(answer, title="Retries", starred=True)
+    last = code.last
+    answer.rename("Retries")
+    answer.star()
+    assert (answer.title, code.last) == ("Retries", last)
     assert "Retries" in set(code.deepsearch_list(starred=True)["title"])
-    code.deepsearch_change(answer, delete=True)
+    answer.unstar()
+    code.deepsearch_update(answer.url, title="Delays")
+    assert "Delays" in set(code.deepsearch_list(starred=False)["title"])
+    answer.cancel()  # nothing is under way
+    former = answer.url
+    renewed = answer.reset_link()
+    assert renewed != link
+    assert code.deepsearch_read(renewed).title == "Delays"
+    assert answer.ask("And when?").status == "complete"
+    assert code.deepsearch_reset_link(answer) == answer.url
+    for address in (former, link, renewed):
+        with pytest.raises(sl.ToolError, match="conversation not found"):
+            code.deepsearch_read(address)
+    answer.unshare()
+    answer.delete()
     with pytest.raises(sl.ToolError, match="conversation not found"):
         code.deepsearch_read(answer.url)
 

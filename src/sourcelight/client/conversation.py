@@ -42,7 +42,7 @@ class Asker(Protocol):
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
         """Ask a question in a conversation."""
 
-    async def _deepsearch_change(self, identifier: str, **changes: Any) -> ToolResult:
+    async def _deepsearch_change(self, conversation: DeepSearchAnswer | str, **changes: Any) -> Mapping[str, Any]:
         """Change a conversation."""
 
 
@@ -167,15 +167,61 @@ class DeepSearchAnswer:
         found: DeepSearchAnswer = call(lambda: asker.deepsearch(question, conversation=self))
         return found
 
-    def share(self, *, shared: bool = True) -> str:
-        """Let everyone with the link read the conversation, or end that; give the link.
+    def rename(self, title: str) -> None:
+        """Give the conversation another title.
+
+        This and the methods below block, inside a running event loop too, and raise `ToolError` where the conversation
+        is not there or not yours. Of an `AsyncClient`, await its ``deepsearch_update``, ``deepsearch_reset_link``,
+        ``deepsearch_cancel`` or ``deepsearch_delete``.
+        """
+        self._change(title=title)
+
+    def star(self) -> None:
+        """Star the conversation: ``deepsearch_list(starred=True)`` lists it."""
+        self._change(starred=True)
+
+    def unstar(self) -> None:
+        """Take the star away."""
+        self._change(starred=False)
+
+    def share(self) -> str:
+        """Let everyone with the link read the conversation; return the link.
 
         Readers need an account of the service, and see of it only what speaks of repositories that they may see.
         """
+        return self._change(shared=True)
+
+    def unshare(self) -> None:
+        """Let only yourself read the conversation again."""
+        self._change(shared=False)
+
+    def reset_link(self) -> str:
+        """Give the conversation another link, and return it; the former one opens nothing any more."""
+        return self._change(reset_link=True)
+
+    def cancel(self) -> None:
+        """Cancel the question that the conversation works on; nothing happens if it works on none."""
+        self._change(cancel=True)
+
+    def delete(self) -> None:
+        """Delete the conversation, for everyone; this answer can still be read."""
+        self._change(delete=True)
+
+    def _change(self, **changes: Any) -> str:
+        """Change the conversation; return the link for others."""
         asker = self._known()
-        answer: ToolResult = call(lambda: asker._deepsearch_change(self.identifier, shared=shared))  # noqa: SLF001 - one room
-        url = str(answer.attributes.get("share_url") or self.url)
+        attributes: Mapping[str, Any] = call(lambda: asker._deepsearch_change(self, **changes))  # noqa: SLF001 - one room
+        url = str(attributes.get("share_url") or self.url)
         return url.replace("/deepsearch/shared/", "/deepsearch/").replace("/deepsearch/", "/deepsearch/shared/")
+
+    def apply_change(self, attributes: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        """Take over the title and the address of the conversation after a change of it; for clients."""
+        if changes.get("title") is not None:
+            self.title = str(changes["title"])
+        if changes.get("reset_link") and (url := address_of(attributes)):
+            self.url = url
+            token = str(attributes.get("read_token") or "")
+            self._facts = {**self._facts, "url": url, "read_token": token, "title": self.title}
 
     def _known(self) -> Asker:
         if self._asker is None or not self.identifier:
@@ -216,6 +262,11 @@ def _text_or_path(text: str, path: str | Path | None) -> str:
     return str(path)
 
 
+def address_of(attributes: Mapping[str, Any]) -> str:
+    """Return the address of a conversation from the attributes of a result; empty when it is not known."""
+    return str(attributes.get("url") or attributes.get("share_url") or "")
+
+
 def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]:
     """What `DeepSearchAnswer` is made of, from the answer of a tool; JSON can hold it.
 
@@ -235,7 +286,7 @@ def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]
     return {
         "status": _STATUS.get(status, "running" if status in {"pending", "processing"} else "complete"),
         "title": facts.get("title") or "",
-        "url": facts.get("url") or facts.get("share_url") or "",
+        "url": address_of(facts),
         "read_token": facts.get("read_token") or "",
         "notices": list(answer.notices),
         "questions": [{name: one[name] for name in _KEPT if name in one} for one in questions],

@@ -317,7 +317,18 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
 
 
 _KEEPS_NOTHING = frozenset(
-    {"count", "count_by", "deepsearch_change", "deepsearch_list", "deepsearch_read", "explain", "repositories"}
+    {
+        "count",
+        "count_by",
+        "deepsearch_cancel",
+        "deepsearch_delete",
+        "deepsearch_list",
+        "deepsearch_read",
+        "deepsearch_reset_link",
+        "deepsearch_update",
+        "explain",
+        "repositories",
+    }
 )
 
 

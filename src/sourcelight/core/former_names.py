@@ -35,6 +35,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "Client": {
         "commits_behind": "drill_down(frame, row)",
+        "deepsearch_change": "deepsearch_update, deepsearch_cancel, deepsearch_delete or deepsearch_reset_link",
         "known": "completions",
         "last_answer": "last",
         "last_export": "last",
@@ -66,6 +67,7 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "Client.search_many": {"at_once": "concurrency", **_SEARCH},
     "Client.stream": _SEARCH,
     "DeepSearchAnswer": {"followups": "follow_ups", "turns": "steps"},
+    "DeepSearchAnswer.share": {"shared": "unshare()"},
     "SearchResult": {"page": "display_rows", "places": "links", "table": "arrow"},
     "ToolError": {"call": "tool"},
     "aconnect": _CONNECT,

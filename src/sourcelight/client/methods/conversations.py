@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.backend import Backend
-from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, conversation_facts
+from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, address_of, conversation_facts
 from sourcelight.client.methods.call import Texts, ToolCaller, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.stop_button import watch
@@ -42,7 +42,9 @@ class Asking(ToolCaller, Protocol):
     def backend(self) -> Backend:
         """What answers."""
 
-    async def _deepsearch_change(self, identifier: str, **changes: Any) -> ToolResult:
+    async def _deepsearch_change(
+        self, conversation: DeepSearchAnswer | str, progress: ProgressChoice = None, **changes: Any
+    ) -> Mapping[str, Any]:
         """Change a conversation."""
 
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
@@ -221,32 +223,25 @@ class ConversationMethods:
             DEEPSEARCH_LIST, DeepSearchListArguments(text=text, starred=starred, limit=limit), progress
         )
 
-    async def deepsearch_change(
+    async def deepsearch_update(
         self: Asking,
         conversation: DeepSearchAnswer | str,
         *,
         title: str | None = None,
         starred: bool | None = None,
         shared: bool | None = None,
-        reset_link: bool | None = None,
-        cancel: bool | None = None,
-        delete: bool | None = None,
         progress: ProgressChoice = None,
     ) -> None:
-        """Rename, star, share or delete a conversation of your own, or cancel the question that it works on.
+        """Rename, star or share a conversation of your own.
 
         Parameters
         ----------
         conversation
             An answer, its address, or its read token.
         title
-            Another title.
+            Another title; None: as it is.
         starred, shared
-            Whether it is starred; whether everyone with its link may read it.
-        reset_link
-            Give it another link; the former one opens nothing any more.
-        cancel, delete
-            Cancel its question; delete it.
+            Whether it is starred; whether everyone with its link may read it. None: as it is.
         progress
             As in `search`.
 
@@ -255,15 +250,82 @@ class ConversationMethods:
         ToolError
             For a conversation that is not there or not yours, and for what the service can't change.
         """
-        identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
-        arguments = DeepSearchChangeArguments(
-            identifier=identifier, title=title, starred=starred, shared=shared, reset_link=reset_link, cancel=cancel,
-            delete=delete,
-        )  # fmt: skip
-        await self._call(DEEPSEARCH_CHANGE, arguments, progress)
+        await self._deepsearch_change(conversation, progress, title=title, starred=starred, shared=shared)
 
-    async def _deepsearch_change(self: Asking, identifier: str, **changes: Any) -> ToolResult:
-        return await self.backend.call("deepsearch_change", {"identifier": identifier, **changes})
+    async def deepsearch_cancel(
+        self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
+    ) -> None:
+        """Cancel the question that a conversation of your own works on; nothing happens if it works on none.
+
+        Parameters
+        ----------
+        conversation
+            An answer, its address, or its read token.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        ToolError
+            For a conversation that is not there or not yours.
+        """
+        await self._deepsearch_change(conversation, progress, cancel=True)
+
+    async def deepsearch_delete(
+        self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
+    ) -> None:
+        """Delete a conversation of your own, for everyone.
+
+        Parameters
+        ----------
+        conversation
+            An answer, its address, or its read token.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        ToolError
+            For a conversation that is not there or not yours.
+        """
+        await self._deepsearch_change(conversation, progress, delete=True)
+
+    async def deepsearch_reset_link(
+        self: Asking, conversation: DeepSearchAnswer | str, *, progress: ProgressChoice = None
+    ) -> str:
+        """Give a conversation of your own another link, and return its new address; the former one opens nothing.
+
+        Parameters
+        ----------
+        conversation
+            An answer, which has the new address from then on; an address, or a read token.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        ToolError
+            For a conversation that is not there or not yours, and for a service that can't do it.
+        """
+        attributes = await self._deepsearch_change(conversation, progress, reset_link=True)
+        return address_of(attributes)
+
+    async def _deepsearch_change(
+        self: Asking, conversation: DeepSearchAnswer | str, progress: ProgressChoice = None, **changes: Any
+    ) -> Mapping[str, Any]:
+        """Change a conversation, and an answer that stands for it; `last` stays, for a change gives no result."""
+        identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
+        read_last = self._read_last
+        try:
+            frame = await self._call(
+                DEEPSEARCH_CHANGE, DeepSearchChangeArguments(identifier=identifier, **changes), progress
+            )
+        finally:
+            self._read_last = read_last
+        attributes = {str(name): value for name, value in frame.attrs.items()}
+        if isinstance(conversation, DeepSearchAnswer):
+            conversation.apply_change(attributes, changes)
+        return attributes
 
 
 class BlockingConversationMethods:
@@ -272,7 +334,10 @@ class BlockingConversationMethods:
     deepsearch = blocking(ConversationMethods.deepsearch)
     deepsearch_read = blocking(ConversationMethods.deepsearch_read)
     deepsearch_list = blocking(ConversationMethods.deepsearch_list)
-    deepsearch_change = blocking(ConversationMethods.deepsearch_change)
+    deepsearch_update = blocking(ConversationMethods.deepsearch_update)
+    deepsearch_cancel = blocking(ConversationMethods.deepsearch_cancel)
+    deepsearch_delete = blocking(ConversationMethods.deepsearch_delete)
+    deepsearch_reset_link = blocking(ConversationMethods.deepsearch_reset_link)
 
 
 def _filters(repos: Texts | None, revision: str | None) -> list[str]:
