@@ -379,7 +379,7 @@ def check(path: Path, index: Path, since: str, base: str, blamed: int) -> Compar
     git = GitHistory(str(git_dir))
     commits = list(git.commits().values())
     print(f"{path}: {len(commits):,} commits")
-    with sl.open(path, index=index, prepare=False) as code:
+    with sl.open(path, index_dir=index, background_index=False) as code:
         (name,) = code.repositories()["repository"]
         found = Comparison(name)
         began = time.monotonic()

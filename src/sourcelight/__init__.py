@@ -1,7 +1,7 @@
 """Search, explore and report on git repositories from a notebook: live streams into DataFrames, with no server needed.
 
-`open` searches repositories on this machine, `connect` a service. Everything public is here, and loaded when it is
-first used.
+`open` searches repositories on this machine, `connect` a service, `open_cluster` a cluster. Everything public
+is here, and loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
         aconnect,
         afederate,
         aopen,
+        aopen_cluster,
         asign_out,
         connect,
         federate,
         open,  # noqa: A004 - users write sourcelight.open
+        open_cluster,
         sign_out,
     )
     from sourcelight.core.errors import (
@@ -90,10 +92,12 @@ _CLIENT = (
     "aconnect",
     "afederate",
     "aopen",
+    "aopen_cluster",
     "asign_out",
     "connect",
     "federate",
     "open",
+    "open_cluster",
     "sign_out",
 )
 _ELSEWHERE = {
@@ -157,12 +161,14 @@ __all__ = [
     "aconnect",
     "afederate",
     "aopen",
+    "aopen_cluster",
     "asign_out",
     "columns_of",
     "compare_results",
     "connect",
     "federate",
     "open",
+    "open_cluster",
     "parse_query",
     "plots",
     "q",

@@ -35,7 +35,7 @@ def test_commits_that_flip_a_shared_folder_are_unread_and_named(tmp_path: Path) 
     append_file(bomb, "small.py", b"needle = 1\n", 6)
     action = """
     import warnings; warnings.simplefilter("ignore")
-    with sourcelight.open(bomb, index=index, prepare=False, progress=False) as client:
+    with sourcelight.open(bomb, index_dir=index, background_index=False, progress=False) as client:
         result = client.search("needle type:diff")
         (skipped,) = result.skipped[result.skipped["reason"] == "history-incomplete"]["message"]
         answer = f"{len(result)} {result.status} {skipped}"
@@ -131,7 +131,7 @@ def test_owners_of_branches_side_by_side_are_refused_by_name(tmp_path: Path) -> 
     bomb = branches_of_a_folder(tmp_path / "bomb", branches=150, files=40_000)
     action = """
     import warnings; warnings.simplefilter("ignore")
-    with sourcelight.open(bomb, index=index, prepare=False, progress=False) as client:
+    with sourcelight.open(bomb, index_dir=index, background_index=False, progress=False) as client:
         try:
             client.ownership("bomb")
         except sourcelight.SourcelightError as error:
@@ -147,7 +147,7 @@ def test_comparing_commits_that_differ_in_very_many_files_takes_bounded_memory(t
     bomb = flip_folders(tmp_path / "bomb", commits=2, files=2_000_000, wide=1_400)
     action = """
     import warnings; warnings.simplefilter("ignore")
-    with sourcelight.open(bomb, index=index, prepare=False, progress=False) as client:
+    with sourcelight.open(bomb, index_dir=index, background_index=False, progress=False) as client:
         compared = lambda: client.compare_revisions("bomb", "HEAD~1", "HEAD")
         for ask in (compared, lambda: client.commit_details("bomb", "HEAD")):
             try:

@@ -65,7 +65,7 @@ def assert_reads_nothing_of_it(call: dict[str, Any], repo: Path) -> None:
 
 def use_everything(repo: Path, index: Path) -> None:
     """Ask all that may start git of a repository, also of its work tree."""
-    with sourcelight.open(repo, index=index, progress=False) as client:
+    with sourcelight.open(repo, index_dir=index, progress=False) as client:
         (name,) = client.repositories()["repository"]
         client.search("needle")
         client.search("needle type:diff")
@@ -79,7 +79,7 @@ def use_everything(repo: Path, index: Path) -> None:
         client.get_contributor_repos("Ada")
         client.ownership(name)
         client.read_file(name, "kept.py")
-    with sourcelight.open(repo, index=index, worktree=True, progress=False) as client:
+    with sourcelight.open(repo, index_dir=index, worktree=True, progress=False) as client:
         assert len(client.search("needle file:kept.py return 6")) >= 0
         assert client.search("needle file:new.py").attrs is not None
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no mea
 
 SEARCH = """
 import warnings; warnings.simplefilter("ignore")
-with sourcelight.open(*places, index=index, prepare=False, progress=False) as client:
+with sourcelight.open(*places, index_dir=index, background_index=False, progress=False) as client:
     result = client.search("needle")
     answer = f"{len(result)} {list(result.skipped['message'])}"
 """
@@ -59,7 +59,7 @@ def test_three_lines_of_a_file_of_400_megabytes_are_read(tmp_path: Path) -> None
     bomb = large_file(tmp_path / "bomb")
     action = """
     import warnings; warnings.simplefilter("ignore")
-    with sourcelight.open(bomb, index=index, prepare=False, progress=False) as client:
+    with sourcelight.open(bomb, index_dir=index, background_index=False, progress=False) as client:
         frame = client.read_file("bomb", "large.txt", start_line=29_000_000, end_line=29_000_002)
         answer = list(frame["line"])
         for ask in (lambda: client.read_file("bomb", "large.txt"), lambda: client.blame("bomb", "large.txt")):
@@ -148,7 +148,7 @@ def test_huge_rules_about_files_are_refused_by_name(tmp_path: Path, name: str) -
     repo.write({name: "* text=auto\n" * 200_000})
     with pytest.raises(RepositoryError, match=re.escape(name)):
         worktree_status(repository, fresh=True)
-    with sourcelight.open(repo.path, index=tmp_path / "index", prepare=False, progress=False) as client:
+    with sourcelight.open(repo.path, index_dir=tmp_path / "index", background_index=False, progress=False) as client:
         assert len(client.search("needle")) == 1
 
 

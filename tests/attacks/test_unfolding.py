@@ -127,7 +127,7 @@ def test_a_small_file_that_differs_from_a_huge_one_is_refused_by_name(tmp_path: 
     _commit_of(bomb, difference_to_large(bomb, b"needle small\n", steps=steps))
     action = """
     import warnings; warnings.simplefilter("ignore")
-    with sourcelight.open(*places, index=index, prepare=False, progress=False) as client:
+    with sourcelight.open(*places, index_dir=index, background_index=False, progress=False) as client:
         result = client.search("needle")
         answer = f"{len(result)} {list(result.skipped['message'])} "
         try:

@@ -55,7 +55,7 @@ def in_both_schemes(page: Any, address: str = "") -> list[str]:
 
 @pytest.fixture(scope="module")
 def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index=tmp_path_factory.mktemp("index")) as client:
+    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
         yield client
 
 

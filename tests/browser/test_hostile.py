@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(folder: Path) -> Iterator[sl.Client]:
-    with sl.open(folder / "src", index=folder / "index", workers=1) as client:
+    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1) as client:
         yield client
 
 

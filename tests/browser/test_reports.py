@@ -44,7 +44,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         )
     repo.tag("v2")
     made = [folder / "contributors.html", folder / "changes.html"]
-    with sl.open(folder / "src", index=folder / "index", workers=1, prepare=False) as code:
+    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as code:
         sl.reports.contributors(code, title=f"A report {SCRIPT}{IMAGE}").to_html(made[0])
         sl.reports.changes(code, "github.com/example/demo", "v1", "v2", title=f"A report {SCRIPT}{IMAGE}").to_html(
             made[1]
@@ -127,7 +127,8 @@ def test_figures_are_dark_in_a_dark_jupyterlab(tmp_path: Path) -> None:
     repo.commit({"a.py": "one\n"}, "begin")
     cell = (
         "import sourcelight as sl\n"
-        f"code = sl.open({str(tmp_path / 'src')!r}, index={str(tmp_path / 'index')!r}, workers=1, prepare=False)\n"
+        f"code = sl.open({str(tmp_path / 'src')!r}, index_dir={str(tmp_path / 'index')!r},"
+        " index_workers=1, background_index=False)\n"
         "report = sl.reports.contributors(code, progress=False)"
     )
     lab.write_notebook(tmp_path / "report.ipynb", [cell, "report", "report.figure('activity')"])

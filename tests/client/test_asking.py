@@ -28,7 +28,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         RepositoryBuilder(folder / name, origin=f"https://example.org/a/{name}.git").commit(
             {"src/a.py": "old(1)\nnew(2)\nold(3)\n", "b.go": "new(1) <b>\n", "src/c.py": "foo bar\n"}, "x"
         )
-    with sl.open(folder, index=folder.parent / "asked-index") as client:
+    with sl.open(folder, index_dir=folder.parent / "asked-index") as client:
         yield client
 
 

@@ -38,7 +38,7 @@ def test_rows_are_those_of_numstat(tmp_path: Path) -> None:
     repo.switch("main")
     repo.commit({"a.py": "1\n3\n", "lib/b.py": None, "lib/new.py": "x\ny\nz\nw\n"}, "move")
     repo.merge("side", "join")
-    with sl.open(tmp_path / "src", index=tmp_path / "index", workers=1, prepare=False) as code:
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as code:
         frame = code.churn(by=["repository", "commit", "path"])
         rows = zip(frame["commit"], frame["path"], frame["additions"], frame["deletions"], strict=True)
         assert {(commit, path): (added, removed) for commit, path, added, removed in rows} == numstat(repo.path)

@@ -37,14 +37,14 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
 def code(
     request: pytest.FixtureRequest, repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[sl.Client]:
-    here: Any = sl.open(repo.path, index=tmp_path_factory.mktemp("index") / "here")
+    here: Any = sl.open(repo.path, index_dir=tmp_path_factory.mktemp("index") / "here")
     if request.param == "embedded":
         with here as client:
             yield client
         return
     other = RepositoryBuilder(tmp_path_factory.mktemp("there") / "other")
     other.commit({"src/models.py": "other\n"}, "other")
-    there = sl.open(other.path, index=tmp_path_factory.mktemp("index") / "there")
+    there = sl.open(other.path, index_dir=tmp_path_factory.mktemp("index") / "there")
     with here, there, sl.federate({"here": here, "there": there}) as client:
         yield client
 

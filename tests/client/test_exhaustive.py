@@ -66,7 +66,7 @@ def capped(engine: LocalEngine) -> Iterator[tuple[Service, ScriptedEngine]]:
 
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> Iterator[sl.Client]:
-    with sl.open(folder, index=folder.parent / "capped-index") as client:
+    with sl.open(folder, index_dir=folder.parent / "capped-index") as client:
         yield client
 
 

@@ -142,7 +142,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("hostile")
     repository = RepositoryBuilder(folder / "src" / "evil", origin="https://github.com/evil/lamp.git")
     repository.commit({"a\u202e<b onclick=x>.py": f"lamp {BIDI}\nnext\n", "javascript:alert(1)": "lamp\n"}, f"m {BIDI}")
-    with sl.open(folder / "src", index=folder / "index", workers=1, prepare=False) as code:
+    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as code:
         yield code
 
 

@@ -30,7 +30,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     repo.commit({"vendor/lib.c": "1\n2\n3\n4\n", "gone.lock": "x\n", "yarn.lock": "1\n"}, "update", author=BO)
     repo.commit({"yarn.lock": None, "src/a.py": "1\n2\n3\n", "package-lock.json": "{}\n" * 8}, "drop")
     repo.commit({"src/a.py": "1\n", "package-lock.json": "{}\n" * 9}, "less")
-    with sl.open(folder, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False) as client:
         yield client
 
 
@@ -71,7 +71,7 @@ def test_without_files_of_a_kind_nothing_is_owned(code: sl.Client) -> None:
 
 def test_kinds_are_told_again_after_the_call_that_told_them_first(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "src" / "demo").commit(FILES)
-    with sl.open(tmp_path / "src", index=tmp_path / "index", workers=1, prepare=False) as client:
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as client:
         assert client.churn("demo", by="path", file_kinds="lock")["path"].tolist() == ["package-lock.json"]
         assert len(client.ownership("demo", by="file", file_kinds=WRITTEN)) == 2
 

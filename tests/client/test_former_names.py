@@ -61,7 +61,7 @@ def test_a_former_parameter_of_a_method_names_the_current_one(method: str, forme
     assert former not in inspect.signature(getattr(Client, name)).parameters
 
 
-FUNCTIONS = ("connect", "federate")
+FUNCTIONS = ("connect", "federate", "open")
 OPTIONS = [(name, former) for name in FUNCTIONS for former in FORMER_NAMES[name]]
 
 
@@ -70,6 +70,7 @@ def test_a_former_parameter_of_the_package_names_the_current_one(name: str, form
     current = re.escape(FORMER_NAMES[name][former])
     with pytest.raises(TypeError, match=rf"^{name}\(\) has no parameter '{former}' any more; use {current}"):
         getattr(sl, name)(**{former: 1})
+    current = re.escape(FORMER_NAMES[f"a{name}"][former])
     with pytest.raises(TypeError, match=rf"^a{name}\(\) has no parameter '{former}' any more; use {current}"):
         anyio.run(lambda: getattr(sl, f"a{name}")(**{former: 1}))
     assert former not in inspect.signature(getattr(sl, name)).parameters

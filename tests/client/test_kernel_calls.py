@@ -98,7 +98,7 @@ update = IndexState.update
 def watched(self, event):
     update(self, event); seen.set()
 IndexState.update = watched
-stopped(seen, sl.open, 'many', index='index', workers=1, prepare=False)
+stopped(seen, sl.open, 'many', index_dir='index', index_workers=1, background_index=False)
 IndexState.update = update""",
 }
 KEPT = {"search": "10", "search_many": "20", "exhaustive": "10", "export": "10 True",

@@ -42,7 +42,7 @@ def clients(
     with (
         serving(str(folder), home=shut_environment / "large", token=TOKEN) as (_, address),
         sl.connect(address, TOKEN) as remote,
-        sl.open(folder, index=tmp_path_factory.mktemp("index")) as embedded,
+        sl.open(folder, index_dir=tmp_path_factory.mktemp("index")) as embedded,
     ):
         yield [embedded, remote]
 

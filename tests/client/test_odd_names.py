@@ -21,7 +21,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     for path in PATHS:
         builder.commit({path: "foo@bar\n"})
     RepositoryBuilder(folder / "src" / "even").commit({"newline.txt": "foo@bar a@b\n"})
-    with sl.open(folder / "src", index=folder / "index", progress=False, prepare=False) as client:
+    with sl.open(folder / "src", index_dir=folder / "index", progress=False, background_index=False) as client:
         yield client
 
 

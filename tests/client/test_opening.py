@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import time
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_opens_and_is_searched(folder: Path) -> None:
     shown: list[ProgressSnapshot] = []
-    with sl.open(folder, workers=1, progress=shown.append) as client:
+    with sl.open(folder, index_workers=1, progress=shown.append) as client:
         assert shown[-1].phase == "complete"
         result = client.search("foo")
         assert result.matches["path"].tolist() == ["a.py"]
@@ -39,14 +41,37 @@ def test_a_folder_opens_and_is_searched(folder: Path) -> None:
 
 def test_a_folder_opens_for_await(folder: Path) -> None:
     async def main() -> int:
-        async with await sl.aopen(folder, workers=1) as client:
+        async with await sl.aopen(folder, index_workers=1) as client:
             return len(await client.search("foo"))
 
     assert run(main()) == 1
 
 
+def test_options_of_opening_reach_the_index(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "repos.toml"
+    config.write_text("[repositories.demo]\nstars = 7\n", encoding="utf-8")
+    with sl.open(folder, index_dir=tmp_path / "own", config=config, max_file_bytes=3, index_workers=1) as client:
+        assert client.list_repos()["stars"].tolist() == [7]
+        assert len(client.search("foo")) == 0
+        assert client.search("file:a.py").matches["path"].tolist() == ["a.py"]
+    assert list((tmp_path / "own").iterdir())
+    with sl.open(folder, index_dir=tmp_path / "none", max_index_bytes=1, index_workers=1) as client:
+        result = client.search("foo")
+        assert (result.status, len(result), len(result.skipped)) == ("limited", 0, 1)
+
+
+def test_help_of_open_names_each_option_with_its_type() -> None:
+    text = pydoc.plain(pydoc.render_doc(sl.open))
+    assert "**options" not in text
+    for option in ("index_dir: 'str | os.PathLike[str] | None' = None", "max_index_bytes: 'int | None' = None"):
+        assert option in text
+    for name in inspect.signature(sl.open).parameters:
+        assert f"\n    {name}\n" in text, name
+    assert inspect.signature(sl.open).parameters == inspect.signature(sl.aopen).parameters
+
+
 def test_definitions_are_found_in_the_background_without_a_search(folder: Path) -> None:
-    with sl.open(folder, workers=1) as client:
+    with sl.open(folder, index_workers=1) as client:
         engine: Any = client.backend
         deadline = time.monotonic() + 30
         target = engine.engine.target_of(engine.engine.catalog.repositories[0])
@@ -56,7 +81,7 @@ def test_definitions_are_found_in_the_background_without_a_search(folder: Path) 
 
 
 def test_an_address_is_mirrored_first(folder: Path) -> None:
-    with sl.open((folder / "demo").as_uri(), workers=1) as client:
+    with sl.open((folder / "demo").as_uri(), index_workers=1) as client:
         assert client.search("foo").match_count == 1
     assert list((folder.parent / "home" / "mirrors").rglob("HEAD"))
 
@@ -64,7 +89,7 @@ def test_an_address_is_mirrored_first(folder: Path) -> None:
 def test_opening_nothing_says_where_it_looked(tmp_path: Path) -> None:
     shown: list[ProgressSnapshot] = []
     with pytest.raises(sl.NoRepositories, match="absent"):
-        sl.open(tmp_path / "absent", index=tmp_path / "index", progress=shown.append)
+        sl.open(tmp_path / "absent", index_dir=tmp_path / "index", progress=shown.append)
     assert shown[-1].phase == "failed"
     assert "absent" in shown[-1].notices[0][1]
 
@@ -78,5 +103,5 @@ def test_opening_can_be_interrupted(folder: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sl.open(folder, workers=1, progress=press)
+        sl.open(folder, index_workers=1, progress=press)
     assert shown[-1].phase == "interrupted"

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(folder, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False) as client:
         yield client
 
 
@@ -117,8 +117,8 @@ def test_nothing_is_suggested_that_is_joined_anyway(code: sl.Client) -> None:
 
 def test_services_of_a_federation_count_a_person_once_under_one_name(folder: Path, tmp_path: Path) -> None:
     with (
-        sl.open(folder / "one", index=tmp_path / "one", workers=1, prepare=False) as one,
-        sl.open(folder / "two", index=tmp_path / "two", workers=1, prepare=False) as two,
+        sl.open(folder / "one", index_dir=tmp_path / "one", index_workers=1, background_index=False) as one,
+        sl.open(folder / "two", index_dir=tmp_path / "two", index_workers=1, background_index=False) as two,
         sl.federate({"one": one, "two": two}) as code,
     ):
         frame = code.contributors()

@@ -27,7 +27,7 @@ R = "github.com/weave-fleet/weave-py"
 
 @pytest.fixture(scope="module")
 def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index=tmp_path_factory.mktemp("index")) as client:
+    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
         yield client
 
 

@@ -31,8 +31,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clients(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sl.Client, sl.Client]]:
     with ExitStack() as opened:
         index = tmp_path_factory.mktemp("index")
-        whole = opened.enter_context(sl.open(folder, index=index / "whole"))
-        parts = {name: opened.enter_context(sl.open(folder / name, index=index / name)) for name in ("beta", "alpha")}
+        whole = opened.enter_context(sl.open(folder, index_dir=index / "whole"))
+        parts = {
+            name: opened.enter_context(sl.open(folder / name, index_dir=index / name)) for name in ("beta", "alpha")
+        }
         yield whole, opened.enter_context(sl.federate(parts))
 
 

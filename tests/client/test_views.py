@@ -37,7 +37,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     repository.commit(
         {"a.py": changed, "c.bin": b"\0\1", "b<i>.txt": f"{HOSTILE}\n"}, f"subject {HOSTILE}\n\nbody", author=author
     )
-    with sl.open(folder / "src", index=folder / "index", workers=1, prepare=False) as opened:
+    with sl.open(folder / "src", index_dir=folder / "index", index_workers=1, background_index=False) as opened:
         yield opened
 
 
@@ -125,7 +125,7 @@ def test_many_files_and_long_patches_say_how_many_there_are(tmp_path: Path) -> N
     repository = RepositoryBuilder(tmp_path / "src" / "big")
     repository.commit({"x": "x\n"}, "begin")
     repository.commit({f"f{n:02}": "y\n" * (500 if n == 0 else 1) for n in range(25)}, "more")
-    with sl.open(tmp_path / "src", index=tmp_path / "index", workers=1, prepare=False) as opened:
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as opened:
         view = opened.view_commit("big", "HEAD")
         made = view._repr_mimebundle_()["text/html"]
     assert "20 of 25 files" in made
@@ -182,7 +182,7 @@ def test_files_and_commits_are_colored(tmp_path: Path) -> None:
     made = RepositoryBuilder(tmp_path / "paint")
     text = 'def one():\n    """Two\n    if three\n    """\n    return "<b>"  # four\n'
     commit = made.commit({"a.py": text, "b.unknown": "return 1\n"}, message="colors")
-    with sl.open(tmp_path, index=tmp_path / ".index", progress=False) as code:
+    with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as code:
         name = code.repositories()["repository"][0]
         shown = code.view_file(name, "a.py", 5)._repr_mimebundle_()["text/html"]
         plain = code.view_file(name, "b.unknown")._repr_mimebundle_()["text/html"]

@@ -19,7 +19,7 @@ from sourcelight.repos import Viewer
 @pytest.fixture
 def clustered(cell: Cell, shards: str) -> Iterator[sl.Client]:
     """Client over the cluster, once all its workers are there."""
-    with sl.open(cluster=cell.address, storage=shards) as client:
+    with sl.open_cluster(cell.address, shards) as client:
         wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
         yield client
 
@@ -27,7 +27,7 @@ def clustered(cell: Cell, shards: str) -> Iterator[sl.Client]:
 @pytest.fixture(scope="session")
 def calm(cell: Cell, shards: str) -> Iterator[sl.Client]:
     """Client over the cluster that no test harms, for many tests."""
-    with sl.open(cluster=cell.address, storage=shards) as client:
+    with sl.open_cluster(cell.address, shards) as client:
         wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
         yield client
 

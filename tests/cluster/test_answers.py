@@ -281,8 +281,8 @@ def test_the_manifests_of_the_docs_are_valid(tmp_path: Path) -> None:
 def test_addresses_that_are_not_encrypted_are_refused_off_loopback(shards: str) -> None:
     for address in ("tcp://10.0.0.1:8786", "10.0.0.1:8786", "http://127.0.0.1:1", "tls://"):
         with pytest.raises(sl.ConfigurationError):
-            sl.open(cluster=address, storage=shards)
+            sl.open_cluster(address, shards)
     with pytest.raises(sl.ConfigurationError, match="no shards"):
-        sl.open(cluster="tcp://127.0.0.1:1", storage=str(Path(shards) / "empty"))
-    with pytest.raises(sl.ConfigurationError, match="belong together"):
-        sl.open(cluster="tcp://127.0.0.1:1")
+        sl.open_cluster("tcp://127.0.0.1:1", str(Path(shards) / "empty"))
+    with pytest.raises(sl.ConfigurationError, match="address of its scheduler and the URL"):
+        sl.open_cluster("tcp://127.0.0.1:1", "")

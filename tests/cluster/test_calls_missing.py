@@ -39,7 +39,7 @@ def without_board(shards: str, embedded: sl.Client, tmp_path_factory: pytest.Tem
     copytree(shards, storage)
     cell = Cell(str(storage), folder, ("w1", "w2", "w3"))
     try:
-        with sl.open(cluster=cell.address, storage=str(storage)) as client:
+        with sl.open_cluster(cell.address, str(storage)) as client:
             wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
             names = {address: name for name, address in client.cluster.workers.items()}
             holders = [names[address] for address in client.cluster.replicas(BOARD)]

@@ -93,8 +93,8 @@ def both(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
     cell = Cell(str(folder / "shards"), folder / "caches", ("w1", "w2"))
     try:
         with (
-            sl.open(cluster=cell.address, storage=str(folder / "shards")) as clustered,
-            sl.open(source, index=folder / "index") as embedded,
+            sl.open_cluster(cell.address, str(folder / "shards")) as clustered,
+            sl.open(source, index_dir=folder / "index") as embedded,
         ):
             wait_until(lambda: len(clustered.cluster.workers) == 2, "workers join")
             yield clustered, embedded
@@ -138,7 +138,7 @@ def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path
     write_generation(storage, made, report.generation.id)
     cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))
     try:
-        with sl.open(cluster=cell.address, storage=str(tmp_path / "shards")) as code:
+        with sl.open_cluster(cell.address, str(tmp_path / "shards")) as code:
             wait_until(lambda: len(code.cluster.workers) == 1, "workers join")
             for query in ("needle repo:plain|lost", "type:repo plain|lost patternType:regexp", "repo:lost needle"):
                 result = code.search(query)
@@ -164,8 +164,8 @@ def test_directories_that_a_build_could_not_read_are_named(tmp_path: Path) -> No
     cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))
     try:
         with (
-            sl.open(cluster=cell.address, storage=str(tmp_path / "shards")) as clustered,
-            sl.open(source, index=tmp_path / "index") as embedded,
+            sl.open_cluster(cell.address, str(tmp_path / "shards")) as clustered,
+            sl.open(source, index_dir=tmp_path / "index") as embedded,
         ):
             wait_until(lambda: len(clustered.cluster.workers) == 1, "workers join")
             ours, theirs = clustered.search("needle"), embedded.search("needle")

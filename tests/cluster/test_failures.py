@@ -120,7 +120,7 @@ def test_a_second_cell_answers_when_the_scheduler_of_the_first_dies(
     whole = rows(embedded.search(QUERY))
     other = Cell(shards, tmp_path / "other", ("v1", "v2"))
     try:
-        with sl.open(cluster=[cell.address, other.address], storage=shards) as client:
+        with sl.open_cluster([cell.address, other.address], shards) as client:
             wait_until(lambda: len(client.cluster.workers) == 5, "workers join")
             assert rows(client.search(QUERY)) == whole
             cell.scheduler.kill()

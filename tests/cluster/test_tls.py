@@ -69,7 +69,7 @@ def test_a_cluster_behind_tls_answers_whoever_shows_a_certificate(
     cell: Cell, files: dict[str, str], shards: str, whole: list[Line]
 ) -> None:
     assert cell.address.startswith("tls://")
-    with sl.open(cluster=cell.address, storage=shards, tls=files) as client:
+    with sl.open_cluster(cell.address, shards, tls=files) as client:
         wait_until(lambda: set(client.cluster.workers) == {"w1"}, "the worker joins")
         assert all(address.startswith("tls://127.0.0.1:") for address in client.cluster.workers.values())
         result = client.search(QUERY)
@@ -81,11 +81,11 @@ def test_nobody_is_answered_without_a_certificate_of_its_authority(
 ) -> None:
     others = certified(tmp_path / "other")
     for tls in (others, {**others, "ca": files["ca"]}):
-        with sl.open(cluster=cell.address, storage=shards, tls=tls) as client:
+        with sl.open_cluster(cell.address, shards, tls=tls) as client:
             assert not client.cluster.workers
             result = client.search(QUERY)
             assert (result.status, len(result.matches)) == ("limited", 0)
     with pytest.raises(sl.ConfigurationError, match="key is not given"):
-        sl.open(cluster=cell.address, storage=shards, tls={name: files[name] for name in ("ca", "cert")})
+        sl.open_cluster(cell.address, shards, tls={name: files[name] for name in ("ca", "cert")})
     with pytest.raises(sl.ConfigurationError, match="certificates"):
-        sl.open(cluster=cell.address, storage=shards)
+        sl.open_cluster(cell.address, shards)

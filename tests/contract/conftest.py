@@ -39,7 +39,7 @@ def remote(service: str) -> Iterator[sl.Client]:
 @pytest.fixture(scope="session")
 def clustered(cell: Cell, shards: str) -> Iterator[sl.Client]:
     """Client over three workers of a cluster, which hold the fleet."""
-    with sl.open(cluster=cell.address, storage=shards) as client:
+    with sl.open_cluster(cell.address, shards) as client:
         wait_until(lambda: len(client.cluster.workers) == 3, "workers join")
         yield client
 

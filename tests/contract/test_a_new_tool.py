@@ -96,7 +96,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("catalog")
 def test_it_answers_in_this_process(folder: Path) -> None:
-    with sl.open(folder, index=folder / "index") as code:
+    with sl.open(folder, index_dir=folder / "index") as code:
         frame = blocking(echo)(code, "one-two-three", 1)
         assert frame["line"].tolist() == ["one"]
         assert frame.attrs["status"] == "complete"  # the caller asked for one
@@ -108,7 +108,7 @@ def test_it_answers_in_this_process(folder: Path) -> None:
 
 @pytest.mark.usefixtures("catalog")
 def test_it_is_served_over_mcp(folder: Path) -> None:
-    with sl.open(folder, index=folder / "index") as code:
+    with sl.open(folder, index_dir=folder / "index") as code:
         code.repositories()
         engine = code.backend.engine  # type: ignore[attr-defined]
         tools = suite_tools("default", McpOptions())

@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 @pytest.fixture(scope="module")
 def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(fleet, index=tmp_path_factory.mktemp("index")) as client:
+    with sl.open(fleet, index_dir=tmp_path_factory.mktemp("index")) as client:
         yield client
 
 

@@ -44,7 +44,7 @@ def warm(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("user")
     for name in ("src", "samples"):
         (home / name).symlink_to(fleet)
-    with sl.open(home / "samples", index=home / ".sourcelight" / "index"):
+    with sl.open(home / "samples", index_dir=home / ".sourcelight" / "index"):
         pass
     return home
 

@@ -72,7 +72,7 @@ def answers(folder: Path, home: Path) -> dict[str, Any]:
     """Ask everything; rows of complete answers, None for others."""
     os.environ["SOURCELIGHT_HOME"] = str(home)
     given: dict[str, Any] = {}
-    with sl.open(folder / "src", index=home / "index", progress=False, workers=1) as code:
+    with sl.open(folder / "src", index_dir=home / "index", progress=False, index_workers=1) as code:
         for query in QUERIES:
             given[query] = _answer(lambda query=query: _rows(code, query))  # type: ignore[misc]
         given["count"] = _answer(lambda: _frame(code.count_by("needle count:all", by=["repository"])))

@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 import sourcelight as sl
 src, index, kind, how = sys.argv[1:]
-with sl.open(src, index=index, progress=False, prepare=False) as code:
+with sl.open(src, index_dir=index, progress=False, background_index=False) as code:
     def ask():
         result = code.search("/need.e$/ count:all", progress=False)
         return result.status, len(result.matches)
@@ -123,7 +123,7 @@ def test_what_an_earlier_version_left_open_is_closed(repository: RepositoryBuild
     for place in [home, *home.rglob("*")]:
         place.chmod(0o777 if place.is_dir() else 0o666)
     # A process remembers what it closed before.
-    run = [sys.executable, "-c", "import sys, sourcelight as sl; sl.open(sys.argv[1], index=sys.argv[2]).close()"]
+    run = [sys.executable, "-c", "import sys, sourcelight as sl; sl.open(sys.argv[1], index_dir=sys.argv[2]).close()"]
     subprocess.run([*run, str(repository.path), str(home / "index")], check=True, timeout=60, capture_output=True)
     assert _open_to_others(home / "index") == []
     assert _open_to_others(home / "index-history") == []
@@ -135,7 +135,7 @@ def test_a_folder_of_somebodys_own_files_stays_open(repository: RepositoryBuilde
     own.mkdir(mode=0o755)
     (own / "letter.txt").write_text("dear all")
     (own / "letter.txt").chmod(0o644)
-    with sl.open(repository.path, index=own, progress=False, prepare=False) as code:
+    with sl.open(repository.path, index_dir=own, progress=False, background_index=False) as code:
         assert len(code.search("needle count:all", progress=False)) == 80
     assert own.stat().st_mode & 0o777 == 0o755
     assert (own / "letter.txt").stat().st_mode & 0o777 == 0o644
@@ -149,7 +149,7 @@ def _use_everything(repository: RepositoryBuilder, tmp_path: Path) -> None:
         lambda code: code.nls_search("needle"),
         lambda code: code.ownership(repository.path.name),
     ]
-    with sl.open(repository.path, index=home / "index", progress=False, prepare=False) as code:
+    with sl.open(repository.path, index_dir=home / "index", progress=False, background_index=False) as code:
         for question in ask:
             question(code)
 

@@ -101,7 +101,7 @@ def test_nothing_left_out_is_complete_with_no_item(code: sl.Client) -> None:
 def test_a_repository_without_a_commit_is_told_and_leaves_an_answer_whole(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "repositories" / "one").commit({"a.txt": "needle\n"})
     RepositoryBuilder(tmp_path / "repositories" / "empty")
-    with warnings.catch_warnings(), sl.open(tmp_path / "repositories", index=tmp_path / "index") as code:
+    with warnings.catch_warnings(), sl.open(tmp_path / "repositories", index_dir=tmp_path / "index") as code:
         warnings.simplefilter("error")
         result = code.search("needle")
         assert (result.status, result.match_count, code.count("needle")) == ("complete", 1, 1)

@@ -39,7 +39,7 @@ def make_repository(path: Path) -> RepositoryBuilder:
 
 def use_all_once(repository: RepositoryBuilder, home: Path) -> None:
     """Leave an index with its tables, a history, a generation, a state file and a recording below `home`."""
-    with sl.open(repository.path, index=home / "index") as code:
+    with sl.open(repository.path, index_dir=home / "index") as code:
         answer(code)
     report = build_generation(Catalog.open(repository.path.parent), ShardStorage(str(home / "shards")))
     assert not report.failures

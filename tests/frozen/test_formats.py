@@ -38,7 +38,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_an_index_and_a_history_answer_and_are_not_built_anew(home: Path) -> None:
     before = files(home / "index") | files(home / "index-history")
-    with sl.open(home.parent / "lamps", index=home / "index") as code:
+    with sl.open(home.parent / "lamps", index_dir=home / "index") as code:
         assert answer(code) == {
             "text": ["lamp.py"],
             "symbol": ["go/lamp.go", "lamp.py"],

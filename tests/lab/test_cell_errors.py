@@ -20,7 +20,7 @@ from sourcelight.testing import RepositoryBuilder
 def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     folder = tmp_path_factory.mktemp("errors")
     RepositoryBuilder(folder / "ledger").commit({"a.txt": "needle\n"})
-    with sl.open(folder, index=folder / ".index", progress=False) as client:
+    with sl.open(folder, index_dir=folder / ".index", progress=False) as client:
         yield client
 
 

@@ -13,7 +13,7 @@ from sourcelight.testing import RepositoryBuilder
 def test_a_client_shows_repositories_sizes_and_indexes(tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "one", origin="https://github.com/acme/one.git").commit({"a.py": "def a(): pass\n"})
     RepositoryBuilder(tmp_path / "two").commit({"b.txt": "x" * 2_000 + "\n", "c<i>.txt": "c\n"})
-    with sl.open(tmp_path, index=tmp_path / ".index", progress=False, prepare=False) as code:
+    with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False, background_index=False) as code:
         assert repr(code) == "Client(embedded: 2 repositories, 3 files, 2.0 kB of text)"
         assert repr(AsyncClient(code.backend)).startswith("AsyncClient(embedded: 2 repositories")
         html = code._repr_html_()
@@ -34,7 +34,7 @@ def test_many_repositories_are_counted(tmp_path: Path) -> None:
         (tmp_path / f"{number:02}").mkdir()
         (tmp_path / f"{number:02}" / "a.txt").write_text("a\n")
         RepositoryBuilder(tmp_path / f"{number:02}").commit({"a.txt": "a\n"})
-    with sl.open(tmp_path, index=tmp_path / ".index", progress=False, prepare=False) as code:
+    with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False, background_index=False) as code:
         assert repr(code) == "Client(embedded: 23 repositories, 23 files, 46 B of text)"
         html = code._repr_html_()
     assert html.count("<tr><td>") == 20

@@ -32,7 +32,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
         message="Add a needle",
     )
     made.git("remote", "add", "origin", "https://github.com/acme/limits.git")
-    with sl.open(folder, index=folder / ".index", progress=False) as client:
+    with sl.open(folder, index_dir=folder / ".index", progress=False) as client:
         yield client
 
 
@@ -153,7 +153,7 @@ def test_other_frames_and_plain_prints_stay_as_pandas_has_them(shell: Any, code:
 
 def test_a_closed_client_costs_only_the_links(shell: Any, tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "one").commit({"a.txt": "needle\n"})
-    with sl.open(tmp_path, index=tmp_path / ".index", progress=False) as client:
+    with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as client:
         frame = client.search("needle", progress=False).matches
     html, _ = shown(shell, frame)
     assert "<mark>needle</mark>" in html
@@ -162,7 +162,7 @@ def test_a_closed_client_costs_only_the_links(shell: Any, tmp_path: Path) -> Non
 
 def test_many_rows_show_head_and_tail(shell: Any, tmp_path: Path) -> None:
     RepositoryBuilder(tmp_path / "one").commit({"a.txt": "".join(f"needle {i}\n" for i in range(200))})
-    with sl.open(tmp_path, index=tmp_path / ".index", progress=False) as client:
+    with sl.open(tmp_path, index_dir=tmp_path / ".index", progress=False) as client:
         html, _ = shown(shell, client.search("needle count:all", progress=False).matches)
     assert html.count('<tr><th scope="row">') == pd.get_option("display.min_rows")
     assert "</mark> 0<" in html

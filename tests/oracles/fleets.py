@@ -79,7 +79,7 @@ def build(rng: Random, folder: Path, shapes: tuple[Shape, ...] = SHAPES) -> Flee
 @contextmanager
 def opened(fleet: Fleet, index: Path, **options: Any) -> Iterator[sl.Client]:
     """Client over engines in this process."""
-    with sl.open(fleet.folder, index=index, progress=False, prepare=False, **options) as client:
+    with sl.open(fleet.folder, index_dir=index, progress=False, background_index=False, **options) as client:
         yield client
 
 
@@ -102,7 +102,7 @@ def clustered(fleet: Fleet, folder: Path) -> Iterator[sl.Client]:
     assert not report.failures, report.failures
     cell = Cell(storage, folder / "caches", names=("w1", "w2"))
     try:
-        with sl.open(cluster=cell.address, storage=storage) as client:
+        with sl.open_cluster(cell.address, storage) as client:
             wait_until(lambda: len(client.cluster.workers) == 2, "workers join", within_s=_JOIN_S)
             yield client
     finally:

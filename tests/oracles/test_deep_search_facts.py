@@ -378,7 +378,7 @@ SEARCHED_AGAIN = [
 @pytest.fixture(scope="module")
 def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sourcelight.Client]:
     index = tmp_path_factory.mktemp("again")
-    with sourcelight.open(fleet, index=index, config=fleet / "repos.toml") as opened:
+    with sourcelight.open(fleet, index_dir=index, config=fleet / "repos.toml") as opened:
         yield opened
 
 

@@ -269,7 +269,7 @@ def test_links_inside_a_repository_are_not_followed(tmp_path: Path) -> None:
     (folder / "a").write_bytes(b"foo\n")
     git(folder, "add", ".")
     git(folder, "-c", "user.name=A", "-c", "user.email=a@x", "commit", "-q", "-m", "link")
-    with sl.open(tmp_path / "fleet", index=tmp_path / "index", prepare=False) as client:
+    with sl.open(tmp_path / "fleet", index_dir=tmp_path / "index", background_index=False) as client:
         assert client.list_repos()["repository"].tolist() == ["one"]
         assert set(client.search("foo count:all").matches["repository"]) == {"one"}
 
@@ -310,7 +310,7 @@ def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path
     git(folder.parent, "clone", "-q", "--bare", "--filter=tree:0", source.as_uri(), "latest")
     git(folder, "fetch", "-q", "--no-tags", "--no-filter", "origin", git(source, "rev-parse", "main^{tree}").strip())
     before = repositories.objects_of(folder)
-    with sl.open(folder.parent, index=tmp_path / "index", prepare=False) as client:
+    with sl.open(folder.parent, index_dir=tmp_path / "index", background_index=False) as client:
         name = client.list_repos()["repository"][0]
         with pytest.warns(sl.IncompleteResultWarning, match="partial clone"):
             frame = client.ownership(name, by="file", exact=True)

@@ -31,7 +31,7 @@ def trapped(tmp_path: Path) -> Trapped:
 
 
 def test_open_finds_the_two_repositories_and_the_text_of_each(trapped: Trapped, tmp_path: Path) -> None:
-    with sl.open(trapped.root, index=tmp_path / "index", prepare=False) as code:
+    with sl.open(trapped.root, index_dir=tmp_path / "index", background_index=False) as code:
         assert sorted(code.repositories()["repository"]) == [PAYMENTS, EVIL]
         matches = code.search("needle count:all").matches
     content = matches[matches["type"] == "content"] if "type" in matches else matches

@@ -238,7 +238,7 @@ def open_client(command: SearchCommand) -> Client:
     line = StatusLine()
     try:
         return sl.open(
-            *(command.paths or (".",)), worktree=command.worktree, prepare=False, progress=_show_progress(line)
+            *(command.paths or (".",)), worktree=command.worktree, background_index=False, progress=_show_progress(line)
         )
     finally:
         line.clear()

@@ -13,10 +13,12 @@ from sourcelight.client.factory import (
     aconnect,
     afederate,
     aopen,
+    aopen_cluster,
     asign_out,
     connect,
     federate,
     open,  # noqa: A004 - users write sourcelight.open
+    open_cluster,
     sign_out,
 )
 from sourcelight.client.progress import IncompleteCountWarning, IncompleteResultWarning
@@ -37,9 +39,11 @@ __all__ = [
     "aconnect",
     "afederate",
     "aopen",
+    "aopen_cluster",
     "asign_out",
     "connect",
     "federate",
     "open",
+    "open_cluster",
     "sign_out",
 ]

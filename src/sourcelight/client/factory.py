@@ -13,104 +13,164 @@ from sourcelight.client.client import AsyncClient
 from sourcelight.client.completions import closed
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting, say
+from sourcelight.client.provenance import CLUSTER
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError
 from sourcelight.core.former_names import refuses_former_parameters
-from sourcelight.display.notebook import IndexState, ProgressChoice
+from sourcelight.display.notebook import IndexState, ProgressChoice, ProgressSnapshot
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
-Place = str | os.PathLike[str]
 
 
+@refuses_former_parameters
 async def aopen(
-    *paths: Place,
+    *paths: str | os.PathLike[str],
     worktree: bool = False,
-    progress: ProgressChoice = None,
-    index: Place | None = None,
-    prepare: bool = True,
-    cluster: str | Sequence[str] = (),
-    storage: str = "",
-    tls: Mapping[str, str] | None = None,
-    **options: Any,
+    index_dir: str | os.PathLike[str] | None = None,
+    background_index: bool = True,
+    config: str | os.PathLike[str] | None = None,
+    max_file_bytes: int | None = None,
+    max_index_bytes: int | None = None,
+    index_workers: int | None = None,
+    progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> AsyncClient:
-    """Open repositories on this machine, or a cluster, for `await`; see `open`."""
-    if cluster or storage:
-        return AsyncClient(await asyncio.to_thread(_clustered, paths, cluster, storage, tls))
-    return AsyncClient(
-        await _embedded(paths, worktree=worktree, progress=progress, index=index, prepare=prepare, **options)
+    """Open repositories on this machine, for `await`; see `open`."""
+    backend = await _embedded(
+        paths,
+        worktree=worktree,
+        index_dir=index_dir,
+        background_index=background_index,
+        config=config,
+        max_file_bytes=max_file_bytes,
+        max_index_bytes=max_index_bytes,
+        index_workers=index_workers,
+        progress=progress,
     )
+    return AsyncClient(backend)
 
 
+@refuses_former_parameters
 def open(  # noqa: A001 - users write sourcelight.open
-    *paths: Place,
+    *paths: str | os.PathLike[str],
     worktree: bool = False,
-    progress: ProgressChoice = None,
-    index: Place | None = None,
-    prepare: bool = True,
-    cluster: str | Sequence[str] = (),
-    storage: str = "",
-    tls: Mapping[str, str] | None = None,
-    **options: Any,
+    index_dir: str | os.PathLike[str] | None = None,
+    background_index: bool = True,
+    config: str | os.PathLike[str] | None = None,
+    max_file_bytes: int | None = None,
+    max_index_bytes: int | None = None,
+    index_workers: int | None = None,
+    progress: bool | Callable[[ProgressSnapshot], object] | None = None,
 ) -> Client:
     """Open repositories on this machine, indexing what is not indexed yet; no server and no account.
 
     Parameters
     ----------
     paths
-        Folders: every git repository below is taken, and a folder without any as a snapshot of its files. The
+        Directories: every git repository below is opened, and a directory without any as a snapshot of its files. The
         address of a repository is mirrored first, or its mirror brought up to date.
     worktree
         Search work trees as they are on disk, in place of HEAD.
+    index_dir
+        Directory of the index; None: the user's cache directory.
+    background_index
+        Once text can be searched, index definitions and terms in the background; else the first search for
+        definitions, or the first question, begins with that.
+    config
+        A ``repos.toml`` with descriptions and other metadata of repositories; None: the one beside the repositories,
+        if any.
+    max_file_bytes
+        Files above this size are matched by name only; None: 2 MiB.
+    max_index_bytes
+        Limit of the index on disk. What does not fit is not searched, and results say so. None: no limit.
+    index_workers
+        Processes that build the index; None: one per core.
     progress
         Draws the building of the index; see `Client.search`.
-    index
-        Folder of the index; None: the user's cache folder.
-    prepare
-        Go on in the background, once text can be searched, with finding definitions and the words that questions are
-        ranked by; else the first search for them begins with that.
-    cluster, storage, tls
-        In place of `paths`: the address of a cluster's scheduler (of two for two cells), the URL of its shards, and
-        the files ``ca``, ``cert`` and ``key`` for ``tls://``. Whoever has these can run any code on the workers: they
-        are an administrator's; everyone else connects to a service.
-    options
-        Further ones of `sourcelight.backends.embedded.open_engine`, such as ``max_bytes``.
 
     Raises
     ------
     NoRepositories
         When there is nothing to search below `paths`.
     ConfigurationError
-        For an address that is none or not encrypted, or storage without shards.
+        When `config` is invalid.
+    IndexWriteFailed
+        When the index can't be written.
     """
-    if cluster or storage:
-        return Client(_clustered(paths, cluster, storage, tls))
-    return Client(call(_embedded, paths, worktree=worktree, progress=progress, index=index, prepare=prepare, **options))
+    backend = call(
+        _embedded,
+        paths,
+        worktree=worktree,
+        index_dir=index_dir,
+        background_index=background_index,
+        config=config,
+        max_file_bytes=max_file_bytes,
+        max_index_bytes=max_index_bytes,
+        index_workers=index_workers,
+        progress=progress,
+    )
+    return Client(backend)
 
 
-def _clustered(
-    paths: tuple[Place, ...], cluster: str | Sequence[str], storage: str, tls: Mapping[str, str] | None
-) -> Any:
+async def aopen_cluster(
+    scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None
+) -> AsyncClient:
+    """Open a cluster, for `await`; see `open_cluster`."""
+    return AsyncClient(await asyncio.to_thread(_cluster, scheduler, storage, tls))
+
+
+def open_cluster(scheduler: str | Sequence[str], storage: str, *, tls: Mapping[str, str] | None = None) -> Client:
+    """Open the repositories of a cluster, without a service between.
+
+    Whoever has these addresses and files can run any code on the workers: they are an administrator's. Everyone else
+    connects to a service.
+
+    Parameters
+    ----------
+    scheduler
+        Address of the cluster's scheduler; of two schedulers for two cells.
+    storage
+        URL of the cluster's shards.
+    tls
+        Files ``ca``, ``cert`` and ``key`` for addresses with ``tls://``.
+
+    Returns
+    -------
+    Client
+        With the same methods as any other. Its `cluster` describes the workers and the generation.
+
+    Raises
+    ------
+    ConfigurationError
+        For an address that is invalid or not encrypted, or storage without shards.
+    MissingExtra
+        When the extra ``cluster`` is not installed.
+    """
+    return Client(_cluster(scheduler, storage, tls))
+
+
+def _cluster(scheduler: str | Sequence[str], storage: str, tls: Mapping[str, str] | None) -> Any:
     from sourcelight.backends import embedded
     from sourcelight.backends.cluster.connection import ClusterConnection
     from sourcelight.backends.cluster.engine import ClusterEngine
 
-    if paths:
-        raise ConfigurationError("a cluster has its repositories in storage: give no paths beside cluster=")
-    if not cluster or not storage:
-        raise ConfigurationError("cluster= and storage= belong together: a scheduler's address, and a URL of shards")
-    schedulers = (cluster,) if isinstance(cluster, str) else tuple(cluster)
+    if not scheduler or not storage:
+        raise ConfigurationError("a cluster needs the address of its scheduler and the URL of its shards")
+    schedulers = (scheduler,) if isinstance(scheduler, str) else tuple(scheduler)
     engine = ClusterEngine(ClusterConnection(schedulers, storage, tls=tls))
-    return embedded.EmbeddedBackend(engine, name=f"cluster {', '.join(schedulers)}")
+    return embedded.EmbeddedBackend(engine, name=f"{CLUSTER}{', '.join(schedulers)}")
 
 
 async def _embedded(
-    paths: tuple[Place, ...],
+    paths: tuple[str | os.PathLike[str], ...],
     *,
     worktree: bool,
+    index_dir: str | os.PathLike[str] | None,
+    background_index: bool,
+    config: str | os.PathLike[str] | None,
+    max_file_bytes: int | None,
+    max_index_bytes: int | None,
+    index_workers: int | None,
     progress: ProgressChoice,
-    index: Place | None,
-    prepare: bool,
-    **options: Any,
 ) -> Any:
     cancellation = Cancellation()
     state = IndexState(", ".join(os.fspath(p) for p in paths))
@@ -125,9 +185,17 @@ async def _embedded(
             for p in paths
         ]
         engine = embedded.open_engine(
-            local, index=index, worktree=worktree, progress=state.update, cancellation=cancellation, **options
+            local,
+            index=index_dir,
+            config=config,
+            worktree=worktree,
+            max_file_size=max_file_bytes,
+            max_bytes=max_index_bytes,
+            workers=index_workers,
+            progress=state.update,
+            cancellation=cancellation,
         )
-        if prepare:
+        if background_index:
             targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
             engine.definitions.start(targets)
             engine.words.start(targets)

@@ -23,6 +23,8 @@ PROVENANCE = (
 """Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
 FEDERATION = "federation of "
 """How the endpoint of several services begins; their names follow."""
+CLUSTER = "cluster "
+"""How the endpoint of a cluster begins; the addresses of its schedulers follow."""
 _LONGEST = 2_000
 
 _lock = threading.Lock()
@@ -80,6 +82,8 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     how = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
     if str(endpoint).startswith(FEDERATION):
         how = "sourcelight.federate(…)"
+    elif str(endpoint).startswith(CLUSTER):
+        how = "sourcelight.open_cluster(…)"
     raise ClientNotFound(
         f"what this frame came from ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
     )

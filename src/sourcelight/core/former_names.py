@@ -20,6 +20,13 @@ _CONNECT = {
     "timeout_s": "sign_in_timeout_s",
 }
 _SEARCH = {"chunk_matches": "context_lines", "display": "limit", "max_line_len": "max_line_bytes"}
+_OPEN = {
+    "index": "index_dir",
+    "max_bytes": "max_index_bytes",
+    "max_file_size": "max_file_bytes",
+    "prepare": "background_index",
+    "workers": "index_workers",
+}
 FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "%ask": {"--more": "--continue"},
     "%search": {"--lines": "--context", "--pattern": "--pattern-type"},
@@ -72,10 +79,12 @@ FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
     "ToolError": {"call": "tool"},
     "aconnect": _CONNECT,
     "afederate": {"silence_s": "idle_timeout_s"},
+    "aopen": {**_OPEN, **dict.fromkeys(("cluster", "storage", "tls"), "aopen_cluster(scheduler, storage)")},
     "changes": {"by": "period", "code": "client"},
     "connect": _CONNECT,
     "contributors": {"by": "period", "code": "client", "since": "after", "until": "before"},
     "federate": {"silence_s": "idle_timeout_s"},
+    "open": {**_OPEN, **dict.fromkeys(("cluster", "storage", "tls"), "open_cluster(scheduler, storage)")},
     "plots": {"activity": "calendar", "matches": "bars"},
     "q": {"type_": "result_type"},
     "reports": {"Number": "Metric", "Table": "ReportTable"},

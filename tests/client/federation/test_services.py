@@ -40,7 +40,7 @@ def service(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def here(folders: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(folders[0], index=tmp_path_factory.mktemp("here-index")) as client:
+    with sl.open(folders[0], index_dir=tmp_path_factory.mktemp("here-index")) as client:
         yield client
 
 

@@ -240,7 +240,7 @@ def test_answers_that_may_change_are_not_kept(tmp_path: Path) -> None:
     """The same commits give another number tomorrow, or after a new tag."""
     repo = RepositoryBuilder(tmp_path / "tree")
     repo.commit({"a.py": "def one():\n    pass\n"})
-    with sourcelight.open(tmp_path / "tree", index=tmp_path / "index") as code:
+    with sourcelight.open(tmp_path / "tree", index_dir=tmp_path / "index") as code:
         for question, kept in (
             ("How many functions are in a.py?", True),
             ("How many commits in the last 30 days?", False),

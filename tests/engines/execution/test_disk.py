@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def _open(home: Path) -> sl.Client:
-    return sl.open(home / "src", index=home / "index", progress=False, prepare=False)
+    return sl.open(home / "src", index_dir=home / "index", progress=False, background_index=False)
 
 
 def _rows(client: sl.Client) -> dict[str, int]:

@@ -50,7 +50,7 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reposito
 @pytest.fixture(scope="module")
 def code(repositories: dict[str, RepositoryBuilder], tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     folder: Path = repositories["two"].path.parent
-    with sl.open(folder, index=tmp_path_factory.mktemp("index")) as client:
+    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index")) as client:
         yield client
 
 

@@ -25,7 +25,7 @@ TEXT = "\n".join([*LINES, ""])
 def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     folder = tmp_path_factory.mktemp("terms")
     make_repo(folder / "src", {"a.txt": TEXT, "term1.txt": "by name\n", "b c.txt": "zz top\n"})
-    with sl.open(folder / "src", index=folder / "index") as client:
+    with sl.open(folder / "src", index_dir=folder / "index") as client:
         yield client
 
 

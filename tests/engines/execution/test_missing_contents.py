@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(folder, index=tmp_path_factory.mktemp("index")) as client:
+    with sl.open(folder, index_dir=tmp_path_factory.mktemp("index")) as client:
         yield client
 
 
@@ -115,7 +115,7 @@ def test_what_one_revision_lacks_is_not_lost_over_another(tmp_path: Path) -> Non
     origin.commit({"b.txt": None, "c.bin": b"\0"})
     clone = origin.clone(tmp_path / "src" / "partial", "--filter=blob:none")
     assert clone.git("rev-list", "--objects", "--all", "--missing=print").count("?") == 1
-    with sl.open(tmp_path / "src", index=tmp_path / "index") as code:
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
         result = code.search("repo:partial@old:HEAD needle count:all")
     assert list(result.skipped["reason"]) == ["document-binary", "document-missing"]
 
@@ -129,7 +129,7 @@ def test_a_count_says_what_a_search_says(tmp_path: Path, lack: str) -> None:
     else:
         other = repo.git("hash-object", "-w", "--stdin", stdin=b"thread\n")
         repo.git("replace", repo.git("rev-parse", "HEAD:a.txt"), other)
-    with sl.open(tmp_path / "src", index=tmp_path / "index") as code:
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index") as code:
         result, counts = code.search("needle"), code.count_by("needle", by="repository")
     assert result.status == counts.attrs["status"] == "limited"
     assert counts.attrs["reasons"] == "; ".join(result.reasons)

@@ -21,7 +21,7 @@ def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 repo, index, wait_s = RepositoryBuilder(sys.argv[1]), sys.argv[2], float(sys.argv[3])
-with sl.open(repo.path, index=index, prepare=False, progress=False) as code:
+with sl.open(repo.path, index_dir=index, background_index=False, progress=False) as code:
     ask = lambda: (lambda found: print(found.status, len(found), *found.skipped["reason"]))(code.search("needle"))
     ask()
     repo.commit({"later.txt": "needle " * 2000})

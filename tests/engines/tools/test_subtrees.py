@@ -43,7 +43,9 @@ def _put_below(repo: RepositoryBuilder, branch: str, folder: str) -> None:
 
 @pytest.fixture(scope="module")
 def code(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(repo.path.parent, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+    with sl.open(
+        repo.path.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
+    ) as client:
         yield client
 
 
@@ -87,5 +89,5 @@ def test_a_history_that_was_merged_at_the_top_stays_there(tmp_path: Path) -> Non
     repo.git("fetch", "-q", other.path.as_uri(), "main:other")
     env = identity(AUTHOR, AUTHOR, repo._date)
     repo.git("merge", "-q", "--allow-unrelated-histories", "-m", "join", "other", env=env)
-    with sl.open(tmp_path / "src", index=tmp_path / "index", workers=1, prepare=False) as client:
+    with sl.open(tmp_path / "src", index_dir=tmp_path / "index", index_workers=1, background_index=False) as client:
         assert set(client.churn("app", by="directory")["directory"]) == {"a/", "b/"}

@@ -40,7 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(place, index=tmp_path_factory.mktemp("index")) as client:
+    with sl.open(place, index_dir=tmp_path_factory.mktemp("index")) as client:
         yield client
 
 
@@ -186,7 +186,7 @@ def test_groups_are_refused_in_words(code: sl.Client) -> None:
 
 
 def test_a_frame_asks_what_it_came_from_or_whom_it_is_told(code: sl.Client, place: Path, tmp_path: Path) -> None:
-    with sl.open(place, index=tmp_path / "index") as other:
+    with sl.open(place, index_dir=tmp_path / "index") as other:
         frame = other.search("file:a.py beta").matches
     with pytest.raises(sl.ClientNotFound):
         frame.assign().pipe(_foreign).code.context()

@@ -40,7 +40,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(repository, index=tmp_path_factory.mktemp("index"), progress=False, prepare=False) as client:
+    with sl.open(
+        repository, index_dir=tmp_path_factory.mktemp("index"), progress=False, background_index=False
+    ) as client:
         yield client
 
 

@@ -45,7 +45,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    with sl.open(repository.parent, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+    with sl.open(
+        repository.parent, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
+    ) as client:
         yield client
 
 

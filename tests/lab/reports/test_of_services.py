@@ -100,7 +100,7 @@ def test_a_remote_report_of_what_is_not_there_says_so(code: sl.Client) -> None:
 
 
 def test_a_service_s_people_are_joined_by_address_as_at_home(code: sl.Client, folder: Path, tmp_path: Path) -> None:
-    with sl.open(folder, index=tmp_path / "index", workers=1, prepare=False) as here:
+    with sl.open(folder, index_dir=tmp_path / "index", index_workers=1, background_index=False) as here:
         for joined in (True, False):
             keys = ["author", "author_email", "commits", "merges", "additions", "deletions"]
             ours, theirs = (client.contributors("demo", join_addresses=joined)[keys] for client in (here, code))

@@ -20,7 +20,9 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
     repo.commit({"a.py": "one\n"}, "begin")
     repo.tag("v1")
     repo.commit({"a.py": "two\n"}, "go on")
-    with sl.open(repo.path, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+    with sl.open(
+        repo.path, index_dir=tmp_path_factory.mktemp("index"), index_workers=1, background_index=False
+    ) as client:
         yield client
 
 
