@@ -41,7 +41,7 @@ _AHEAD = 8  # events that a producer may be ahead of its consumer; each holds a 
 
 
 class Drawable(Protocol):
-    """What the waiting thread draws; see `sourcelight.display.notebook.Painter`."""
+    """Something that the waiting thread draws; see `sourcelight.display.notebook.Painter`."""
 
     def paint(self) -> None:
         """Draw if it is time to."""

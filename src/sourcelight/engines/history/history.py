@@ -137,7 +137,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identities:
-    """Who wrote: one item for each distinct name and address, as written and as ``.mailmap`` of HEAD maps it.
+    """Authors and committers: each distinct name and address, as written and as ``.mailmap`` of HEAD maps it.
 
     `person` numbers the distinct mapped pairs; `person_names` and `person_emails` belong to these numbers.
     """
@@ -167,7 +167,7 @@ class Paths(Sequence[bytes]):
         return self._raw[index]
 
     def text(self, index: int) -> str:
-        """Give a path as text, invalid UTF-8 as U+FFFD."""
+        """Return a path as text, invalid UTF-8 as U+FFFD."""
         return self._raw[index].decode("utf-8", "replace")
 
     @cached_property
@@ -205,14 +205,14 @@ class History:
     _memory: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, name: str, make: Callable[[], _Value]) -> _Value:
-        """Give what `make` makes, made once and kept as long as this snapshot: tables that every search needs."""
+        """Return the value of `make`, computed once for this snapshot: tables that every search needs."""
         if name not in self._memory:
             self._memory[name] = make()
         value: _Value = self._memory[name]
         return value
 
     def is_unchanged(self) -> bool:
-        """Tell whether its files on disk are still those that were opened, as they were."""
+        """Return whether its files on disk are still the ones that were opened, unchanged."""
         return all(segment.file.is_unchanged() for segment in self.segments)
 
     @cached_property
@@ -323,11 +323,13 @@ class History:
         """All blocks; of one change by ``changes.block_starts``."""
         row = self._offset("block_row", self.bases.rows)
         removed_counts = [
+            # The sign bit of a row is 1 for removed lines.
             np.add.reduceat((s["rows"] >> 31).astype(np.int64), s["block_row"].astype(np.int64))
             for s in self.segments
             if s.blocks
         ]
         removed = _concatenate(removed_counts, np.int64)
+        # Blocks cover all rows without a gap, so one ends where the next begins.
         ends = np.append(row[1:], self.bases.rows[-1])
         return Blocks(
             old=self._column("block_old", np.uint32).astype(np.int64),
@@ -338,7 +340,7 @@ class History:
         )
 
     def position(self, oid: str) -> int | None:
-        """Give the number of a commit by its 40 hex digits; None when it is not here."""
+        """Return the number of a commit by its 40 hex digits; None when it is not here."""
         raw = bytes.fromhex(oid)
         for base, segment in zip(self.bases.commits, self.segments, strict=False):
             local_position = segment.find(raw)
@@ -347,12 +349,12 @@ class History:
         return None
 
     def oid(self, commit: int) -> str:
-        """Give the 40 hex digits of a commit."""
+        """Return the 40 hex digits of a commit."""
         raw: bytes = self.commits.oid[commit].tobytes()
         return raw.hex()
 
     def reachable(self, oid: str) -> BoolArray:
-        """Tell for each commit whether it is `oid` or has it as a descendant; not to be written to.
+        """Return a mask of `oid` and its ancestors; do not write to it.
 
         Raises KeyError for a commit that is not here.
         """
@@ -371,11 +373,11 @@ class History:
         return len(numbers), tuple(self.oid(int(number)) for number in numbers[: -_MAX_NAMES - 1 : -1])
 
     def message(self, commit: int) -> str:
-        """Give a commit's message without the white space around it; invalid UTF-8 as U+FFFD."""
+        """Return a commit's message without surrounding white space; invalid UTF-8 as U+FFFD."""
         return self._text("message", commit)
 
     def subject(self, commit: int) -> str:
-        """Give a commit's subject as git has it (``%s``): the first paragraph of the message on one line."""
+        """Return a commit's subject as git has it (``%s``): the first paragraph of the message on one line."""
         return self._text("subject", commit)
 
     def _text(self, name: str, commit: int) -> str:
@@ -387,7 +389,7 @@ class History:
         return bytes(raw).decode("utf-8", "replace")
 
     def line(self, row: int) -> bytes:
-        """Give the text of a row, without its newline."""
+        """Return the text of a row, without its newline."""
         segment_index = bisect_right(self.bases.rows, row) - 1
         segment = self.segments[segment_index]
         number = int(segment["rows"][row - self.bases.rows[segment_index]] & LINE)
@@ -417,6 +419,7 @@ class SegmentBases:
 
 
 def _concatenate(arrays: Sequence[AnyArray], dtype: Any) -> AnyArray:
+    # One segment is the common case: its mapped array is used as it is, without a copy.
     if len(arrays) == 1:
         only = arrays[0]
         return only.view(dtype) if only.dtype.itemsize == np.dtype(dtype).itemsize else only.astype(dtype)
@@ -424,10 +427,11 @@ def _concatenate(arrays: Sequence[AnyArray], dtype: Any) -> AnyArray:
 
 
 def ancestors(parent_starts: Int64Array, parents: NDArray[np.int32], tip: int) -> BoolArray:
-    """Tell for each commit whether `tip` has it behind it, itself included; parents come before children."""
+    """Return a mask of `tip` and its ancestors; parents come before children."""
     mask = bytearray(len(parent_starts) - 1)
     mask[tip] = 1
     starts, flat_parents = parent_starts[: tip + 2].tolist(), parents.tolist()
+    # Parents have lower numbers than children, so one pass downwards reaches all ancestors.
     for commit in range(tip, -1, -1):
         if mask[commit]:
             for parent in flat_parents[starts[commit] : starts[commit + 1]]:

@@ -21,7 +21,7 @@ ALL_REFS = ("HEAD", "refs/heads/*", "refs/remotes/*", "refs/tags/*")
 
 @dataclass(frozen=True, slots=True)
 class HistoryProgress:
-    """How far an update is: repositories done, and commits read of those that the one at hand needs."""
+    """Progress of an update: repositories done, and commits read of the current one."""
 
     repositories_done: int
     repositories_total: int
@@ -32,7 +32,7 @@ class HistoryProgress:
 
 @dataclass(frozen=True, slots=True)
 class HistoryReport:
-    """What an update did.
+    """The outcome of an update.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class HistoryStore(Protocol):
         ...
 
     def is_current(self, repository: Repository, revision: str = "") -> bool:
-        """Tell whether the history behind `revision` (empty: HEAD, as it stands now) is all there; cheap."""
+        """Return whether the history of `revision` (empty: the current HEAD) is complete; cheap."""
         ...
 
     def open(self, repository: Repository) -> History:

@@ -194,7 +194,7 @@ _SERVICES = re.compile(
 
 @lru_cache(maxsize=1 << 16)
 def is_bot(name: str, email: str) -> bool:
-    """Tell whether an identity is a program, by `BOT_RULE`."""
+    """Return whether an identity is a program, by `BOT_RULE`."""
     local = email.partition("@")[0]
     # GitHub's noreply addresses have a number before the login.
     local = local.partition("+")[2] or local

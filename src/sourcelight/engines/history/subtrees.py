@@ -42,7 +42,7 @@ class Layout:
     moved: BoolArray
 
     def text(self, number: int) -> str:
-        """Give a path as text, invalid UTF-8 as U+FFFD."""
+        """Return a path as text, invalid UTF-8 as U+FFFD."""
         return self.names[number].decode("utf-8", "replace")
 
 
@@ -99,12 +99,13 @@ def _layout(history: History, repository: Repository, commit: str, cancellation:
 def _prefixes(
     history: History, repository: Repository, commit: str, cancellation: Cancellation | None
 ) -> dict[int, bytes]:
-    """The directory of each commit that has one, with a slash at its end."""
+    """Return the directory of each commit that has one, with a slash at its end."""
     reached = np.flatnonzero(history.reachable(commit)).tolist()
     commits = history.commits
     starts, flat = commits.parent_starts.tolist(), commits.parents.tolist()
     parents = {number: [at for at in flat[starts[number] : starts[number + 1]] if at >= 0] for number in reached}
     roots = [number for number in reached if not parents[number]]
+    # Only a second root can have been merged as a subtree.
     if len(roots) < 2:
         return {}
     first = reached[-1] if history.position(commit) is None else history.position(commit)
@@ -141,7 +142,7 @@ def _prefixes(
 
 
 def _directory(reader: ObjectReader, merge: str, parent: str) -> bytes:
-    """The directory of a merge that has most of the files of a parent under their names; empty for the top."""
+    """Return the directory of a merge with most files of a parent under their names; empty for the top."""
     try:
         merge_tree, parent_tree = reader.tree(merge), reader.tree(parent)
     except (RepositoryError, RevisionNotFound):  # too large, or missing from the clone: its paths stay as they are

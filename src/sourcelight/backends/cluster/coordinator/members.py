@@ -27,13 +27,13 @@ from sourcelight.core.errors import (
 )
 
 GONE = (WorkersUnreachable, TimeoutError)
-"""What says that the worker itself is gone, and not only this work at it."""
+"""Errors that mean that the worker itself is gone, and not only this request."""
 
 RETRIED = (*GONE, ClusterError, Cancelled)
-"""What another worker may not meet when a tool is called; anything else belongs to the call."""
+"""Errors of a tool call that another worker may not have; all others belong to the call."""
 
 ASKED_WRONG = (QueryError, PatternError)
-"""What belongs to a search itself; whatever else a worker meets, another may not."""
+"""Errors that belong to a search itself; another worker may not have any other."""
 
 _ELSEWHERE = (StorageError, ShardDamaged, Cancelled, *GONE)
 

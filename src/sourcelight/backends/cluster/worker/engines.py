@@ -107,7 +107,7 @@ class EngineCache:
         return engine
 
     def _forget(self, keys: Collection[str]) -> None:
-        """Let go of files of shards that are no longer here, or are fetched again."""
+        """Close engines and files of shards that are evicted or fetched again."""
         removed = set(keys)
         self._engines.discard_where(lambda key: not removed.isdisjoint(key[1]))
         self._store.forget(keys)

@@ -35,7 +35,7 @@ Definitions have one of their own where they come before the files of all reposi
 
 @dataclass(slots=True)
 class SearchOutcome:
-    """What a search has to say beside its matches; by repository name where it is a mapping.
+    """The outcome of a search besides its matches; mappings are by repository name.
 
     `excluded` names the repositories of the order that the query does not search, as is known only here, where refs and
     files are: no such revision, a predicate that fails.
@@ -69,7 +69,7 @@ class ShardSearchExecution(SearchExecution):
     _passed: list[str]
 
     def pieces(self, limit: int) -> Iterator[ResultPiece | RepositoriesDone | RepositoriesFailed]:
-        """What is found, as it is found: repository by repository in each phase."""
+        """Yield matches as they are found, by repository in each phase."""
         self.outcome = SearchOutcome()
         engine = self.engine
         self.cancellation.limit(self._allowed_s())

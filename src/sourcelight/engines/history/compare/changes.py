@@ -206,7 +206,7 @@ _HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What changed in one file.
+    """The difference of one file.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ _LIST_BYTES_PER_FILE = 400
 
 @dataclass(slots=True)
 class Comparison:
-    """What differs between two commits.
+    """The differences between two commits.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class _ComparisonCache:
 
 @dataclass(slots=True)
 class _CacheEntry:
-    """What is kept of two trees: the list, the patches made so far, and about how many bytes these take."""
+    """Cached comparison of two trees: the list, the patches made so far, and their approximate bytes."""
 
     trees: tuple[str, str]
     changes: tuple[FileChange, ...]

@@ -123,7 +123,7 @@ _NEWLINE = 1 << ord("\n")
 
 
 def fits_a_line(pattern: CompiledPattern) -> bool:
-    """Tell whether a pattern can match in a text without newlines; True where that can't be told."""
+    """Return whether a pattern can match in a text without newlines; True when unknown."""
     if pattern.kind == "literal":
         return "\n" not in pattern.text
     if not pattern.multi_line:

@@ -68,7 +68,7 @@ def commit_batch(history: History, commits: Int64Array) -> Batch:
 def line_batches(
     history: History, matches: DiffMatches, rows: int = BATCH_ROWS, stopped: Stopped = never
 ) -> Iterator[Batch]:
-    """Batches of changed lines, newest commit first; columns are those of the table ``diff_lines``."""
+    """Yield batches of changed lines, newest commit first; columns are those of the table ``diff_lines``."""
     for start in range(0, max(1, len(matches.rows)), rows):
         yield line_batch(
             history,
@@ -86,7 +86,7 @@ def line_batch(
     patterns: Sequence[CompiledPattern] = (),
     stopped: Stopped = never,
 ) -> Batch:
-    """One batch of changed lines; see `line_batches`."""
+    """Return one batch of changed lines; see `line_batches`."""
     commits = history.changes.commit[changes].astype(np.int64)
     distinct, commit_of_row = np.unique(commits, return_inverse=True)
     columns = history.commits
@@ -113,14 +113,14 @@ def line_batch(
 
 
 def int32_of(column: Column) -> NDArray[np.int32]:
-    """A column of 32-bit numbers as an array, without loading pandas as pyarrow's own way does."""
+    """Return a column of 32-bit numbers as an array; pyarrow's own conversion would import pandas."""
     if not len(column):
         return np.zeros(0, np.int32)
     return np.frombuffer(column.buffers()[1], np.int32, len(column), 4 * column.offset)
 
 
 def constant(value: str, rows: int) -> Column:
-    """A dictionary-encoded column of one value."""
+    """Return a dictionary-encoded column of one value."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
 
 

@@ -31,7 +31,7 @@ BYTES_PER_BYTE = 64
 """Bytes of patches for each byte of packs: histories of known projects have 0.2 to 4."""
 
 MANY_FILES, MANY_LINES, MANY_BYTES = 1_000, 100_000, 4 << 20
-"""What makes a commit a large one. Large ones may take half of the allowance, so that the others have the rest."""
+"""Size above which a commit is large. Large ones may take half of the allowance, so the rest is for others."""
 
 EFFORT = 4
 """How many times the allowance git may write before the rest is unread: also what is then refused costs time."""

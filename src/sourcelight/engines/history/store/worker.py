@@ -53,10 +53,10 @@ CPU_S = 300
 """Processor time for a run of commits; one that takes it all is left unread, and the run goes on behind it."""
 
 START_BYTES = 1 << 20
-"""What a start of git counts as, in bytes that it writes: about 50 ms."""
+"""Bytes of output that a start of git counts as: about 50 ms."""
 
 OUT_OF_TIME_BYTES = 128 << 20
-"""What a git that took all its processor time counts as."""
+"""Bytes of output that a git counts as when it used up its processor time."""
 
 _OUT_OF_TIME = frozenset({-9, -24})  # SIGKILL and SIGXCPU, of the limit of processor time
 _MARK = b"\n" + COMMIT_MARK
