@@ -129,8 +129,10 @@ def build(folder: IndexFolder, source: BlobSource, options: BuildOptions, tree: 
     try:
         return _build(folder, source, options, tree)
     except IndexDamaged:
+        # Damage that is found only when an old shard is copied: build everything anew instead of failing.
         return _build(folder, source, replace(options, rebuild=True), tree)
     finally:
+        # Also after a failure: no manifest names the shards written so far.
         folder.discard_unneeded()
 
 
@@ -144,6 +146,7 @@ def _build(folder: IndexFolder, source: BlobSource, options: BuildOptions, tree:
         previous, existing = EMPTY, _ExistingBlobs()
     ids = [tree.blob_ids[offset : offset + BLOB_ID_BYTES] for offset in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
     step = _BuildStep(folder.path, source, options, existing)
+    # The new view replaces that of its revision and any other of its commit.
     views = [view for view in previous.views if view.revision != options.revision and view.commit != options.commit]
     views = recent_views(folder.path, views, in_use_s=_IN_USE_S)
     protected = [view for view in views if view.protected]
@@ -157,6 +160,7 @@ def _build(folder: IndexFolder, source: BlobSource, options: BuildOptions, tree:
     entry, used = step.write_view(tree.paths, ids)
     used.update(name for view in views for name in CommitView(folder.path / view.name).shards if not is_loose(name))
     shards = {shard.name: shard for shard in (*previous.shards, *step.existing.shards) if shard.name in used}
+    # The last step makes all of it visible at once. A build that dies before leaves the old index as it was.
     folder.replace_manifest(
         IndexManifest(options.repository, options.max_file_size, tuple(shards.values()), (*views, entry))
     )
@@ -197,6 +201,7 @@ def _existing_blobs(folder: Path, manifest: IndexManifest, stop: Callable[[], No
     for view_entry in (*protected, *unprotected[-_MAX_VIEWS_READ:]):
         view = CommitView(folder / view_entry.name)
         view.file.verify(stop)
+        # A missing blob may have been fetched by now, so it is asked for again.
         without_content = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
         if len(without_content):
             ids, sizes = view.blob_ids(), view.file.array("size")
@@ -210,6 +215,7 @@ def _should_rewrite(folder: Path, existing: _ExistingBlobs, ids: list[bytes], ot
     needed = set(ids)
     for view in other_views:
         needed.update(CommitView(folder / view.name).blob_ids())
+    # Late shards hold blobs of other revisions, which HEAD never needed: they are not dead.
     indexed = [blob_id for blob_id, (shard, _) in existing.positions.items() if not existing.shards[shard].late]
     dead_count = sum(1 for blob_id in indexed if blob_id not in needed)
     if other_views:
@@ -240,6 +246,7 @@ class _BuildStep:
         if missing and len(deltas) >= _MAX_DELTAS:
             delta_shards = [Shard(self._folder / self.existing.shards[shard_index].name) for shard_index in deltas]
             needed = set(ids)
+            # What later commits have changed again is left out: only blobs of this commit are copied.
             kept_documents = [
                 (blob_id, shard, document)
                 for shard in delta_shards
@@ -261,6 +268,7 @@ class _BuildStep:
             contents.append((blob_id, text))
             size += len(text)
             if size > MAX_LOOSE_BYTES:
+                # `texts` is an iterator: it goes on with the blobs that have not been read yet.
                 self._write(_chain(contents, texts), delta=True, late=True)
                 return
         self.existing.loose = {blob_id: (document, len(text)) for document, (blob_id, text) in enumerate(contents)}
@@ -297,6 +305,7 @@ class _BuildStep:
             text = self._source.read(blob_id, limit)
             self.read_files += 1
             if text is None:
+                # None means missing or too large; the size tells which.
                 size = self._source.size(blob_id)
                 self.existing.reasons[blob_id] = (_MISSING, -1) if size is None or size <= limit else (_TOO_LARGE, size)
                 continue
@@ -306,6 +315,7 @@ class _BuildStep:
                 self._options.on_progress(self.read_files, self.read_bytes)
             if len(text) > limit:
                 self.existing.reasons[blob_id] = (_TOO_LARGE, len(text))
+            # Anywhere in the text, unlike git, which looks at the first 8,000 bytes.
             elif b"\0" in text:
                 self.existing.reasons[blob_id] = (_BINARY, len(text))
             else:
@@ -326,6 +336,7 @@ class _BuildStep:
         self._options.check_cancelled()
         name = builder.write(self._folder)
         shard = Shard(self._folder / name)
+        # Checked before a manifest names it, so that no index has a shard that was not written whole.
         shard.file.verify(self._options.check_cancelled)
         self._spend(shard.file.size)
         self.existing.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta, late))
@@ -355,6 +366,8 @@ class _BuildStep:
             else:
                 shard[file], document[file] = position
                 size[file] = sizes[position[0]][position[1]]
+        # A view lists only shards that it uses, so the numbers of the build become indexes into its own list. Loose
+        # documents count as one more shard, the last.
         used_shards = np.unique(shard[shard != NO_SHARD])
         renumbered = np.full(NO_SHARD + 1, NO_SHARD, dtype=np.uint16)
         renumbered[used_shards] = np.arange(len(used_shards))

@@ -126,6 +126,8 @@ class IndexFolder:
         file = self._file = self._file or os.fspath(self.path / MANIFEST)
         try:
             info = os.stat(file)  # noqa: PTH116 - for every search and repository, in half the time
+            # A new manifest is renamed over the old one and so has another inode; time and size tell where one is
+            # reused.
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
             with self._guard:
                 if stamp == self._stamp:
@@ -162,6 +164,7 @@ class IndexFolder:
             with open_private(temporary, "xb") as file:
                 file.write(text)
                 file.flush()
+                # On disk before the rename: after a power cut, the name must not stand for an empty file.
                 os.fsync(file.fileno())
             temporary.replace(self.path / name)
         except OSError as error:
@@ -216,6 +219,7 @@ class IndexFolder:
         try:
             needed = self.manifest().names
         except IndexDamaged:
+            # A manifest that can't be read names nothing: the index is built anew.
             needed = set()
         for kind in SIDE_TABLES:
             needed.update(self.side_tables(kind).values())

@@ -50,9 +50,10 @@ def cut_units(text: bytes) -> list[int]:
     ends: list[int] = []
     start, size = 0, len(text)
     while size - start > UNIT_BYTES + UNIT_BYTES // 2:
+        # A unit has UNIT_BYTES or more, and the rest up to half as much again: no tiny unit at the end.
         newline = text.find(b"\n", start + UNIT_BYTES - 1)
         if newline < 0 or newline + 1 >= size:
-            break
+            break  # no line ends further on, and a unit never cuts a line
         start = newline + 1
         ends.append(start)
     return [*ends, size] if size else []
@@ -63,6 +64,7 @@ class ShardBuilder:
 
     def __init__(self, extractor: KeyExtractor | None) -> None:
         self._extractor = extractor
+        # With a newline first, every line is between two newlines, and look-ups need no special case.
         self._blocks: list[bytes] = [b"\n"]
         self._size = 1
         self._blobs: list[bytes] = []
@@ -87,6 +89,7 @@ class ShardBuilder:
         """Return whether a document of `size` bytes still fits; an empty shard takes any."""
         if not self._blobs:
             return True
+        # A document has at most size // UNIT_BYTES + 1 units, since each but the last has UNIT_BYTES or more.
         return self._size + size <= SHARD_BYTES and len(self._unit_starts) + size // UNIT_BYTES + 2 < SHARD_UNITS
 
     def add(self, blob_id: bytes, text: bytes) -> int:
@@ -116,6 +119,7 @@ class ShardBuilder:
         content = np.frombuffer(b"".join(self._blocks), np.uint8)
         self._blocks.clear()
         newlines = np.flatnonzero(content == 10).astype(np.uint32)
+        # A unit ends where the next begins, so a newline that was added after a document is in its last unit.
         units = len(self._unit_starts)
         starts = np.array(self._starts, dtype=np.uint32)
         return {
@@ -124,6 +128,7 @@ class ShardBuilder:
             "blobs": np.frombuffer(b"".join(self._blobs), np.uint8),
             "doc_start": starts,
             "doc_size": np.array(self._sizes, dtype=np.uint32),
+            # A document begins right after a newline, whose number is that of its first line.
             "doc_line": np.searchsorted(newlines, starts).astype(np.uint32) - np.uint32(1),
             "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
             "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
@@ -218,6 +223,7 @@ class Shard:
 
     def lines_of(self, offsets: Int64Array) -> Int64Array:
         """Return the line of each offset; a newline belongs to the line that it ends."""
+        # uint32 like the table, which `searchsorted` would else copy to a common type.
         return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
 
     def docs_of(self, offsets: Int64Array) -> Int64Array:
@@ -269,6 +275,7 @@ class LooseShard(Shard):
         self.documents = len(documents)
         self.units = len(sections["unit_start"]) - 1
         self.text_bytes = sum(len(text) for _, text in documents)
+        # With the same tail of zeros as a file has: readers may read eight bytes from any offset.
         padded = sections["content"].tobytes() + b"\0" * TAIL
         self.content = memoryview(padded)[:-TAIL]
         self.content_bytes = len(self.content)

@@ -47,6 +47,7 @@ class ViewContent:
 
 def write_view(folder: Path, content: ViewContent) -> str:
     """Write a view into `folder` and return the name of its file."""
+    # The text begins with a newline, so the first path is at 1; each path has a newline after it.
     lengths = np.array([len(path) + 1 for path in content.paths], dtype=np.int64)
     starts = np.concatenate(([1], 1 + np.cumsum(lengths))).astype(np.uint32)
     text = b"".join([b"\n", *(part for path in content.paths for part in (path, b"\n"))])
@@ -108,6 +109,7 @@ class CommitView:
     def path_text_is_raw(self) -> bool:
         """Whether no path contains a newline."""
         data = np.frombuffer(self.file.bytes_of("paths"), np.uint8)
+        # One newline before the first path and one after each; any other is within a path.
         return int(np.count_nonzero(data == 10)) == self.files + 1
 
     @functools.cached_property
@@ -119,6 +121,7 @@ class CommitView:
         data = np.frombuffer(text, np.uint8)
         text_array = data.copy()
         text_array[data == 10] = 1
+        # All newlines were replaced: those between paths come back. The length stays, so offsets hold for both texts.
         text_array[self.path_start.astype(np.intp) - 1] = 10
         return text_array.tobytes()
 
@@ -134,6 +137,7 @@ class CommitView:
         def path_at(number: int) -> bytes:
             return bytes(text[int(starts[number]) : int(starts[number + 1]) - 1])
 
+        # Paths are sorted bytewise, as in `FileTree`; a binary search reads few of them.
         number = bisect.bisect_left(range(self.files), path, key=path_at)
         return number if number < self.files and path_at(number) == path else None
 
@@ -153,6 +157,8 @@ class CommitView:
         document_of_file = self.document[files].astype(np.intp)
         one_to_one = bool(np.all(document_of_file[1:] > document_of_file[:-1])) if len(document_of_file) > 1 else True
         if not one_to_one:
+            # A blob may have several paths, and a delta shard has any order. Stable: files of one document stay in path
+            # order.
             order = np.argsort(document_of_file, kind="stable")
             files, document_of_file = files[order], document_of_file[order]
         first_file = np.searchsorted(document_of_file, np.arange(documents + 1))
