@@ -37,13 +37,13 @@ class TermPosting:
     Attributes
     ----------
     factor
-        What the term counts, by its weight in the question and by how rare it is.
+        Weight of the term in the question times its inverse frequency and k1 + 1.
     numbers
-        The chunks, ascending, whose text has it, or where a definition bears it.
+        Chunks, ascending, that have the term in their text or as the name of a definition.
     often
-        How often each has it.
+        Occurrences in each of these chunks.
     files
-        The files, ascending, in whose path it counts.
+        Files, ascending, that have the term in their path.
     """
 
     factor: float
@@ -59,15 +59,15 @@ class WordScores:
     Attributes
     ----------
     space
-        What they are the chunks of.
+        Collection of the chunks.
     weights
-        What they were reckoned with.
+        Weights of BM25F that were used.
     chunks
-        A score for each.
+        Score of each chunk.
     idf
-        Of each term that occurs.
+        Inverse frequency of each term that occurs.
     postings
-        Where each term is that occurs.
+        Posting of each term that occurs.
     """
 
     space: ChunkCollection
@@ -78,12 +78,12 @@ class WordScores:
 
     @cached_property
     def matched(self) -> int:
-        """How many chunks have a score."""
+        """Number of chunks with a score."""
         return int(self._up_to[-1]) if len(self._up_to) else 0
 
     @cached_property
     def reached(self) -> BoolArray:
-        """Of each file, whether one of its chunks has a score."""
+        """Whether each file has a chunk with a score."""
         if not len(self._up_to):
             return np.zeros(0, dtype=np.bool_)
         scored_up_to = self._up_to.take(self.space.first[1:] - 1)
@@ -92,7 +92,7 @@ class WordScores:
 
     @cached_property
     def _up_to(self) -> NDArray[np.int32]:
-        """How many chunks up to each one have a score."""
+        """Number of chunks with a score up to each chunk, itself included."""
         return np.cumsum(self.chunks > 0.0, dtype=np.int32)
 
     @cached_property
@@ -106,13 +106,13 @@ class WordScores:
         return self.space.file_of.take(self.held)
 
     def held_of(self, files: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """Give the chunks with a score of some files, ascending as these are, and the file of each of them."""
+        """Return the chunks with a score of some files, ascending like these, and the file of each."""
         chunks = chunks_of(self.space, files)
         chunks = chunks[self.chunks.take(chunks) > 0.0]
         return chunks, self.space.file_of.take(chunks)
 
     def next_best(self, files: Int64Array) -> tuple[Float64Array, Float64Array]:
-        """Give the second and the third best score of the chunks of some files, ascending; each has one."""
+        """Return the second and the third best chunk score of some files, ascending; each file has a chunk."""
         space = self.space
         scores = self.chunks.take(chunks_of(space, files))
         sizes = space.counts.take(files)
@@ -135,6 +135,7 @@ class WordScores:
         end = starts + space.counts.take(files)
         norm = space.norms(self.weights.b)[1].take(files)
         for posting in self.postings.values():
+            # Entries of a term ascend by chunk, and chunks of a file are adjacent: its entries are one run.
             first_entries = posting.numbers.searchsorted(starts)
             counts = posting.numbers.searchsorted(end) - first_entries
             with_term = counts.nonzero()[0]
@@ -178,8 +179,8 @@ def score(
 ) -> WordScores:
     """Score all chunks for weighted terms; raises `Cancelled`.
 
-    What is given stands in `buffer`, and holds until that is used again; None: in memory of its own. `global_counts`
-    says of a part of all chunks how many of all of them have each term.
+    The result uses the arrays of `buffer` and is valid until that is used again; None: arrays of its own. For a
+    collection that is a part of a larger one, `global_counts` has the chunks of the whole that have each term.
     """
     cancellation.check()
     entries = {term: collection.find(term) for term in terms}
@@ -201,9 +202,11 @@ def score(
         entry.write(numbers, often, defined)
         frequency, denominator = buffer.floats(entry.size)
         files, in_path_of = _NO_PATHS if paths is None else paths
+        # numpy buffers `out` in the mode "raise"; every number is in range.
         norm.take(numbers, out=frequency, mode="clip")
         np.divide(often, frequency, out=frequency)
         defining = (defined > 0).nonzero()[0]
+        # Tables store weights of definitions in halves.
         frequency[defining] += (weights.definition / 2.0) * defined.take(defining)
         chunk_count, in_path_entries, path_index = len(numbers), _NONE, _NONE
         if len(files):
@@ -211,6 +214,7 @@ def score(
             path_chunks = chunks_of(collection, files)
             in_path[path_chunks] = True
             in_path_entries = in_path.take(numbers).nonzero()[0]
+            # The marks are shared by all terms and questions; clearing only those that were set is cheap.
             in_path[path_chunks] = False
             path_index = files.searchsorted(collection.file_of.take(numbers.take(in_path_entries)))
             frequency[in_path_entries] += weights.path * in_path_of.take(path_index)
@@ -237,7 +241,7 @@ def score(
 
 
 def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:
-    """Give the chunks of some files, file by file."""
+    """Return the chunks of some files, file by file."""
     counts: Int64Array = collection.counts.take(files)
     first_chunks = (collection.first.take(files) - counts.cumsum() + counts).astype(np.int64)
     chunks: Int64Array = np.arange(int(counts.sum()), dtype=np.int64) + first_chunks.repeat(counts)
@@ -245,12 +249,13 @@ def chunks_of(collection: ChunkCollection, files: Int64Array) -> Int64Array:
 
 
 def idf_of(total: int, count: int) -> float:
-    """Inverse frequency of what `count` of `total` have."""
+    """Return the inverse frequency of a term that `count` of `total` chunks have."""
+    # With 1 + in the logarithm, as in Lucene: a term that most chunks have still counts a little, never below 0.
     return math.log(1.0 + (total - count + 0.5) / (count + 0.5))
 
 
 def run_starts(values: Int64Array) -> Int64Array:
-    """Give where each run of equal values begins; there is at least one value."""
+    """Return the start of each run of equal values; there is at least one value."""
     is_start = np.empty(len(values), dtype=np.bool_)
     is_start[0] = True
     np.not_equal(values[1:], values[:-1], out=is_start[1:])

@@ -12,14 +12,14 @@ from sourcelight.core.arrays import BoolArray, Float64Array, Int64Array, UInt8Ar
 
 
 class ScratchBuffer:
-    """Arrays for one question to a space of so many chunks.
+    """Arrays for scoring one question over a number of chunks.
 
     Attributes
     ----------
     scores
-        A number for each chunk.
+        Score of each chunk.
     marks
-        A mark for each chunk; whoever sets one takes it away.
+        A flag for each chunk; code that sets one clears it again.
     """
 
     def __init__(self, chunks: int) -> None:
@@ -31,7 +31,7 @@ class ScratchBuffer:
         self._used = 0
 
     def clear(self, entries: int, max_entries: int) -> None:
-        """Make room for so many entries of all terms, of `max_entries` for one term; what was there is lost."""
+        """Make room for `entries` of all terms, and `max_entries` of one term; earlier content is lost."""
         self.scores.fill(0.0)
         self._used = 0
         if entries > len(self._numbers):
@@ -41,23 +41,23 @@ class ScratchBuffer:
             self._floats = np.empty(max_entries), np.empty(max_entries)
 
     def entries(self, size: int) -> tuple[Int64Array, UInt8Array, UInt8Array]:
-        """Give room for the next entries: a chunk, and two small numbers of each."""
+        """Return arrays for the next entries: chunk numbers, and two columns of uint8."""
         used = slice(self._used, self._used + size)
         self._used += size
         return self._numbers[used], self._bytes[0][used], self._bytes[1][used]
 
     def floats(self, size: int) -> tuple[Float64Array, Float64Array]:
-        """Give room for as many numbers twice; the next caller gets the same."""
+        """Return two arrays of floats; the next caller gets the same memory."""
         return self._floats[0][:size], self._floats[1][:size]
 
     @property
     def is_small(self) -> bool:
-        """Whether it is worth keeping: questions of many words need more than is good to hold."""
+        """Whether the buffer is small enough to keep; questions of many words need large ones."""
         return len(self._numbers) <= _MAX_KEPT_FACTOR * len(self.scores)
 
 
 class ScratchBuffers:
-    """Rooms that are free, for a space of so many chunks. Safe to share between threads."""
+    """Free buffers for one collection. Safe to share between threads."""
 
     def __init__(self, chunks: int) -> None:
         self._chunks = chunks
@@ -66,7 +66,7 @@ class ScratchBuffers:
 
     @contextmanager
     def one(self) -> Iterator[ScratchBuffer]:
-        """Give a room to one caller until the end of the block; one in which something failed is thrown away."""
+        """Lend a buffer to one caller until the end of the block; after an exception it is discarded."""
         with self._guard:
             buffer = self._free.pop() if self._free else None
         buffer = buffer or ScratchBuffer(self._chunks)

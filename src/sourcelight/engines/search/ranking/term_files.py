@@ -27,10 +27,10 @@ _TELL_BYTES = 1024 * 1024
 def build_table(
     folder: IndexFolder, options: TableBuildOptions, loose: LooseShard | None = None
 ) -> tuple[int, int] | None:
-    """Build the table of one shard, whose definitions are known; None when nobody needs the shard any more.
+    """Build the table of one shard, whose definitions are known; None when the index has dropped the shard.
 
-    Gives the files and bytes read. Raises `IndexWriteFailed`, or what `order.stop` raises; the former tables then
-    stay as they were.
+    Returns the files and bytes read. Raises `IndexWriteFailed`, or what `options.check_cancelled` raises; the former
+    tables then stay as they were.
     """
     try:
         manifest = folder.manifest()
@@ -44,6 +44,7 @@ def build_table(
         raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not known yet")
     builder = TermTableBuilder()
     read = _fill(builder, shard, symbols, prose, _former_tables(folder), options)
+    # The table was built without the lock; the shard may be gone by now.
     with folder.lock(options.check_cancelled):
         current = folder.manifest()
         if options.shard not in current.names:
@@ -94,7 +95,7 @@ def _fill(
 
 
 def _former_tables(folder: IndexFolder) -> list[TermTable]:
-    """Open the tables there are that were made by the same rules; damaged ones don't count."""
+    """Open the existing tables that were made by the same rules, without damaged ones."""
     opened = [open_terms(folder, name) for name in dict.fromkeys(folder.side_tables(KIND).values())]
     return [table for table in opened if table is not None and table.rules == rules()]
 
@@ -110,12 +111,13 @@ def open_terms(folder: IndexFolder, name: str) -> TermTable | None:
 
 
 def _prose(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> BoolArray:
-    """Tell which documents are texts with headings, by their first path in the newest view."""
+    """Return which documents are texts with headings, by their first path in the newest view."""
     is_prose = np.zeros(shard.documents, dtype=np.bool_)
     for entry in manifest.views:
         view = CommitView(folder.path / entry.name)
         if shard.name in view.shards:
             is_prose_language = np.array([name in PROSE for name, _ in view.languages] or [False])
+            # Reversed: with repeated documents, the last assignment wins, which is that of the first path.
             files = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
             is_prose[view.document[files]] = is_prose_language[view.language[files]]
     return is_prose
@@ -123,7 +125,7 @@ def _prose(folder: IndexFolder, manifest: IndexManifest, shard: Shard) -> BoolAr
 
 @dataclass(frozen=True, slots=True)
 class OpenedTerms:
-    """A target with all that ranking reads of it."""
+    """A target with its definition and term tables."""
 
     target: Target
     commit: str

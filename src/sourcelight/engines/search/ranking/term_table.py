@@ -38,12 +38,12 @@ _IGNORED_KINDS = frozenset(map(KINDS.index, ("field", "property", "key", "file",
 
 
 def rules() -> str:
-    """Name the rules by which tables are made now; one made by others is built anew."""
+    """Return the name of the current rules; a table made by other rules is built again."""
     return f"{FORMAT}.{tokenizer.RULES}"
 
 
 class TermTableBuilder:
-    """Gathers the terms of documents, one after another."""
+    """Collects the terms of documents, one after another."""
 
     def __init__(self) -> None:
         self._names: dict[bytes, int] = {}
@@ -91,7 +91,7 @@ class TermTableBuilder:
             self._flush()
 
     def take_over(self, key: bytes, language: int, table: TermTable, document: int) -> None:
-        """Add the next document as another table has it."""
+        """Copy the next document from another table."""
         self._flush()
         self._keys.append(key)
         self._languages.append(language)
@@ -105,7 +105,7 @@ class TermTableBuilder:
         self._doc_chunk.append(len(self._begin))
 
     def _entries_taken(self) -> None:
-        """Bring in the entries of the chunks taken over."""
+        """Add the entries of the chunks copied from other tables."""
         ids = self._terms
         for table, new_chunks in self._taken.values():
             term, entries = table.all_entries()
@@ -147,7 +147,7 @@ class TermTableBuilder:
                 weights.append(OWN_WEIGHT if begin <= first else ENCLOSING_WEIGHT)
 
     def _learn(self, token: bytes) -> int:
-        """Give a token its number; -1 for one without a term."""
+        """Assign a number to a token and return it; -1 for one without a term."""
         terms = () if len(token) > tokenizer.MAX_TOKEN_BYTES else tokenizer.terms_of(token.decode("utf-8", "replace"))
         number = -1
         if terms:
@@ -158,13 +158,14 @@ class TermTableBuilder:
         return number
 
     def _flush(self) -> None:
-        """Turn what was seen into packed entries: term, chunk, times and weight in one number."""
+        """Convert the collected tokens to packed rows: term, chunk, times and weight."""
         if len(self._begin) == self._flushed_chunks:
             return
         held, names, times, weights = (np.array(column, dtype=np.int64) for column in self._seen)
         self._seen = ([], [], [], [])
         counts = np.array([len(terms) for terms in self._name_terms], dtype=np.int64)
         flat = np.array([term for terms in self._name_terms for term in terms], dtype=np.int64)
+        # `flat` has the terms of all tokens one after another; those of a token begin at `first`.
         first = np.cumsum(counts) - counts
         size = counts[names] if len(names) else names
         total = int(size.sum())
@@ -181,11 +182,11 @@ class TermTableBuilder:
         self._packed.append(_merge_entries(term, chunk, times[rows], weights[rows]))
 
     def _plain(self) -> BoolArray:
-        """Which terms count for the length of a chunk: all but joined ones."""
+        """Return which terms count for the length of a chunk: all but joined ones."""
         return np.array([not term.startswith("=") for term in self._terms], dtype=np.bool_)
 
     def facts(self) -> dict[str, Any]:
-        """Say what the arrays of `sections` are."""
+        """Return the metadata of `sections`."""
         return {
             "table_format": FORMAT,
             "rules": rules(),
@@ -196,7 +197,7 @@ class TermTableBuilder:
         }
 
     def sections(self) -> dict[str, AnyArray]:
-        """Give the table as arrays by name."""
+        """Return the table as arrays by name."""
         self._flush()
         self._entries_taken()
         entries = np.concatenate(self._packed) if self._packed else np.zeros((0, 4), dtype=np.int64)
@@ -224,7 +225,7 @@ class TermTableBuilder:
 
 
 def _definitions(definitions: FileDefinitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
-    """Give the lines, from 0, at which to cut, and first line, last line and name of each definition that counts."""
+    """Return the lines, from 0, at which to cut, and (first line, last line, name) of each definition that counts."""
     if definitions is None or not definitions.names:
         return [], []
     begins: list[int] = []
@@ -246,6 +247,7 @@ def _merge_entries(term: Int64Array, chunk: Int64Array, times: Int64Array, weigh
     """Sum times and weights of the entries of the same term and chunk."""
     if not len(term):
         return np.zeros((0, 4), dtype=np.int64)
+    # One number sorts by term, then chunk; both are below 2^32.
     key = (term << np.int64(32)) | chunk
     order = np.argsort(key)
     key = key[order]
@@ -303,12 +305,12 @@ class TermTable:
         return np.repeat(np.arange(self.documents), counts)
 
     def texts(self, numbers: AnyArray) -> list[str]:
-        """Give terms by their numbers."""
+        """Return terms by their numbers."""
         pairs = zip(self._start[numbers].tolist(), self._start[numbers + 1].tolist(), strict=True)
         return [str(self._terms[start : end - 1], "utf-8") for start, end in pairs]
 
     def all_entries(self) -> tuple[Int64Array, Int64Array]:
-        """Give the term of every entry, and its chunk, times and weight as columns."""
+        """Return the term of every entry, and its chunk, times and weight as columns."""
         first = self._first.astype(np.int64)
         counts = first[1:] - first[:-1]
         columns = [column.astype(np.int64) for column in (self._chunk, self._times, self._weight)]
@@ -322,8 +324,9 @@ class TermTable:
         return [bytes(self._terms[start : end - 1]) for start, end in pairs], [*starts, int(self._start[-1])]
 
     def bounds(self, term: bytes) -> tuple[int, int]:
-        """Give where the entries of a term begin and end; 0 and 0 when no chunk has it."""
+        """Return start and end of the entries of a term; 0 and 0 when no chunk has it."""
         firsts, starts = self._blocks
+        # Only every 64th term becomes a Python object; within its block, a term is found by its newlines.
         block = bisect.bisect_right(firsts, term) - 1
         if block < 0:
             return 0, 0
@@ -338,7 +341,7 @@ class TermTable:
         return int(self._first[block]), int(self._first[block + 1])
 
     def entries(self, start: int, end: int) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """Give the chunks of some entries, how often each has the term, and the weight of definitions (in halves).
+        """Return the chunks of some entries, the occurrences in each, and the weight of definitions (in halves).
 
         Chunks of one term ascend.
         """

@@ -16,7 +16,7 @@ RULES = 1
 """Raised by one whenever a text would give other terms than before."""
 
 TOKEN = re.compile(rb"[0-9A-Za-z_\x80-\xff]{2,}")
-"""What is taken from a text. One-letter names say nothing to a reader."""
+"""Tokens of a text. One-letter names carry no meaning."""
 
 MAX_TOKEN_BYTES = 64
 """Bytes above which a token is no name: encoded data."""
@@ -38,11 +38,11 @@ through thus to too under until up upon us using very via was we were what when 
 whose why will with within without would yet you your
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""Words that say how a sentence is built; neither indexed nor looked for."""
+"""Grammatical words; neither indexed nor searched."""
 
 
 class _Stems(threading.local):
-    """A stemmer, which no two threads may share, and what it said."""
+    """A stemmer, which threads can't share, and a cache of its answers."""
 
     def __init__(self) -> None:
         import Stemmer
@@ -51,7 +51,7 @@ class _Stems(threading.local):
         self.known: dict[str, str] = {}
 
     def of(self, word: str) -> str:
-        """Give the stem of a word in lower case."""
+        """Return the stem of a word in lower case."""
         stems = self.known
         cached = stems.get(word)
         if cached is None:
@@ -66,7 +66,7 @@ _stems = _Stems()
 
 
 def stem(word: str) -> str:
-    """Give the English stem (Snowball) of a word in lower case."""
+    """Return the English stem (Snowball) of a word in lower case."""
     return _stems.of(word)
 
 
@@ -78,12 +78,12 @@ def parts_of(name: str) -> list[str]:
 
 
 def joined_form(parts: Iterable[str]) -> str:
-    """Give the form that stands for a whole name."""
+    """Return the joined form of a whole name."""
     return "=" + "".join(parts)
 
 
 def terms_of(name: str) -> tuple[str, ...]:
-    """Give the terms of a name: stems of its parts, and its joined form when it has more than one part.
+    """Return the terms of a name: stems of its parts, and its joined form when it has more than one part.
 
     Function words and single letters give none by themselves. A number that is no word gives nothing.
     """
@@ -102,7 +102,7 @@ _MAX_LOOK_BACK = 16
 _MAX_LEAD_LINES = 30
 
 _LEADS = (b"//", b"/*", b"*", b"#", b"--", b";;", b"@", b"%%")
-"""How lines begin that stand above a definition and belong to it: comments, decorators, attributes."""
+"""Starts of lines above a definition that belong to it: comments, decorators, attributes."""
 
 _NOT_LEADS = (b"#include", b"#endif", b"#if", b"#else", b"#define", b"#undef", b"#pragma", b"#!")
 _HEADING = re.compile(rb"#{1,6} |={1,6} |[^\s`|>*-].{0,100}$")
@@ -146,7 +146,7 @@ def cut_chunks(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = F
 
 
 def _split_long(lines: Sequence[bytes], start: int, end: int) -> list[tuple[int, int]]:
-    """Cut what is too long, at an empty line where there is one."""
+    """Cut a chunk that is too long, at an empty line if there is one."""
     chunks = []
     while end - start > MAX_CHUNK_LINES:
         middle = start + MAX_CHUNK_LINES
@@ -161,7 +161,7 @@ def _split_long(lines: Sequence[bytes], start: int, end: int) -> list[tuple[int,
 
 
 def lead_start(lines: Sequence[bytes] | Sequence[str], first_line: int) -> int:
-    """Give the line at which the comments above a definition begin; both count from 0."""
+    """Return the line at which the comments above a definition begin; both count from 0."""
     line_index = first_line
     while line_index > 0 and first_line - line_index < _MAX_LEAD_LINES:
         line = lines[line_index - 1].strip()
