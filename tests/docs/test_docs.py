@@ -33,13 +33,14 @@ _WORKING = (
     "Text",
     "Filters",
     "Limits",
-    "Revisions, definitions, and what repositories hold",
+    "Revisions, definitions and contents of repositories",
     "Commits and changed lines",
-    "Who owns it",
+    "Code owners",
 )
 
 
 def _rows(page: str, heading: str) -> list[str]:
+    assert f"\n## {heading}\n" in page, f"no heading {heading!r}"
     section = page.split(f"## {heading}")[1].split("\n## ", maxsplit=1)[0]
     return re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)
 

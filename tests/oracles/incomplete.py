@@ -85,6 +85,8 @@ def read(built: Incomplete, made: Made) -> tuple[Commit, History]:
                      for each in documents]  # fmt: skip
         built.lacking[f"{made.name}/files"] = {name for name in names.values() if name not in there}
         for commit in history.commits:
+            if b".mailmap" in names and names[b".mailmap"] not in there:  # people are as written then
+                commit.mapped_author, commit.mapped_committer = commit.author, commit.committer
             if not commit.is_merge and not is_whole(source, commit, there):
                 lacking.add(commit.name)
     return Commit(made.name, "", documents), history

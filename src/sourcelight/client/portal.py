@@ -297,7 +297,8 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
     task = _Task(produce)
     try:
         task.start()
-        while items or not task.unwound:
+        # `unwound` is read first: an item that comes between the two reads would be lost the other way round.
+        while not task.unwound or items:
             if items:
                 item = items.popleft()
                 task.soon(room.release)

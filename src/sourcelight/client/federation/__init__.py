@@ -1,8 +1,7 @@
 """Several services searched as one: a backend over the backends of other clients.
 
-`searching` brings their streams together, says which rows are the same and in which order they stand; `calling` sends
-calls of tools where they can be answered, and brings tables together. It knows services as backends only: none of their
-kinds, no socket and no engine.
+`stream_merge` and `row_merge` merge streams, find duplicate rows and order them; `tool_calls` and `fan_out` send tools
+to the services that can answer and merge their tables. The room knows services only as backends: no socket, no engine.
 """
 
 from sourcelight.client.federation.backend import FederatedBackend, FederatedSearch

@@ -440,7 +440,7 @@ def _said(owned: _OwnedLines) -> list[str]:
     if owned.left_out:
         notices.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")
     if owned.inexact:
-        notices.append(f"{_files_are(owned.inexact)} not proven to be as git blame has them; exact=True proves it.")
+        notices.append(f"{_files_are(owned.inexact)} not proven to equal git blame; exact=True proves it.")
     return notices
 
 

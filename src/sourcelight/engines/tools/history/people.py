@@ -187,8 +187,9 @@ class PersonNumbers:
         if not several:
             return []
         persons = "1 person writes" if several == 1 else f"{several:,} people write"
+        counts = "counts" if several == 1 else "count"
         notice = (
-            f"{persons} under several names with one address and count once, under the name with the most commits; "
+            f"{persons} under several names with one address and {counts} once, under the name with the most commits; "
             "join_addresses=False tells the names apart."
         )
         return [notice]
