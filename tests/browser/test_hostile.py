@@ -39,7 +39,7 @@ pytestmark = [
 ]
 QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "text": ("light count:all", {}),
-    "chunks": ("light count:all", {"chunk_matches": True, "context_lines": 3}),
+    "chunks": ("light count:all", {"context_lines": 3}),
     "paths": ("type:path .", {}),
     "repositories": ("type:repo img", {}),
     "definitions": ("type:symbol light_the_lamp", {}),

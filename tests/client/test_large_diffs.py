@@ -59,7 +59,7 @@ def test_a_service_gives_every_changed_line_of_many_files_and_hunks(clients: lis
 
 def test_lines_that_a_service_cuts_off_are_told_with_numbers(clients: list[sl.Client]) -> None:
     here = clients[0].diff_search("needle", NAME, after=HUGE)
-    said = r"cuts the patches of 1 of 2 files, which have 12,000 changed lines"
+    said = r"truncates the patches of 1 of 2 files with 12,000 changed lines"
     with pytest.warns(sl.IncompleteResultWarning, match=said):
         there = clients[1].diff_search("needle", NAME, after=HUGE)
     assert (len(here), here.attrs["status"]) == (12_001, "complete")

@@ -203,7 +203,7 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     assert search.accounting.skipped
     for tried in search.accounting.skipped.values():
         assert "it runs sourcelight " in tried[0].reason
-        assert "asked by sourcelight 0.0.1" in tried[0].reason
+        assert "the request comes from sourcelight 0.0.1" in tried[0].reason
     # From now on nobody is asked; the reason is still known, to searches and to calls.
     engine.fleet.run(engine.fleet.members.look())
     assert not engine.fleet.members.live

@@ -119,8 +119,8 @@ def test_spans_lie_on_the_match(code: sl.Client, query: str) -> None:
     ("query", "options"),
     [
         *((case.query, {"pattern_type": case.pattern_type}) for case in CASES),
-        ("retry", {"chunk_matches": True, "context_lines": 3}),
-        ("decodeFrame", {"chunk_matches": True, "context_lines": 0}),
+        ("retry", {"context_lines": 3}),
+        ("decodeFrame", {"context_lines": 0}),
         ("retry type:path", {}),
         ("hub type:repo", {}),
         ("repo:tidewatch", {}),

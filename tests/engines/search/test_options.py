@@ -196,3 +196,14 @@ def test_the_package_itself_is_searched_as_ripgrep_does(tmp_path: Path, text: st
     done = subprocess.run([*command, "-e", text, "."], cwd=code, capture_output=True, timeout=60, check=True)
     theirs = {":".join(line.split(":")[:2]).removeprefix("./") for line in done.stdout.decode().splitlines()}
     assert ours == theirs
+
+
+def test_a_path_with_newlines_gives_no_other_file_away(tmp_path: Path) -> None:
+    """A repository chooses its paths: one that holds another one between newlines must not stand for it."""
+    files = {"a\nb": b"first", "c": b"third", "A\nx\ny": b"upper", "x": b"small"}
+    source = MemorySource()
+    commit = source.commit({path.encode(): data for path, data in files.items()})
+    build_memory(tmp_path, source, commit)
+    snapshot = open_memory(tmp_path, commit)
+    assert {path: snapshot.text_of(path) for path in files} == files
+    assert [snapshot.text_of(path) for path in ("a", "b", "y", "A", "x\ny")] == [None] * 5

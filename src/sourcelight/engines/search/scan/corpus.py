@@ -65,14 +65,7 @@ class OpenedCommit(Memo):
         return int(np.count_nonzero(missing if mask is None else missing & mask))
 
     def _file_number(self, path: str) -> int | None:
-        view = self.view
-        encoded = path.encode()
-        text = bytes(view.file.bytes_of("paths"))
-        # With the newlines around it, only a whole path matches. A hit within a path that itself holds newlines starts
-        # no path, which the look-up in `path_start` tells.
-        offset = text.find(b"\n" + encoded + b"\n")
-        number = int(np.searchsorted(view.path_start, offset + 1)) if offset >= 0 else view.files
-        return None if number >= view.files or int(view.path_start[number]) != offset + 1 else number
+        return self.view.file_number(path.encode())
 
     @functools.cached_property
     def missing_files(self) -> tuple[str, ...]:
