@@ -19,12 +19,12 @@ DUPLICATE_CLASSES = {"And", "Or", "Scope"}
 """Nodes of the query language have positions, those of `core.boolean` have none; a scope is of a tool or of a query."""
 
 MAX_PROBES = 60
-MAX_PARTICIPLES = 345
+MAX_PARTICIPLES = 320
 MIN_COMMENTS = {
-    "engines.search.scan": 1.4,
-    "core.patterns": 0.6,
-    "engines.search.index": 0.5,
-    "engines.history.store": 0.6,
+    "engines.search.scan": 5.5,
+    "core.patterns": 4.0,
+    "engines.search.index": 4.0,
+    "engines.history.store": 4.8,
 }
 """Percent of lines; a comment that repeats the code is worse than none, so these only guard what is there."""
 
