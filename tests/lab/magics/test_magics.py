@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -214,8 +215,8 @@ def complete(shell: Any, cell: str) -> list[str]:
     """What is offered at ``|`` in a cell."""
     at = cell.index("|")
     code = cell.replace("|", "")
-    found = shell.Completer.completions(code, at)
-    return [code[: c.start] + c.text + code[c.end :] for c in found]
+    with provisionalcompleter():  # its interface is called provisional; which of its users warns first depends on order
+        return [code[: c.start] + c.text + code[c.end :] for c in shell.Completer.completions(code, at)]
 
 
 @pytest.mark.parametrize(
